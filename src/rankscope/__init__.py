@@ -1,0 +1,69 @@
+"""rankscope: how good is a search or RAG system, is it really better, and why.
+
+Everything public is a name of this module; each is loaded on first use, so ``import rankscope``
+costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from rankscope.collection.corpus import Corpus as Corpus
+    from rankscope.collection.corpus import Document as Document
+    from rankscope.collection.corpus import read_corpus as read_corpus
+    from rankscope.collection.corpus import stream_corpus as stream_corpus
+    from rankscope.collection.qrels import Qrels as Qrels
+    from rankscope.collection.qrels import read_qrels as read_qrels
+    from rankscope.collection.queries import Queries as Queries
+    from rankscope.collection.queries import read_queries as read_queries
+    from rankscope.errors import FormatError as FormatError
+    from rankscope.errors import InputError as InputError
+    from rankscope.errors import InvalidDataError as InvalidDataError
+    from rankscope.errors import MissingExtraError as MissingExtraError
+    from rankscope.errors import RankscopeError as RankscopeError
+    from rankscope.errors import UnknownNameError as UnknownNameError
+    from rankscope.findings import Finding as Finding
+    from rankscope.findings import Place as Place
+    from rankscope.runs.run import Run as Run
+    from rankscope.runs.run import read_run as read_run
+    from rankscope.runs.validation import validate_run as validate_run
+
+_HOME = {
+    "Corpus": "collection.corpus",
+    "Document": "collection.corpus",
+    "Finding": "findings",
+    "FormatError": "errors",
+    "InputError": "errors",
+    "InvalidDataError": "errors",
+    "MissingExtraError": "errors",
+    "Place": "findings",
+    "Qrels": "collection.qrels",
+    "Queries": "collection.queries",
+    "RankscopeError": "errors",
+    "Run": "runs.run",
+    "UnknownNameError": "errors",
+    "read_corpus": "collection.corpus",
+    "read_qrels": "collection.qrels",
+    "read_queries": "collection.queries",
+    "read_run": "runs.run",
+    "stream_corpus": "collection.corpus",
+    "validate_run": "runs.validation",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"rankscope.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""What is searched and judged: documents, queries, judgments and their file formats."""

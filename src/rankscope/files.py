@@ -1,0 +1,274 @@
+"""Bytes in, bytes out: the only place that opens, decompresses and replaces files.
+
+Reading: a path or ``-`` (standard input); compression is recognised by content, so a wrong suffix
+does no harm. Writing: compression by suffix, always to a temporary file that is renamed over the
+target once complete, so that a reader never sees half a file and a failed write leaves the old one.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import tempfile
+import zlib
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from rankscope.errors import FormatError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "COMPRESSIONS",
+    "PathLike",
+    "is_plain_file",
+    "open_bytes",
+    "read_bytes",
+    "replacing",
+    "source_name",
+    "suffix_of",
+]
+
+PathLike = str | os.PathLike[str]
+
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+
+_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+
+
+def source_name(path: PathLike) -> str:
+    """Return how messages call this source."""
+    text = os.fspath(path)
+    return "standard input" if text == "-" else text
+
+
+def suffix_of(path: PathLike) -> str:
+    """Return the suffix that tells the format: ``.tsv`` for ``a.tsv.gz``, lower case."""
+    suffixes = [suffix.lower() for suffix in Path(os.fspath(path)).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _compression(head: bytes) -> str:
+    if head.startswith(b"\x1f\x8b"):
+        return ".gz"
+    if head.startswith(b"BZh") and head[4:10] == b"1AY&SY":
+        return ".bz2"
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return ".xz"
+    if head.startswith(b"\x28\xb5\x2f\xfd"):
+        return ".zst"
+    return ""
+
+
+def _open_raw(path: PathLike) -> BinaryIO:
+    text = os.fspath(path)
+    if text == "-":
+        return sys.stdin.buffer
+    try:
+        if os.path.isdir(text):
+            inside = sorted(entry.name for entry in os.scandir(text))[:3]
+            example = f", such as {os.path.join(text, inside[0])}" if inside else ""
+            raise InputError(f"{text}: is a folder; name a file in it{example}")
+        return open(text, "rb")
+    except FileNotFoundError:
+        folder = os.path.dirname(text) or "."
+        there = os.listdir(folder) if os.path.isdir(folder) else []
+        near = get_close_matches(os.path.basename(text), there, n=1)
+        hint = f"; did you mean {os.path.join(os.path.dirname(text), near[0])}?" if near else ""
+        raise InputError(f"{text}: no such file{hint}") from None
+    except ValueError as error:  # an embedded NUL
+        raise InputError(f"{text!r}: not a usable file name ({error})") from None
+    except OSError as error:
+        raise InputError(f"{text}: cannot be opened ({error.strerror})") from None
+
+
+def is_plain_file(path: PathLike) -> bool:
+    """Tell whether the path is a regular, uncompressed file that others can open by name."""
+    if os.fspath(path) == "-":
+        return False
+    with _open_raw(path) as raw:
+        regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+        return regular and not _compression(raw.read(10))
+
+
+def _decompressed(raw: BinaryIO) -> BinaryIO:
+    """Wrap a binary stream so that it yields the decompressed bytes."""
+    head = raw.read(10)
+    if raw.seekable():
+        raw.seek(-len(head), os.SEEK_CUR)
+        whole: BinaryIO = raw
+    else:
+        whole = cast("BinaryIO", io.BufferedReader(_Rejoined(head, raw)))
+    kind = _compression(head)
+    if kind == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(fileobj=whole))
+    if kind == ".bz2":
+        return cast("BinaryIO", bz2.BZ2File(whole))
+    if kind == ".xz":
+        return cast("BinaryIO", lzma.LZMAFile(whole))
+    if kind == ".zst":
+        return cast("BinaryIO", io.BufferedReader(_Zstandard(whole), 1 << 17))
+    return whole
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes were already taken."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        block = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(block) :]
+        buffer[: len(block)] = block
+        return len(block)
+
+
+class _Zstandard(io.RawIOBase):
+    """A Zstandard reader, frame after frame, that reports a stream cut short."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        import zstandard  # noqa: PLC0415
+
+        self._frame = zstandard.ZstdDecompressor().decompressobj
+        self._damage = zstandard.ZstdError
+        self._source = source
+        self._current = self._frame()
+        self._inside = False
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            block = self._source.read(1 << 17)
+            if not block:
+                if self._inside:
+                    raise EOFError
+                return 0
+            self._feed(block)
+        block, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(block)] = block
+        return len(block)
+
+    def _feed(self, block: bytes) -> None:
+        out = []
+        try:
+            while block:
+                self._inside = True
+                out.append(self._current.decompress(block))
+                block = self._current.unused_data if self._current.eof else b""
+                if self._current.eof:
+                    self._current, self._inside = self._frame(), False
+        except self._damage as error:
+            raise ValueError(str(error)) from None
+        self._ready = b"".join(out)
+
+
+@contextmanager
+def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+    """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
+    raw = _open_raw(path)
+    try:
+        with _decompressed(raw) as stream:
+            yield stream
+    except (InputError, BrokenPipeError):
+        raise
+    except _BROKEN as error:
+        reason = "it ends too early" if isinstance(error, EOFError) else str(error)
+        raise FormatError(
+            f"cannot be read to its end ({reason}); the file is damaged or was cut short, "
+            "fetch or write it again",
+            source=source_name(path),
+        ) from None
+    finally:
+        if raw is not sys.stdin.buffer:
+            raw.close()
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """Return all decompressed bytes of a source."""
+    with open_bytes(path) as stream:
+        return stream.read()
+
+
+def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
+    suffix = Path(os.fspath(path)).suffix.lower()
+    if suffix == ".gz":  # no name and no time inside: same content, same bytes
+        return cast("BinaryIO", gzip.GzipFile("", "wb", compresslevel=6, fileobj=sink, mtime=0))
+    if suffix == ".bz2":
+        return cast("BinaryIO", bz2.BZ2File(sink, "wb"))
+    if suffix == ".xz":
+        return cast("BinaryIO", lzma.LZMAFile(sink, "wb"))
+    if suffix == ".zst":
+        import zstandard  # noqa: PLC0415
+
+        return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(sink, closefd=False))
+    return sink
+
+
+@contextmanager
+def replacing(path: PathLike) -> Iterator[BinaryIO]:
+    """Open ``path`` for writing such that it changes all at once, or not at all.
+
+    ``-`` writes to standard output; a device or pipe is written directly. A symbolic link keeps
+    pointing where it did: the file behind it is replaced.
+    """
+    text = os.fspath(path)
+    if text == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = os.path.realpath(text)
+    if os.path.exists(target) and not os.path.isfile(target):
+        if os.path.isdir(target):
+            raise InputError(f"{text}: is a folder; name a file to write")
+        with open(target, "wb") as device:
+            yield device
+        return
+    folder, base = os.path.split(target)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
+    except OSError as error:
+        raise InputError(f"{text}: cannot be written ({error.strerror})") from None
+    try:
+        with os.fdopen(handle, "wb") as sink:
+            stream = _compressed(sink, text)
+            yield stream
+            if stream is not sink:
+                stream.close()
+            sink.flush()
+            os.fsync(sink.fileno())
+        os.chmod(temporary, _mode_for(target))
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(
+            f"{text}: could not be written ({error.strerror}); the old file, if any, is unchanged"
+        ) from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _mode_for(target: str) -> int:
+    """Return the permissions of the file to be replaced, or those a new file would get."""
+    if os.path.exists(target):
+        return stat.S_IMODE(os.stat(target).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,1 @@
+"""What systems returned: runs, their file formats, and their validation."""
