@@ -8,11 +8,25 @@ words wherever it is met.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankscope.errors import shown
 
-__all__ = ["PLACES_SHOWN", "Finding", "Place", "Severity", "worst_first"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = [
+    "PLACES_SHOWN",
+    "Check",
+    "Checks",
+    "Finding",
+    "Place",
+    "Seen",
+    "Severity",
+    "worst_first",
+]
+
+Subject = TypeVar("Subject")
 
 Severity = Literal["error", "warning", "note"]
 
@@ -70,6 +84,78 @@ class Finding:
         return {**asdict(self), "places": [asdict(place) for place in self.places]}
 
 
-def worst_first(findings: list[Finding]) -> list[Finding]:
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Order findings by severity, then by code."""
     return sorted(findings, key=lambda finding: (_ORDER[finding.severity], finding.code))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a check saw when it fired: how often, in which words, where first."""
+
+    message: str
+    count: int = 1
+    places: tuple[Place, ...] = ()
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[Subject]):
+    """One check: a stable code and name, how bad it is, what to do, and the function that looks."""
+
+    code: str
+    name: str
+    severity: Severity
+    unit: str
+    advice: str
+    look: Callable[[Subject], Seen | None]
+
+    def __call__(self, subject: Subject) -> Finding | None:
+        """Look at a subject; a finding if the check fires."""
+        seen = self.look(subject)
+        if seen is None:
+            return None
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=self.severity,
+            message=seen.message,
+            advice=self.advice,
+            count=seen.count,
+            unit=self.unit,
+            places=seen.places[:PLACES_SHOWN],
+            evidence=seen.evidence,
+        )
+
+
+class Checks(Generic[Subject]):
+    """The checks of one kind of subject; each is registered where it is written."""
+
+    def __init__(self) -> None:
+        self._checks: list[Check[Subject]] = []
+
+    def __iter__(self) -> Iterator[Check[Subject]]:
+        return iter(self._checks)
+
+    def add(
+        self, code: str, name: str, severity: Severity, *, unit: str, advice: str
+    ) -> Callable[[Callable[[Subject], Seen | None]], Check[Subject]]:
+        """Register the decorated function as a check."""
+
+        def register(look: Callable[[Subject], Seen | None]) -> Check[Subject]:
+            if any(known.code == code for known in self._checks):
+                raise ValueError(f"check {code} stands twice")
+            self._checks.append(Check(code, name, severity, unit, advice, look))
+            return self._checks[-1]
+
+        return register
+
+    def errors(self, subject: Subject) -> list[Finding]:
+        """Run the checks that are errors."""
+        found = (check(subject) for check in self._checks if check.severity == "error")
+        return [finding for finding in found if finding is not None]
+
+    def all(self, subject: Subject) -> list[Finding]:
+        """Run every check."""
+        found = (check(subject) for check in self._checks)
+        return [finding for finding in found if finding is not None]

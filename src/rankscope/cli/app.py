@@ -1,0 +1,89 @@
+"""The tree of commands; each one's module is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+import rankscope
+
+__all__ = ["app"]
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are found by name: ``{command: (module, attribute, one line)}``."""
+
+    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order they are used, not by alphabet."""
+        return [*self._lazy, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command's module."""
+        if cmd_name not in self._lazy:
+            return super().get_command(ctx, cmd_name)
+        module, attribute, _ = self._lazy[cmd_name]
+        command = getattr(import_module(f"rankscope.cli.{module}"), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or name the nearest."""
+        from rankscope.errors import UnknownNameError
+
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            error = UnknownNameError("command", name, self.list_commands(ctx))
+            raise click.UsageError(str(error), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands from their one-line descriptions, importing nothing."""
+        rows = [(name, line) for name, (_, _, line) in self._lazy.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+RUNS = LazyGroup(
+    name="runs",
+    help="Check and make runs.",
+    context_settings=_SETTINGS,
+    lazy={
+        "validate": (
+            "runs_validate",
+            "validate",
+            "Every problem of a run, and what to do about it.",
+        ),
+    },
+)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings=_SETTINGS,
+    lazy={
+        "demo": ("demo", "demo", "The bundled example, end to end."),
+        "runs": ("app", "RUNS", "Check and make runs: validate."),
+        "convert": (
+            "convert",
+            "convert",
+            "Between any two formats of qrels, runs, queries, corpora.",
+        ),
+    },
+)
+@click.version_option(rankscope.__version__, prog_name="rankscope")
+def app() -> None:
+    """Retrieval evaluation: how good is it, is it really better, and why.
+
+    Exit codes: 0 fine, 1 the answer is no (validation failed), 2 the question cannot be answered
+    (bad input or usage).
+    """

@@ -1,0 +1,47 @@
+"""``rankscope convert``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankscope.cli.console import counted
+
+__all__ = ["convert"]
+
+
+@click.command()
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option(
+    "--kind",
+    type=click.Choice(["qrels", "run", "queries", "corpus"]),
+    help="What IN holds; found from its columns and name if not said.",
+)
+@click.option("--from", "source_format", metavar="FORMAT", help="The format of IN.")
+@click.option("--to", "target_format", metavar="FORMAT", help="The format of OUT.")
+@click.option("--labels", metavar="E=3,S=2,…", help="What the labels of qrels mean.")
+@click.option(
+    "--raters",
+    type=click.Choice(["mean", "median", "max", "majority"]),
+    help="How several raters' grades of one pair become one.",
+)
+@click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+def convert(source: str, target: str, **options: Any) -> None:
+    """Convert IN to OUT: qrels, a run, queries or a corpus, between any two formats.
+
+    Formats are found from content and names. Qrels and runs: trec, msmarco (runs), csv, tsv, json,
+    jsonl, parquet. Queries: jsonl, trec, trec-xml, tsv, csv, json, parquet. Corpora: jsonl, tsv,
+    csv, json, parquet. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
+    """
+    from rankscope.collection.qrels import parse_labels
+    from rankscope.conversion import convert as run_conversion
+
+    labels = options.pop("labels")
+    done = run_conversion(
+        source, target, labels=parse_labels(labels) if labels else None, **options
+    )
+    noun = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
+    where = "standard output" if target == "-" else target
+    click.echo(f"{done.kind}: {counted(done.rows, noun[done.kind])} written to {where}", err=True)

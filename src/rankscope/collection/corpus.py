@@ -1,0 +1,178 @@
+"""The corpus: what is searched, as documents of several named fields.
+
+`Corpus` holds the documents in memory; `stream_corpus` and `stream_doc_ids` pass over a file of any
+size once, one document at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankscope.collection.queries import ArrowFrame, Table
+from rankscope.collection.records import Kind, Row, identify, read_rows
+from rankscope.errors import UnknownNameError
+from rankscope.files import PathLike
+
+__all__ = [
+    "Corpus",
+    "Document",
+    "document_text",
+    "read_corpus",
+    "stream_corpus",
+    "stream_doc_ids",
+]
+
+_TITLES = ("title", "product_title", "headline", "name")
+_TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "product_description")
+
+_KIND = Kind(
+    noun="document",
+    nouns="documents",
+    reader="corpus",
+    id_column="doc_id",
+    id_names=("_id", "doc_id", "docid", "docno", "id", "pid", "corpus_id", "product_id"),
+    text_names=(*_TEXTS, *_TITLES),
+    columns=("title", "text"),
+    headerless=(("_id", "text"), ("_id", "title", "text")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document: its id and its fields under the names they were given."""
+
+    doc_id: str
+    fields: Mapping[str, object]
+
+    @property
+    def title(self) -> str:
+        """The field ``title``, or the first that other collections call so; else empty."""
+        return self._first(_TITLES)
+
+    @property
+    def text(self) -> str:
+        """The field ``text``, or the first that other collections call so; else empty."""
+        return self._first(_TEXTS)
+
+    def _first(self, names: Sequence[str]) -> str:
+        present = (name for name in names if self.fields.get(name) is not None)
+        return document_text(self, [next(present, names[0])])
+
+
+def document_text(document: Document, fields: Iterable[str]) -> str:
+    r"""Return the named fields as one text, a line for each and for each item of a list.
+
+    A field the document does not have, or that is empty, adds nothing.
+
+    >>> soup = Document("d1", {"title": "Soup", "ingredients": ["leek", "salt"]})
+    >>> document_text(soup, ["title", "ingredients", "notes"])
+    'Soup\nleek\nsalt'
+    """
+    return "\n".join(text for name in fields if (text := _as_text(document.fields.get(name))))
+
+
+def _as_text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return "\n".join(text for item in value if (text := _as_text(item)))
+    return json.dumps(value) if isinstance(value, bool | int | float) else str(value)
+
+
+class Corpus(Table):
+    """Documents by id.
+
+    Made from a dict (``{"d1": "text"}`` or ``{"d1": {"title": ..., "text": ...}}``), from rows
+    (mappings, `Document` objects, ``(id, text)`` or ``(id, title, text)`` tuples), or from any
+    frame with the Arrow PyCapsule interface. Fields keep their names. Iterating gives ids. Two are
+    equal if they hold the same ids with the same content, in any order.
+
+    >>> corpus = Corpus({"d1": {"title": "Soup", "text": "Boil.", "minutes": 20}})
+    >>> corpus["d1"].title, corpus.field("minutes")
+    ('Soup', [20])
+    """
+
+    __slots__ = ()
+
+    _kind = _KIND
+
+    def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
+        rows_only = isinstance(data, Iterable) and not isinstance(
+            data, Mapping | str | bytes | Table
+        )
+        if rows_only and not hasattr(data, "__arrow_c_stream__"):
+            super().__init__(map(_row_of, data))
+        else:
+            super().__init__(data)
+
+    def __getitem__(self, doc_id: str) -> Document:
+        row = self._frame.row(self._position(doc_id))
+        return Document(doc_id, self._fields(row))
+
+    def documents(self) -> Iterator[Document]:
+        """Iterate over the documents, in the order given."""
+        return (Document(doc_id, fields) for doc_id, fields in self._rows())
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of all fields that some document has, in the order met."""
+        return list(dict.fromkeys(name for _, fields in self._rows() for name in fields))
+
+    def field(self, name: str) -> list[object]:
+        """Return one field of every document, in order; None where a document lacks it.
+
+        A field in a nested ``metadata`` object is found, too, unless one beside it has its name.
+        """
+        if name in self._kind.columns and self._frame["extras"].null_count() == len(self):
+            values: list[object] = self._frame[name].to_list()
+        else:
+            values = [_value(fields, name) for _, fields in self._rows()]
+        if len(self) and all(value is None for value in values):
+            known = self.fields
+            if name not in known:
+                raise UnknownNameError("field", name, known)
+        return values
+
+
+def _row_of(item: object) -> object:
+    return {**item.fields, "_id": item.doc_id} if isinstance(item, Document) else item
+
+
+def _value(fields: Row, name: str) -> object:
+    nested = fields.get("metadata")
+    if name not in fields and isinstance(nested, dict):
+        return nested.get(name)
+    return fields.get(name)
+
+
+def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
+    """Read a corpus from a file, or from standard input (``-``), into memory.
+
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv`` and ``parquet``, told from content
+    and name unless ``format`` names one; compressed or not.
+    """
+    return Corpus._read(path, format)
+
+
+def stream_corpus(path: PathLike, *, format: str | None = None) -> Iterator[Document]:
+    """Pass over the documents of a file once, holding one (of parquet: one batch) at a time.
+
+    An id that comes twice is not noticed, as that would mean to remember all of them. A ``json``
+    file, and parquet that is compressed or piped, has to be held whole.
+    """
+    for placed in read_rows(path, _KIND, format=format):
+        yield Document(*identify(placed, _KIND))
+
+
+def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str]:
+    """Pass over the document ids of a file once, looking at as little else as possible.
+
+    Like `stream_corpus`, but the other fields may go unchecked.
+    """
+    for placed in read_rows(path, _KIND, format=format, ids_only=True):
+        yield identify(placed, _KIND)[0]

@@ -1,0 +1,236 @@
+"""Qrels: which documents are relevant to which queries, and how much.
+
+Valid once made: every pair (with subtopics: every triple) stands once and every grade is a finite
+number. A negative grade means "pooled, not judged", as in trec_eval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+
+import numpy as np
+import polars as pl
+
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError, shown
+from rankscope.tabular.columns import QRELS, rater_columns
+from rankscope.tabular.grouping import group_by_query, repeated_rows
+from rankscope.tabular.objects import rows_from_object
+from rankscope.tabular.pairs import PairTable
+from rankscope.tabular.reading import TableFile
+from rankscope.tabular.rows import Rows, as_ids, as_numbers, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankscope.files import PathLike
+
+__all__ = ["Qrels", "Raters", "parse_labels", "read_qrels"]
+
+Raters = Literal["mean", "median", "max", "majority"]
+"""How several raters' grades of one pair become one. ``majority`` takes the most frequent grade,
+and among equally frequent ones the lower median of all ratings."""
+
+
+class Qrels(PairTable):
+    """Relevance judgments; a higher grade is more relevant.
+
+    Made of ``{query_id: {doc_id: grade}}``, ``{query_id: [doc_id, …]}`` for the relevant ones
+    (grade 1), ``{query_id: {doc_id: {subtopic: grade}}}``, rows ``(query_id, doc_id, grade)``, or
+    any frame with such columns. ``labels`` turns text into grades (``{"E": 3, "S": 2}``),
+    ``raters`` combines several grades of one pair.
+
+    >>> Qrels({"q1": {"d1": 2, "d2": 0}})["q1"]
+    {'d1': 2, 'd2': 0}
+    """
+
+    __slots__ = ()
+
+    layout = QRELS
+
+    def __init__(
+        self,
+        data: object = (),
+        *,
+        labels: Mapping[str, float] | None = None,
+        raters: Raters | None = None,
+    ) -> None:
+        rows = rows_from_object(data, QRELS, source="qrels")
+        self._take(prepared(rows, labels=labels, raters=raters))
+
+    def _take(self, rows: Rows) -> None:
+        """Set the content from rows that hold no error; refuse others."""
+        frame = rows.frame
+        query_id, doc_id = as_ids(frame["query_id"], rows), as_ids(frame["doc_id"], rows)
+        grade = grades_of(rows)
+        finite = not grade.null_count() and bool(grade.is_finite().all())
+        if rows.malformed_count or not finite:
+            refuse(rows)
+        if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
+            refuse(rows)
+        columns = [doc_id.cast(pl.String), _whole_if_possible(grade)]
+        if "subtopic" in frame.columns:
+            columns.append(as_ids(frame["subtopic"], rows).cast(pl.String))
+        self._fill(group_by_query(query_id), pl.DataFrame(columns), rows.empty_queries)
+        keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
+        if repeated_rows(self._offsets, *keys).size:
+            refuse(rows)
+
+    @classmethod
+    def from_rows(cls, rows: Rows) -> Qrels:
+        """Make qrels of rows as a reader gives them; a file without any is an error."""
+        if not rows.frame.height and not rows.empty_queries:
+            refuse(rows)
+        made = object.__new__(cls)
+        made._take(rows)
+        return made
+
+    @property
+    def grades(self) -> pl.Series:
+        """The grades of all rows, grouped by query; integers if all are whole."""
+        return self.values
+
+    @property
+    def subtopics(self) -> pl.Series | None:
+        """The subtopics of all rows, grouped by query; None for qrels without."""
+        return self._columns["subtopic"] if "subtopic" in self._columns.columns else None
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return ``{query_id: {doc_id: grade}}``; with subtopics the grade is a dict by subtopic."""
+        if self.subtopics is None:
+            return super().to_dict()
+        nested: dict[str, dict[str, Any]] = {query_id: {} for query_id in self.query_ids}
+        for query_id, doc_id, grade, subtopic in self.to_polars().iter_rows():
+            nested[query_id].setdefault(doc_id, {})[subtopic] = grade
+        return nested
+
+    def trec_columns(self) -> pl.DataFrame:
+        """Return the four columns of a TREC file; the second is the subtopic, or 0."""
+        second = pl.lit("0").alias("_") if self.subtopics is None else pl.col("subtopic")
+        return self.to_polars().select("query_id", second, "doc_id", "grade")
+
+
+def _whole_if_possible(grade: pl.Series) -> pl.Series:
+    """Return grades as integers if all are whole numbers."""
+    values = grade.to_numpy()
+    whole = bool((np.floor(values) == values).all() and (np.abs(values) < 2**53).all())
+    return grade.cast(pl.Int64) if whole else grade
+
+
+def grades_of(rows: Rows) -> pl.Series:
+    """Return the grades as Float64, null where there is no number."""
+    return as_numbers(rows.frame["grade"]).cast(pl.Float64).alias("grade")
+
+
+def refuse(rows: Rows) -> NoReturn:
+    """Raise for the errors of qrels, in the words of the checks."""
+    from rankscope.collection.qrels_checks import QRELS_CHECKS  # noqa: PLC0415
+
+    findings = QRELS_CHECKS.errors(rows)
+    raise InvalidDataError(findings[0].sentence, findings)
+
+
+def prepared(
+    rows: Rows, *, labels: Mapping[str, float] | None = None, raters: Raters | None = None
+) -> Rows:
+    """Turn labels into numbers, combine several raters, drop a second column that is constant."""
+    frame = rows.frame
+    if "grade" not in frame.columns or (raters and rater_columns(frame.columns)):
+        frame = _one_row_a_rating(frame, rows, raters)
+    frame = frame.drop(rater_columns(frame.columns))
+    if labels is not None:
+        frame = _labelled(frame, labels, rows)
+    if "subtopic" in frame.columns and frame["subtopic"].n_unique() <= 1:
+        frame = frame.drop("subtopic")
+    if raters is not None:
+        return replace(rows, frame=_combined(frame, rows, raters), line_of=None)
+    return replace(rows, frame=frame)
+
+
+def _one_row_a_rating(frame: pl.DataFrame, rows: Rows, raters: Raters | None) -> pl.DataFrame:
+    """Turn one column a rater into one row a rating; a rater may have left a pair out."""
+    columns = rater_columns(frame.columns)
+    if raters is None:
+        names = ", ".join(columns[:3])
+        raise InputError(
+            f"{rows.source}: one column for each rater ({names}) and none for the grade; say how "
+            f"to combine them: raters = {', '.join(get_args(Raters))}"
+        )
+    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
+    frame = frame.select(*keys, pl.col(columns).cast(pl.String))
+    long = frame.unpivot(columns, index=keys, variable_name="_rater", value_name="grade")
+    return long.drop("_rater").filter(pl.col("grade").is_not_null() & (pl.col("grade") != ""))
+
+
+def _labelled(frame: pl.DataFrame, labels: Mapping[str, float], rows: Rows) -> pl.DataFrame:
+    text = frame["grade"].cast(pl.String).str.strip_chars()
+    known = pl.Series(list(labels), dtype=pl.String)
+    numbers = pl.Series([float(number) for number in labels.values()], dtype=pl.Float64)
+    grade = text.replace_strict(known, numbers, default=None, return_dtype=pl.Float64)
+    unknown = (grade.is_null() & text.is_not_null()).arg_true()
+    if len(unknown):
+        row = int(unknown[0])
+        raise InputError(
+            f"{rows.place(row)}: the label {shown(text[row])} is not among "
+            f"{', '.join(shown(label) for label in labels)}; add it to the labels"
+        )
+    return frame.with_columns(grade.alias("grade"))
+
+
+def _combined(frame: pl.DataFrame, rows: Rows, raters: Raters) -> pl.DataFrame:
+    if raters not in get_args(Raters):
+        raise UnknownNameError("way to combine raters", raters, get_args(Raters))
+    grade = as_numbers(frame["grade"]).cast(pl.Float64)
+    if grade.null_count():
+        refuse(rows)
+    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
+    values = pl.col("grade").sort()
+    middle = values.get((pl.len() - 1) // 2)
+    majority = pl.when(values.mode().len() == 1).then(values.mode().first()).otherwise(middle)
+    way = {
+        "mean": pl.col("grade").mean(),
+        "median": pl.col("grade").median(),
+        "max": pl.col("grade").max(),
+        "majority": majority,
+    }[raters]
+    return frame.with_columns(grade).group_by(keys, maintain_order=True).agg(way.alias("grade"))
+
+
+def parse_labels(text: str) -> dict[str, float]:
+    """Parse ``E=3,S=2,C=1,I=0``."""
+    labels: dict[str, float] = {}
+    for part in text.split(","):
+        label, equals, number = part.strip().partition("=")
+        try:
+            if not equals or not label:
+                raise ValueError
+            labels[label] = float(number)
+        except ValueError:
+            raise InputError(
+                f"labels: expected LABEL=NUMBER, found {shown(part)}; write for example "
+                "E=3,S=2,C=1,I=0"
+            ) from None
+    return labels
+
+
+def read_qrels(
+    path: PathLike,
+    *,
+    format: str | None = None,
+    labels: Mapping[str, float] | None = None,
+    raters: Raters | None = None,
+) -> Qrels:
+    """Read qrels from a file: TREC, BEIR tsv, csv, JSON, JSON lines or Parquet.
+
+    Raises:
+        FormatError: the file is not of its format.
+        InvalidDataError: it is, but a pair stands twice, a grade is no number, …
+    """
+    file = TableFile.open(path, QRELS, format=format)
+    rows = file.rows(QRELS.roles, as_text=labels is not None)
+    try:
+        return Qrels.from_rows(prepared(rows, labels=labels, raters=raters))
+    except InvalidDataError:  # once more with the text of every column, to say what is wrong
+        text = file.rows(QRELS.roles, as_text=True)
+        Qrels.from_rows(prepared(text, labels=labels, raters=raters))
+        raise

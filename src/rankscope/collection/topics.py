@@ -1,0 +1,338 @@
+"""TREC topics, read and written: the SGML of the early tracks and the XML of the later ones.
+
+The scanner is our own and knows tags, comments and CDATA, nothing else: no DTD, no entities beyond
+the five of XML and numbered characters, so that a hostile file can do no harm. SGML topics may
+leave tags open; ``&`` is an ordinary character in them, and label words (``Number:``) are dropped.
+
+A topic becomes a row: its number is the id, its title or ``<query>`` the text, and every other
+element a field (``desc`` is called ``description``, ``narr`` ``narrative``, an element that repeats
+is a list, ``<subtopic>`` elements are the list ``subtopics``). Attributes of a topic are fields
+too. Tags inside an element's text are dropped, their text is kept.
+
+Writing carries text: numbers and truth values are written as their JSON text. What would come back
+differently (an object, a list of one, text that looks like a tag in SGML) is an `InputError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from rankscope.collection.records import Origin, Row, dump_json
+from rankscope.errors import InputError, shown
+
+__all__ = ["read_topics", "write_sgml", "write_xml"]
+
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*+)([^<>]*+)>")
+_FIRST = re.compile(r"<(topic|top)[\s>]", re.I)
+_ATTRIBUTE = re.compile(r"""([A-Za-z_][\w.:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'/]++))""")
+_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_NUMBERS = ("num", "number", "identifier", "id", "qid")
+_TEXTS = ("title", "query", "question", "summary", "description")
+_LONG = {"desc": "description", "narr": "narrative"}
+_SHORT = {"description": "desc", "narrative": "narr"}
+_LABELS = {
+    "num": "Number",
+    "title": "Topic",
+    "desc": "Description",
+    "narr": "Narrative",
+    "dom": "Domain",
+    "smry": "Summary",
+    "con": "Concept(s)",
+    "fac": "Factor(s)",
+    "def": "Definition(s)",
+}
+_RESERVED = {"top", "topic", "title", "query", "subtopic", "subtopics", *_NUMBERS, *_LONG}
+_KNOWN = {*_RESERVED, *_LABELS, *_TEXTS, "narrative"}  # recognised in upper case, too
+_DEEPEST = 50
+
+
+# --- reading
+
+
+@dataclass(slots=True)
+class _Element:
+    name: str
+    attributes: dict[str, str]
+    pieces: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Topic:
+    line: int
+    tag: str
+    attributes: dict[str, str]
+    elements: list[_Element] = field(default_factory=list)
+    body: list[str] = field(default_factory=list)
+
+
+def read_topics(text: str, origin: Origin) -> Iterator[tuple[int, Row]]:
+    """Yield (line, row) for every ``<top>`` or ``<topic>``."""
+    text = text.replace("\r\n", "\n")
+    first = _FIRST.search(text)
+    xml = text.lstrip().startswith("<?xml") or (first is not None and first[1].lower() == "topic")
+    found = False
+    for topic in _topics(text, origin, xml=xml):
+        found = True
+        yield topic.line, _row(topic, xml=xml, origin=origin)
+    if not found:
+        raise origin.error("holds no <top> or <topic>; expected TREC topics")
+
+
+def _tokens(
+    text: str, origin: Origin, *, xml: bool
+) -> Iterator[tuple[int, str, re.Match[str] | None]]:
+    """Yield (position, text, None) for text and (position, "", match) for a tag."""
+    start = 0
+    while start < len(text):
+        opening = text.find("<", start)
+        if opening < 0:
+            yield start, text[start:], None
+            return
+        if opening > start:
+            yield start, text[start:opening], None
+        tag = _TAG.match(text, opening)
+        if tag and (not tag[3] or tag[3][0] in " \t\n\r/"):
+            yield opening, "", tag
+            start = tag.end()
+            continue
+        start, kept = _passed_over(text, opening, origin, xml=xml)
+        yield opening, kept, None
+
+
+def _passed_over(text: str, opening: int, origin: Origin, *, xml: bool) -> tuple[int, str]:
+    """Return where a ``<`` that opens no tag ends, and what of it is text."""
+    for mark, end in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ">")):
+        if text.startswith(mark, opening):
+            closing = text.find(end, opening + len(mark))
+            line = text.count("\n", 0, opening) + 1
+            if closing < 0:
+                raise origin.error(f"{mark} is never closed; close it with {end}", line)
+            inside = text[opening + len(mark) : closing]
+            if mark == "<!DOCTYPE" and "[" in inside:
+                raise origin.error("a DOCTYPE with declarations is not read; remove it", line)
+            # the text of CDATA is literal: what would be unescaped later is escaped here
+            kept = inside if mark == "<![CDATA[" else ""
+            return closing + len(end), kept.replace("&", "&amp;") if xml else kept
+    return opening + 1, "<"
+
+
+def _topics(text: str, origin: Origin, *, xml: bool) -> Iterator[_Topic]:
+    topic: _Topic | None = None
+    open_elements: list[_Element] = []
+    line, counted = 1, 0
+    for position, piece, tag in _tokens(text, origin, xml=xml):
+        if tag is None:
+            if topic is not None:
+                (open_elements[0].pieces if open_elements else topic.body).append(piece)
+            continue
+        name = tag[2].lower()
+        if name in ("top", "topic") and not (name == "topic" and topic and topic.tag == "top"):
+            if topic is not None:
+                yield topic
+            topic, open_elements = None, []
+            if not tag[1]:
+                line, counted = line + text.count("\n", counted, position), position
+                topic = _Topic(line, name, _attributes(tag[3]))
+        elif topic is not None:
+            _step(topic, open_elements, tag, nested=xml)
+            if len(open_elements) > _DEEPEST:
+                raise origin.error("a topic is nested too deeply; close its tags", topic.line)
+    if topic is not None:
+        yield topic
+
+
+def _step(topic: _Topic, opened: list[_Element], tag: re.Match[str], *, nested: bool) -> None:
+    """Open or close an element; where elements do not nest, opening one closes the last."""
+    name = tag[2]
+    if tag[1]:
+        for depth in range(len(opened) - 1, -1, -1):
+            if opened[depth].name.lower() == name.lower():
+                del opened[depth:]
+                break
+        return
+    element = _Element(name, _attributes(tag[3]))
+    if not nested or name.lower() == "subtopic":  # at any depth a subtopic is its own
+        opened.clear()
+    if not opened:
+        topic.elements.append(element)
+    if not tag[3].endswith("/"):
+        opened.append(element)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    found = {}
+    for match in _ATTRIBUTE.finditer(text):
+        value = next(group for group in match.groups()[1:] if group is not None)
+        found[match[1]] = _unescaped(value)
+    return found
+
+
+def _unescaped(text: str) -> str:
+    return _ENTITY.sub(_character, text)
+
+
+def _character(entity: re.Match[str]) -> str:
+    if entity[1]:
+        return _NAMED[entity[1]]
+    code = int(entity[2]) if entity[2] else int(entity[3], 16)
+    valid = code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
+    return chr(code) if valid else entity[0]
+
+
+def _text(pieces: list[str], *, xml: bool) -> str:
+    text = "".join(pieces).strip(" \t\n\r")
+    return _unescaped(text) if xml else text
+
+
+def _row(topic: _Topic, *, xml: bool, origin: Origin) -> Row:
+    """Return the fields of a topic, under the names that `Queries` knows."""
+    fields: dict[str, list[object]] = {name: [v] for name, v in topic.attributes.items()}
+    for element in topic.elements:
+        text = _text(element.pieces, xml=xml)
+        lower = element.name.lower()
+        if topic.tag == "top" and lower in _LABELS:
+            text = re.sub(rf"\A{re.escape(_LABELS[lower])}:[ \t\n]*", "", text, flags=re.I)
+        if lower == "subtopic":
+            fields.setdefault("subtopics", []).append({**element.attributes, "text": text})
+            continue
+        name = _LONG.get(lower, lower if lower in _KNOWN else element.name)
+        fields.setdefault(name, []).append(text)
+    number = next((fields.pop(name) for name in _NUMBERS if name in fields), None)
+    if number is None:
+        raise origin.error("a topic without a number; give it <num> or number=", topic.line)
+    row: Row = {"_id": number[0]}
+    key = next((name for name in _TEXTS if name in fields), None)
+    row["text"] = fields[key].pop(0) if key else _text(topic.body, xml=xml)
+    if key is None and not row["text"]:
+        raise origin.error("a topic without text; give it <title> or <query>", topic.line)
+    for name, values in fields.items():
+        if values:
+            row[name] = values[0] if len(values) == 1 and name != "subtopics" else values
+    return row
+
+
+# --- writing
+
+
+def write_sgml(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield topics as SGML: ``<num> Number: 301`` and so on, tags left open as in TREC's files."""
+    for row in rows:
+        yield "<top>\n\n"
+        for name, value, attributes in _elements(row, "trec"):
+            if attributes:
+                raise _cannot(row, name, "has attributes", "trec")
+            tag = {"_id": "num", "text": "title", **_SHORT}.get(name, name)
+            yield f"<{tag}> {_labelled(tag, _sgml_text(row, name, value))}\n\n"
+        yield "</top>\n\n"
+
+
+def _labelled(tag: str, text: str) -> str:
+    label = _LABELS.get(tag)
+    starts = label and text.lower().startswith(f"{label}:".lower())
+    return f"{label}: {text}" if label and (tag != "title" or starts) else text
+
+
+def _sgml_text(row: Row, name: str, text: str) -> str:
+    tag_like = any(
+        not tag[3] or tag[3][0] in " \t\n\r/" for tag in _TAG.finditer(text)
+    ) or re.search(r"<[!?]", text)
+    if tag_like:
+        raise _cannot(row, name, "holds what looks like a tag", "trec")
+    if text != text.strip(" \t\n\r") or "\r" in text:
+        raise _cannot(row, name, "has white space at an end, or a carriage return", "trec")
+    if name == "_id" and not text.strip():
+        raise _cannot(row, name, "is blank", "trec")
+    return text
+
+
+def write_xml(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield topics as XML: ``<topic number="1"><query>...</query>...</topic>``."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
+    for row in rows:
+        for name, value, attributes in _elements(row, "trec-xml"):
+            text = _escaped(row, name, value)
+            if name == "_id":
+                yield f'<topic number="{_in_attribute(text)}">\n'
+                continue
+            tag = "query" if name == "text" else name
+            extra = "".join(
+                f' {key}="{_in_attribute(_escaped(row, name, held))}"'
+                for key, held in attributes.items()
+            )
+            yield f"<{tag}{extra}>{text}</{tag}>\n"
+        yield "</topic>\n"
+    yield "</topics>\n"
+
+
+def _escaped(row: Row, name: str, text: str) -> str:
+    if _NOT_XML.search(text):
+        raise _cannot(row, name, "holds a character that XML does not allow", "trec-xml")
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        text = text.replace(character, entity)
+    text = text.replace("\r", "&#13;")
+    core = text.strip(" \t\n")
+    if core == text:
+        return text
+    before = text[: len(text) - len(text.lstrip(" \t\n"))]
+    after = text[len(before) + len(core) :]
+    return "".join(f"&#{ord(c)};" for c in before) + core + "".join(f"&#{ord(c)};" for c in after)
+
+
+def _in_attribute(escaped: str) -> str:
+    return escaped.replace("\n", "&#10;").replace("\t", "&#9;")
+
+
+def _elements(row: Row, format: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield (name, text, attributes) of every element; raise if a field cannot be one."""
+    for name, value in row.items():
+        if value is None:
+            continue
+        if name in ("_id", "text"):
+            yield name, str(value), {}
+        elif name == "subtopics" and _are_subtopics(value):
+            for item in value:  # type: ignore[attr-defined]
+                rest = {k: v for k, v in item.items() if k != "text"}
+                yield "subtopic", item["text"], rest
+        elif not _can_be_element(name):
+            raise _cannot(row, name, "has a name that topics use for something else", format)
+        elif isinstance(value, list):
+            if len(value) < 2 or not all(isinstance(item, str) for item in value):
+                raise _cannot(row, name, "is not a list of two texts or more", format)
+            yield from ((name, item, {}) for item in value)
+        elif isinstance(value, dict):
+            raise _cannot(row, name, "is an object", format)
+        else:
+            yield name, value if isinstance(value, str) else dump_json(value), {}
+
+
+def _can_be_element(name: str) -> bool:
+    lower = name.lower()
+    changed = lower in _KNOWN and name != lower
+    return bool(_ELEMENT_NAME.fullmatch(name)) and lower not in _RESERVED and not changed
+
+
+def _are_subtopics(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(item, dict)
+            and "text" in item
+            and all(isinstance(v, str) and _ELEMENT_NAME.fullmatch(k) for k, v in item.items())
+            for item in value
+        )
+    )
+
+
+def _cannot(row: Row, name: str, problem: str, format: str) -> InputError:
+    what = {"_id": "its id", "text": "its text"}.get(name, f"its field {shown(name)}")
+    return InputError(
+        f"query {shown(row['_id'])}: {what} {problem}, which {format} topics cannot carry; "
+        "write jsonl instead"
+    )

@@ -1,0 +1,220 @@
+"""What a measure sees: one run, ranked and joined with its judgments.
+
+A `JudgedRun` is sparse. It keeps the ranks and grades of the *judged retrieved* documents (the
+hits), how many documents each query retrieved, and the grades in the judgments. Nearly every
+measure needs nothing else, so measuring costs time in the number of hits, not of rows.
+
+Queries are numbered 0, 1, … in the order of ``query_ids``; every other array refers to these
+numbers. Measures only read; a change (`JudgedRun.cut`, `JudgedRun.condensed`) makes a new object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+__all__ = ["BoolArray", "FloatArray", "IntArray", "JudgedRun", "Ranked", "Subtopics", "place_in"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_T = TypeVar("_T")
+
+
+class Ranked(NamedTuple):
+    """Some of the hits, by query and rank; ``seen`` counts them within their query from 1."""
+
+    query: IntArray
+    rank: IntArray
+    seen: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subtopics:
+    """Judgments by subtopic (diversity): one entry for each query, document and subtopic.
+
+    ``doc`` is a number unique to a document of a query, rising with the document id by bytes;
+    ``subtopic`` a number unique to a subtopic of a query; ``rank`` the document's rank from 1, or 0
+    if it was not retrieved. Entries come in any order.
+    """
+
+    query: IntArray
+    doc: IntArray
+    subtopic: IntArray
+    grade: FloatArray
+    rank: IntArray
+
+
+def place_in(group: IntArray) -> IntArray:
+    """Count within each group from 1: ``[0, 0, 3, 3, 3]`` gives ``[1, 2, 1, 2, 3]``.
+
+    Equal numbers must stand together.
+    """
+    size = len(group)
+    place = np.arange(1, size + 1, dtype=np.int64)
+    if size:
+        first = np.empty(size, dtype=np.bool_)
+        first[0] = True
+        np.not_equal(group[1:], group[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        place -= np.repeat(starts, np.diff(starts, append=size))
+    return place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRun:
+    """One run against one set of judgments, ready to be measured.
+
+    Grades may be fractional. A negative grade means *pooled but not judged*: such a document is a
+    hit here, and measures treat it as nonrelevant or, where they look at what was judged, skip it.
+    Where judgments have subtopics, a document's plain grade is its highest.
+    """
+
+    query_ids: tuple[str, ...]
+    """The queries that are measured."""
+    retrieved: IntArray
+    """By query: how many documents the run retrieved; 0 if it lacks the query."""
+    in_run: BoolArray
+    """By query: whether the run has it."""
+    hit_query: IntArray
+    """By hit: its query. Hits are sorted by query, then rank."""
+    hit_rank: IntArray
+    """By hit: its rank, from 1."""
+    hit_grade: FloatArray
+    """By hit: its grade."""
+    judged_query: IntArray
+    """By judgment: its query. Judgments are sorted by query, then grade from high to low."""
+    judged_grade: FloatArray
+    """By judgment: its grade."""
+    max_grade: float
+    """The highest grade in all the judgments, also of queries that are not measured."""
+    subtopics: Subtopics | None = None
+    """Judgments by subtopic, if there are any."""
+    lengths: FloatArray | None = None
+    """Lengths in words of all retrieved documents, by query and rank, if they are known."""
+    _memory: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return what ``make`` returned when ``key`` was first asked for."""
+        try:
+            return cast("_T", self._memory[key])
+        except KeyError:
+            made = make()
+            self._memory[key] = made
+            return made
+
+    def count(self, query: IntArray) -> IntArray:
+        """Count entries by query."""
+        return np.bincount(query, minlength=len(self.query_ids))
+
+    def total(self, query: IntArray, weights: FloatArray) -> FloatArray:
+        """Sum weights by query, one after the other as they stand (so: in rank order)."""
+        sums = np.bincount(query, weights, minlength=len(self.query_ids))
+        return cast("FloatArray", sums)
+
+    def zeros(self) -> FloatArray:
+        """Return a 0 for each query."""
+        return np.zeros(len(self.query_ids))
+
+    def graded(self, at_least: float) -> IntArray:
+        """By query: how many judgments have this grade or a higher one."""
+        return self.remember(
+            ("graded", at_least),
+            lambda: self.count(self.judged_query[self.judged_grade >= at_least]),
+        )
+
+    def relevant(self, rel: float, cutoff: int | None = None) -> Ranked:
+        """Return the hits with grade ``rel`` or more, down to rank ``cutoff``."""
+        return self.remember(("relevant", rel, cutoff), lambda: self._relevant(rel, cutoff))
+
+    def _relevant(self, rel: float, cutoff: int | None) -> Ranked:
+        if cutoff is None:
+            keep = self.hit_grade >= rel
+            query = self.hit_query[keep]
+            return Ranked(query, self.hit_rank[keep], place_in(query))
+        whole = self.relevant(rel)
+        keep = whole.rank <= cutoff
+        return Ranked(whole.query[keep], whole.rank[keep], whole.seen[keep])
+
+    def found(self, rel: float, cutoff: int | None = None) -> IntArray:
+        """By query: how many hits with grade ``rel`` or more stand in the first ``cutoff``."""
+        return self.remember(
+            ("found", rel, cutoff), lambda: self.count(self.relevant(rel, cutoff).query)
+        )
+
+    def shown(self, cutoff: int | None = None) -> IntArray:
+        """By query: how many documents stand in the first ``cutoff``."""
+        return self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
+
+    def highest_grade(self) -> FloatArray:
+        """By query: the highest grade of its judgments; 0 if none is above 0."""
+        return self.remember("highest", self._highest_grade)
+
+    def _highest_grade(self) -> FloatArray:
+        highest = self.zeros()
+        np.maximum.at(highest, self.judged_query, self.judged_grade)
+        return highest
+
+    def cut(self, cutoff: int) -> JudgedRun:
+        """Return this run with only its first ``cutoff`` documents; judgments stay whole."""
+        keep = self.hit_rank <= cutoff
+        topics = self.subtopics
+        if topics is not None:
+            topics = replace(topics, rank=np.where(topics.rank <= cutoff, topics.rank, 0))
+        lengths = self.lengths
+        if lengths is not None:
+            place = place_in(np.repeat(np.arange(len(self)), self.retrieved))
+            lengths = lengths[place <= cutoff]
+        return replace(
+            self,
+            retrieved=np.minimum(self.retrieved, cutoff),
+            hit_query=self.hit_query[keep],
+            hit_rank=self.hit_rank[keep],
+            hit_grade=self.hit_grade[keep],
+            subtopics=topics,
+            lengths=lengths,
+        )
+
+    def condensed(self) -> JudgedRun:
+        """Return this run without its unjudged documents, the others moved up.
+
+        Documents with a negative grade count as unjudged and go too.
+        """
+        return self.remember("condensed", self._condensed)
+
+    def _condensed(self) -> JudgedRun:
+        keep = self.hit_grade >= 0
+        query, rank = self.hit_query[keep], self.hit_rank[keep]
+        place = place_in(query)
+        topics = self.subtopics
+        if topics is not None:
+            height = int(self.retrieved.max(initial=0)) + 1
+            old, wanted = query * height + rank, topics.query * height + topics.rank
+            at = np.searchsorted(old, wanted)
+            kept = np.isin(wanted, old) & (topics.rank > 0)
+            moved = np.zeros_like(topics.rank)
+            moved[kept] = place[at[kept]]
+            topics = replace(topics, rank=moved)
+        lengths = self.lengths
+        if lengths is not None:
+            starts = np.cumsum(self.retrieved) - self.retrieved
+            lengths = lengths[starts[query] + rank - 1]
+        return replace(
+            self,
+            retrieved=self.count(query),
+            hit_query=query,
+            hit_rank=place,
+            hit_grade=self.hit_grade[keep],
+            subtopics=topics,
+            lengths=lengths,
+        )

@@ -1,0 +1,278 @@
+"""What a measure is: its function, its parameters, and everything there is to say about it.
+
+A `Definition` is made once, by the decorator `rankscope.measures.registry.define`, next to the
+function that computes it. The language, the command line, the documentation and the laws in the
+tests all read it from here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from rankscope.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from rankscope.judged import FloatArray, JudgedRun
+
+__all__ = [
+    "JUDGED_ONLY",
+    "Aggregate",
+    "CutoffRule",
+    "Definition",
+    "Function",
+    "GainTable",
+    "Parameter",
+    "Value",
+    "choice",
+    "flag",
+    "gain",
+    "number",
+    "numbers",
+    "optional_number",
+    "relevance_level",
+    "written",
+]
+
+GainTable = tuple[tuple[float, float], ...]
+"""Gains by grade, sorted by grade; a grade that is not listed keeps itself as its gain."""
+
+Value = bool | int | float | str | tuple[float, ...] | GainTable | None
+"""What a parameter may hold; always hashable."""
+
+Aggregate = Literal["mean", "sum", "geometric"]
+CutoffRule = Literal["required", "optional", "none"]
+Kind = Literal["number", "whole", "flag", "choice", "gain", "numbers"]
+
+LARGEST = 1e12
+"""No parameter may be larger."""
+
+LARGEST_CUTOFF = 10_000_000
+"""No cutoff may be larger."""
+
+MOST_ENTRIES = 50
+"""No list and no gain table may be longer."""
+
+
+class Function(Protocol):
+    """A measure's function: one value for each query of a run."""
+
+    def __call__(self, run: JudgedRun, /, **options: object) -> FloatArray:
+        """Return the values, in the order of ``run.query_ids``."""
+
+
+def written(value: Value) -> str:
+    """Write a parameter's value such that parsing gives it back."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return str(value)
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            pairs = (f"{written(key)}:{written(gained)}" for key, gained in value)  # type: ignore[misc]
+            return "{" + ",".join(pairs) + "}"
+        return "[" + ",".join(written(item) for item in value) + "]"
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One option of a measure, and what it may be."""
+
+    name: str
+    kind: Kind
+    default: Value
+    summary: str
+    lowest: float = -LARGEST
+    highest: float = LARGEST
+    open_ended: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """Say in words what the parameter takes."""
+        if self.kind == "flag":
+            return "True or False"
+        if self.kind == "choice":
+            return " or ".join(self.choices)
+        if self.kind == "gain":
+            words = ", ".join(self.choices)
+            return f"{words} or a table of gains from 0 up by grade, such as {{0:0,1:1,2:4}}"
+        noun = {"whole": "a whole number", "numbers": "a list of numbers"}.get(
+            self.kind, "a number"
+        )
+        if self.kind == "numbers" and self.choices:
+            return f"a list of {len(self.choices)} numbers: {', '.join(self.choices)}"
+        low, high = written(self.lowest), written(self.highest)
+        if self.lowest == -LARGEST and self.highest == LARGEST:
+            return noun
+        if self.highest == LARGEST:
+            return f"{noun} above {low}" if self.open_ended else f"{noun} from {low} up"
+        between = "strictly between" if self.open_ended else "between"
+        return f"{noun} {between} {low} and {high}"
+
+    def checked(self, value: object, measure: str) -> Value:
+        """Return the value in its canonical form, or say what is wrong with it."""
+        found = self._read(value)
+        if found is None and not (value is None and self.default is None):
+            raise InputError(
+                f"{measure}: {self.name} must be {self.expected}, not {shown(_plain(value))}"
+            )
+        return found
+
+    def _read(self, value: object) -> Value:
+        if self.kind == "flag":
+            if isinstance(value, str):
+                return {"true": True, "false": False}.get(value.casefold())
+            return value if isinstance(value, bool) else None
+        if self.kind in ("choice", "gain") and isinstance(value, str):
+            return next((word for word in self.choices if word == value.casefold()), None)
+        if self.kind == "gain":
+            return _table(value)
+        if self.kind == "numbers":
+            return self._list(value)
+        return self._number(value)
+
+    def _number(self, value: object) -> float | int | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        try:
+            exact = float(value)
+        except OverflowError:
+            return None
+        inside = self.lowest <= exact <= self.highest
+        if not inside or (self.open_ended and exact in (self.lowest, self.highest)):
+            return None
+        if self.kind == "whole":
+            return int(value) if exact.is_integer() else None
+        return exact
+
+    def _list(self, value: object) -> tuple[float, ...] | None:
+        if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_ENTRIES:
+            return None
+        items = [self._number(item) for item in value]
+        fixed = len(self.choices)  # names of the places, where the length is given
+        if None in items or (fixed and len(items) != fixed):
+            return None
+        return tuple(float(item) for item in items if item is not None)
+
+
+def _plain(value: object) -> object:
+    return written(value) if isinstance(value, tuple) else value  # type: ignore[arg-type]
+
+
+def _table(value: object) -> GainTable | None:
+    if isinstance(value, tuple):
+        try:
+            value = dict(value)
+        except (TypeError, ValueError):
+            return None
+    if not isinstance(value, dict) or not 0 < len(value) <= MOST_ENTRIES:
+        return None
+    rows = []
+    for row in value.items():
+        for item in row:
+            if isinstance(item, bool) or not isinstance(item, int | float):
+                return None
+            if not (math.isfinite(item) and 0 <= item <= LARGEST):
+                return None
+        rows.append((float(row[0]), float(row[1])))
+    return tuple(sorted(rows))
+
+
+def number(
+    name: str,
+    default: float,
+    summary: str,
+    *,
+    lowest: float = 0.0,
+    highest: float = LARGEST,
+    open_ended: bool = False,
+    whole: bool = False,
+) -> Parameter:
+    """Make a parameter that takes a number; ``open_ended`` leaves out both ends."""
+    kind: Kind = "whole" if whole else "number"
+    return Parameter(name, kind, default, summary, lowest, highest, open_ended)
+
+
+def optional_number(name: str, summary: str, *, whole: bool = False) -> Parameter:
+    """Make a parameter that takes a number above 0 and is unset by default."""
+    kind: Kind = "whole" if whole else "number"
+    return Parameter(name, kind, None, summary, 0.0, LARGEST, open_ended=True)
+
+
+def numbers(
+    name: str,
+    default: tuple[float, ...],
+    summary: str,
+    *,
+    lowest: float = -LARGEST,
+    highest: float = LARGEST,
+    places: tuple[str, ...] = (),
+) -> Parameter:
+    """Make a parameter that takes a list; ``places`` names its entries if their count is fixed."""
+    return Parameter(name, "numbers", default, summary, lowest, highest, choices=places)
+
+
+def flag(name: str, summary: str, *, default: bool = False) -> Parameter:
+    """Make a parameter that is True or False."""
+    return Parameter(name, "flag", default, summary)
+
+
+def choice(name: str, choices: tuple[str, ...], summary: str) -> Parameter:
+    """Make a parameter that takes one of some words; the first is the default."""
+    return Parameter(name, "choice", choices[0], summary, choices=choices)
+
+
+def gain(*words: str) -> Parameter:
+    """Make the parameter that turns grades into gains; the first word is the default."""
+    summary = (
+        "gain of a grade: the grade itself (linear), 2^grade − 1 (exp), "
+        "1 from grade rel on (binary), or a table"
+    )
+    return Parameter("gain", "gain", words[0], summary, choices=words)
+
+
+def relevance_level() -> Parameter:
+    """Make the parameter that says from which grade on a document is relevant."""
+    return number("rel", 1.0, "lowest grade that counts as relevant")
+
+
+JUDGED_ONLY = flag("judged_only", "leave out unjudged documents before ranks are counted")
+"""Every measure takes it; `rankscope.measures.registry.compute` applies it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One measure: how it is computed, written, aggregated and explained."""
+
+    name: str
+    function: Function
+    family: str
+    """Which kind of measure it is; groups the documentation."""
+    cutoff: CutoffRule
+    """Whether ``@k`` must, may or cannot follow the name."""
+    parameters: tuple[Parameter, ...]
+    """All it takes beside the cutoff, in the order they are written."""
+    summary: str
+    """What it means, in one sentence."""
+    formula: str
+    reference: str
+    range: tuple[float, float]
+    """The lowest and the highest value it can take."""
+    higher_is_better: bool
+    no_relevant: str
+    """Its value for a query without a relevant document."""
+    short_run: str
+    """What it does with a run shorter than the cutoff, or empty."""
+    example: str
+    """How it is written, for instance."""
+    aggregate: Aggregate
+    """How values of several queries become one."""
+    needs: Literal["", "subtopics", "lengths"] = ""
+    """What a run must have beside hits and judgments."""
+    not_monotone: str = ""
+    """Why it may fall when a relevant document moves up past a nonrelevant one; '' if never."""
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Return the parameter of this name, if the measure has it."""
+        return next((item for item in self.parameters if item.name == name), None)

@@ -1,0 +1,204 @@
+"""Measures that look at how relevant a document is, not only whether it is.
+
+A gain is what a document of some grade is worth: its grade (linear), 2^grade − 1 (exp), 1 or 0
+(binary), or what a table says. Unjudged documents and negative grades gain nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.judged import place_in
+from rankscope.measures.definition import gain as gain_parameter
+from rankscope.measures.definition import number, optional_number, relevance_level
+from rankscope.measures.parts import (
+    discounted_total,
+    gained,
+    ideal,
+    ratio,
+    running,
+    scaled_gains,
+    total_within,
+)
+from rankscope.measures.registry import define
+
+if TYPE_CHECKING:
+    from rankscope.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.parts import Gain, Gained
+
+INFINITY = float("inf")
+GAIN = gain_parameter("linear", "exp", "binary")
+REL = relevance_level()
+MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
+MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
+
+
+def ideal_total(run: JudgedRun, gain: Gain, rel: float, cutoff: int | None) -> FloatArray:
+    """By query: the discounted gains of the best possible ranking."""
+    return run.remember(
+        ("ideal total", gain, rel, cutoff),
+        lambda: discounted_total(run, ideal(run, gain, rel), cutoff),
+    )
+
+
+@define("DCG", cutoff="optional", parameters=[GAIN, REL], range=(0.0, INFINITY), example="DCG@10")
+def discounted_gain(run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float) -> FloatArray:
+    """Sum of gains, each divided by the logarithm of its rank.
+
+    Formula: Σ down to k of gain / log2(rank + 1)
+    No relevant document: 0
+    Reference: Järvelin & Kekäläinen 2002; Burges et al. 2005 (gain=exp)
+    """
+    return discounted_total(run, gained(run, gain, rel), cutoff)
+
+
+@define("nDCG", cutoff="optional", parameters=[GAIN, REL], example="nDCG@10")
+def normalised_discounted_gain(
+    run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float
+) -> FloatArray:
+    """Discounted gain as a share of the best possible.
+
+    Formula: DCG@k / IDCG@k, DCG@k = Σ down to k of gain / log2(rank + 1); IDCG@k is DCG@k of all
+    judged documents in the best order
+    No relevant document: 0
+    Reference: Järvelin & Kekäläinen 2002; Burges et al. 2005 (gain=exp)
+    """
+    dcg = discounted_total(run, gained(run, gain, rel), cutoff)
+    return ratio(dcg, ideal_total(run, gain, rel, cutoff))
+
+
+def ideal_so_far(run: JudgedRun, gain: Gain, rel: float, documents: Gained) -> FloatArray:
+    """By document: the sum of gains of the best possible ranking down to its rank."""
+    best = ideal(run, gain, rel)
+    sums = running(best.rank, best.gain)
+    length = run.count(best.query)
+    start = np.cumsum(length) - length
+    query = documents.query
+    at: IntArray = start[query] + np.minimum(documents.rank, length[query]) - 1
+    return sums[at]
+
+
+@define(
+    "Q",
+    cutoff="optional",
+    parameters=[GAIN, REL, number("beta", 1.0, "weight of the gains against counting")],
+    example="Q@10",
+)
+def q_measure(
+    run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, beta: float
+) -> FloatArray:
+    """Average precision with gains: the blended ratio at each document that gains something.
+
+    Formula: (1/min(R, k)) Σ down to k of (count + β·gains) / (rank + β·ideal gains), all summed
+    down to that rank; R counts documents with a gain above 0
+    No relevant document: 0
+    Reference: Sakai 2004
+    """
+    documents = gained(run, gain, rel)
+    place = place_in(documents.query)
+    above = place + beta * running(place, documents.gain)
+    below = documents.rank + beta * ideal_so_far(run, gain, rel, documents)
+    total = total_within(run, documents.query, documents.rank, above / below, cutoff)
+    relevant = run.count(ideal(run, gain, rel).query)
+    return ratio(total, relevant if cutoff is None else np.minimum(relevant, cutoff))
+
+
+def _satisfied(run: JudgedRun, grades: FloatArray, max_rel: float | None) -> FloatArray:
+    """Return the chance that a document of each grade satisfies the user."""
+    highest = max(run.max_grade, 0.0) if max_rel is None else max_rel
+    grades = np.clip(grades, 0.0, highest)
+    return np.exp2(grades - highest) - np.exp2(-highest)
+
+
+def _reciprocal(
+    run: JudgedRun,
+    documents: tuple[IntArray, IntArray, FloatArray],
+    max_rel: float | None,
+    cutoff: int | None,
+) -> FloatArray:
+    query, rank, grade = documents
+    keep = grade > 0
+    query, rank = query[keep], rank[keep]
+    satisfied = _satisfied(run, grade[keep], max_rel)
+    place = place_in(query)
+    still = running(place, 1.0 - satisfied, np.multiply)
+    reached = np.ones(len(query))
+    later = np.flatnonzero(place > 1)
+    reached[later] = still[later - 1]
+    return total_within(run, query, rank, reached * satisfied / rank, cutoff)
+
+
+@define("ERR", cutoff="optional", parameters=[MAX_REL], example="ERR@20")
+def expected_reciprocal_rank(
+    run: JudgedRun, *, cutoff: int | None, max_rel: float | None
+) -> FloatArray:
+    """Expected reciprocal rank of the document that satisfies a user who reads downwards.
+
+    The tool gdeval takes 4 as the highest grade whatever the judgments: that is ERR(max_rel=4).
+
+    Formula: Σ down to k of (1/rank) · s · Π over documents above of (1 − s), s = (2^grade − 1) /
+    2^max_rel
+    No relevant document: 0
+    Reference: Chapelle, Metzler, Zhang & Grinspan 2009
+    """
+    return _reciprocal(run, (run.hit_query, run.hit_rank, run.hit_grade), max_rel, cutoff)
+
+
+@define("nERR", cutoff="optional", parameters=[MAX_REL], example="nERR@20")
+def normalised_expected_reciprocal_rank(
+    run: JudgedRun, *, cutoff: int | None, max_rel: float | None
+) -> FloatArray:
+    """Expected reciprocal rank as a share of the best possible.
+
+    Formula: ERR@k / ERR@k of all judged documents in order of grade
+    No relevant document: 0
+    Reference: Chapelle, Metzler, Zhang & Grinspan 2009
+    """
+    mine = _reciprocal(run, (run.hit_query, run.hit_rank, run.hit_grade), max_rel, cutoff)
+    best = ideal(run, "linear")
+    return ratio(mine, _reciprocal(run, (best.query, best.rank, best.gain), max_rel, cutoff))
+
+
+@define("SDCG", cutoff="required", parameters=[MIN_REL, MAX_REL], example="SDCG@10")
+def scaled_discounted_gain(
+    run: JudgedRun, *, cutoff: int, min_rel: float, max_rel: float | None
+) -> FloatArray:
+    """Discounted gain as a share of k documents of the highest grade, whether they exist or not.
+
+    Formula: Σ down to k of g / log2(rank + 1), over Σ down to k of 1 / log2(rank + 1), g = (grade −
+    min_rel) / (max_rel − min_rel)
+    No relevant document: 0
+    Reference: Järvelin & Kekäläinen 2002; Azzopardi, Thomas & Moffat 2019
+    """
+    documents = scaled_gains(run, min_rel, max_rel)
+    return discounted_total(run, documents, cutoff) / _discounts(cutoff)
+
+
+def _discounts(cutoff: int) -> float:
+    """Return Σ 1 / log2(rank + 1) down to a rank."""
+    return float(np.sum(1.0 / np.log2(np.arange(2.0, cutoff + 2.0))))
+
+
+@define("GAP", cutoff="optional", example="GAP")
+def graded_average_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
+    """Average precision over every grade from which a user may call a document relevant.
+
+    Every level up to the highest grade is equally likely, so a document of twice the grade is
+    relevant to twice as many users.
+
+    Formula: Σ over levels g of w·R(g)·AP(rel=g) / Σ over levels of w·R(g), w = step from the level
+    below, R(g) = documents of grade g or more
+    No relevant document: 0
+    Reference: Robertson, Kanoulas & Yilmaz 2010
+    """
+    levels = np.unique(run.judged_grade[run.judged_grade > 0])
+    total = run.zeros()
+    below = 0.0
+    for level in levels.tolist():
+        hits = run.relevant(level, cutoff)
+        total += (level - below) * run.total(hits.query, hits.seen / hits.rank)
+        below = level
+    best = ideal(run, "linear")
+    return ratio(total, run.total(best.query, best.gain))

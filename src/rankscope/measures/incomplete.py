@@ -1,0 +1,111 @@
+"""Measures for judgments that are known to be incomplete.
+
+A document with a negative grade was pooled but not judged: Bpref and infAP skip it, and it does
+not count as judged here. Condensed lists are no measure of their own: ``judged_only=True`` works
+with every measure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.judged import place_in
+from rankscope.measures.definition import relevance_level
+from rankscope.measures.parts import nonrelevant_above, ratio
+from rankscope.measures.registry import define
+
+if TYPE_CHECKING:
+    from rankscope.judged import FloatArray, JudgedRun
+
+REL = relevance_level()
+EPSILON = 1e-5
+"""What infAP adds to its counts so that none is 0."""
+
+
+def _preference(run: JudgedRun, rel: float) -> FloatArray:
+    hits = run.relevant(rel)
+    above = nonrelevant_above(run, rel)
+    relevant = run.graded(rel)
+    least = np.minimum(run.graded(0.0) - relevant, relevant)
+    wrong = ratio(np.minimum(above, relevant[hits.query]), least[hits.query])
+    return ratio(run.total(hits.query, 1.0 - wrong), relevant)
+
+
+@define("Bpref", parameters=[REL], example="Bpref")
+def binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
+    """How seldom documents judged nonrelevant stand above relevant ones; unjudged are skipped.
+
+    Formula: (1/R) Σ over relevant retrieved of 1 − min(n, R) / min(N, R), n = judged nonrelevant
+    above, N = judged nonrelevant in all
+    No relevant document: 0
+    Reference: Buckley & Voorhees 2004
+    """
+    return _preference(run, rel)
+
+
+@define("GMBpref", parameters=[REL], aggregate="geometric", example="GMBpref")
+def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Binary preference, its geometric mean over queries taken.
+
+    Formula: Bpref by query; over queries exp(mean of ln max(Bpref, 0.00001))
+    No relevant document: 0, counted as 0.00001 in the mean
+    Reference: Buckley & Voorhees 2004; Robertson 2006
+    """
+    return _preference(run, rel)
+
+
+@define("infAP", parameters=[REL], example="infAP")
+def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Average precision estimated from judgments of a random sample of the pool.
+
+    Formula: (1/R) Σ over relevant retrieved of 1/i + ((i − 1)/i) · (a/(i − 1)) · (r + ε)/(r + n +
+    2ε); above rank i stand a pooled documents, r of them judged relevant and n nonrelevant; ε =
+    0.00001
+    No relevant document: 0
+    Reference: Yilmaz & Aslam 2006
+    """
+    hits = run.relevant(rel)
+    pooled = place_in(run.hit_query)[run.hit_grade >= rel] - 1
+    above = hits.seen - 1
+    nonrelevant = nonrelevant_above(run, rel)
+    share = (above + EPSILON) / (above + nonrelevant + 2 * EPSILON)
+    expected = 1.0 / hits.rank + (pooled / hits.rank) * share
+    return ratio(run.total(hits.query, expected), run.graded(rel))
+
+
+@define(
+    "Judged",
+    cutoff="optional",
+    example="Judged@10",
+    not_monotone="it does not look at relevance",
+)
+def judged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
+    """Share of the first k documents that are judged.
+
+    Formula: (judged in the first k) / min(k, retrieved)
+    No relevant document: as usual
+    Short run: divided by what it has; 0 if it is empty
+    Reference: Buckley & Voorhees 2004
+    """
+    return ratio(run.found(0.0, cutoff), run.shown(cutoff))
+
+
+@define(
+    "Unjudged",
+    cutoff="optional",
+    higher_is_better=False,
+    example="Unjudged@10",
+    not_monotone="it does not look at relevance",
+)
+def unjudged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
+    """Share of the first k ranks that hold an unjudged document; BEIR calls it hole.
+
+    Formula: (unjudged in the first k) / k; without a cutoff divided by retrieved
+    No relevant document: as usual
+    Short run: ranks past its end hold none, so Judged@k + Unjudged@k is below 1
+    Reference: Buckley & Voorhees 2004
+    """
+    missing = run.shown(cutoff) - run.found(0.0, cutoff)
+    return ratio(missing, run.retrieved) if cutoff is None else missing / cutoff

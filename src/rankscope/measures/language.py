@@ -1,0 +1,411 @@
+"""The language of measures: text in, `Measure` out, and back.
+
+A measure is written ``name``, ``name@cutoff`` or ``name(parameter=value,…)@cutoff``::
+
+    nDCG@10    nDCG(gain=exp)@10    AP(rel=2)@100    RBP(p=0.95)    nDCG(gain={1:1,2:4})
+
+The names other tools use are understood too (see `rankscope.measures.names`). ``str(measure)`` is
+canonical: parameters that have their default are left out and the others stand in the order of the
+definition. It parses back to an equal measure and is the only name outputs use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.measures import names
+from rankscope.measures.definition import LARGEST_CUTOFF, Definition, Value, written
+from rankscope.measures.names import Request
+from rankscope.measures.registry import all_definitions, definition_of, known_names
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+__all__ = ["DEFAULT_MEASURES", "Measure", "Parsed", "parse_measures", "parse_trec_measures"]
+
+DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "Success@10")
+"""What is measured when nothing is asked for."""
+
+LONGEST = 500
+"""No measure is written with more characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure with its parameters and cutoff: a value that can be compared and hashed.
+
+    Made by `Measure.parse`, or directly; either way it is checked, and only parameters that differ
+    from their default are kept.
+
+    >>> Measure("nDCG", {"gain": "exp"}, cutoff=10)
+    Measure('nDCG(gain=exp)@10')
+    >>> Measure.parse("ndcg_cut_10") == Measure("nDCG", cutoff=10)
+    True
+    """
+
+    name: str
+    params: Mapping[str, object] | tuple[tuple[str, Value], ...] = ()
+    cutoff: int | None = None
+
+    def __post_init__(self) -> None:
+        definition = definition_of(self.name)
+        object.__setattr__(self, "params", _checked_params(definition, dict(self.params)))
+        object.__setattr__(self, "cutoff", _checked_cutoff(definition, self.cutoff))
+
+    @classmethod
+    def parse(cls, text: str | Measure) -> Measure:
+        """Read one measure in our notation or in another tool's."""
+        if isinstance(text, Measure):
+            return text
+        found = parse_measures(text)
+        if len(found) != 1:
+            raise InputError(
+                f"{shown(text)} stands for {len(found)} measures where one was expected; "
+                f"the first is {found[0].measure}"
+            )
+        return found[0].measure
+
+    @property
+    def definition(self) -> Definition:
+        """What the measure means."""
+        return definition_of(self.name)
+
+    @property
+    def options(self) -> dict[str, Value]:
+        """All parameters, those that have their default included."""
+        chosen = {item.name: item.default for item in self.definition.parameters}
+        chosen.update(self.params)
+        return chosen
+
+    def replaced(self, *, cutoff: int | None = None, **params: object) -> Measure:
+        """Return this measure with another cutoff or other parameters."""
+        merged = {**dict(self.params), **params}
+        return Measure(self.name, merged, self.cutoff if cutoff is None else cutoff)
+
+    def __str__(self) -> str:
+        inside = ",".join(f"{name}={written(value)}" for name, value in self.params)
+        brackets = f"({inside})" if inside else ""
+        return f"{self.name}{brackets}" + ("" if self.cutoff is None else f"@{self.cutoff}")
+
+    def __repr__(self) -> str:
+        return f"Measure({str(self)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A measure and the text it was asked for as."""
+
+    measure: Measure
+    asked: str
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it was asked for by another name than its own."""
+        return self.asked != str(self.measure)
+
+    def __str__(self) -> str:
+        return f"{self.measure}, asked for as {self.asked}" if self.is_foreign else self.asked
+
+
+def _checked_cutoff(definition: Definition, cutoff: object) -> int | None:
+    name = definition.name
+    if cutoff is None:
+        if definition.cutoff == "required":
+            raise InputError(f"{name} needs a cutoff; write {definition.example}")
+        return None
+    if definition.cutoff == "none":
+        raise InputError(f"{name} takes no cutoff; write {definition.example}")
+    if isinstance(cutoff, bool) or not isinstance(cutoff, int) or not 1 <= cutoff <= LARGEST_CUTOFF:
+        raise InputError(
+            f"{name}: the cutoff must be a whole number between 1 and {LARGEST_CUTOFF}, "
+            f"not {shown(cutoff)}"
+        )
+    return cutoff
+
+
+def _checked_params(
+    definition: Definition, given: dict[str, object]
+) -> tuple[tuple[str, Value], ...]:
+    kept = []
+    for parameter in definition.parameters:
+        if parameter.name in given:
+            value = parameter.checked(given.pop(parameter.name), definition.name)
+            if value != parameter.default or type(value) is not type(parameter.default):
+                kept.append((parameter.name, value))
+    if given:
+        known = ", ".join(parameter.name for parameter in definition.parameters)
+        raise InputError(
+            f"{definition.name} has no parameter {shown(next(iter(given)))}; it takes {known}"
+        )
+    chosen = dict(kept)
+    gain = definition.parameter("gain")
+    if gain is not None and "rel" in chosen and chosen.get("gain", gain.default) != "binary":
+        raise InputError(f"{definition.name}: rel counts only with gain=binary")
+    return tuple(kept)
+
+
+# --- text to requests ----------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?![\w.]))"
+    r"|(?P<word>\w[\w-]*)"
+    r"|'(?P<single>[^'\\]*)'"
+    r'|"(?P<double>[^"\\]*)"'
+    r"|(?P<sign>[()\[\]{}=:,@]))"
+)
+_LEVEL = re.compile(r"(.+)-l([0-9]{1,6})", re.IGNORECASE)
+_AT = re.compile(r"(.+)_at_([0-9]{1,12})", re.IGNORECASE)
+
+
+class _Reader:
+    """Reads one measure, token by token, without ever evaluating anything."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def fail(self, expected: str) -> NoReturn:
+        rest = self.text[self.at :].strip()
+        seen = shown(rest, 30) if rest else "its end"
+        raise InputError(
+            f"cannot read the measure {shown(self.text)}: expected {expected} before {seen}"
+        )
+
+    def peek(self) -> tuple[str, str, int]:
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:
+            return "", "", self.at
+        kind = match.lastgroup or ""
+        return kind, match[kind], match.end()
+
+    def take(self, sign: str) -> bool:
+        kind, token, end = self.peek()
+        if kind == "sign" and token == sign:
+            self.at = end
+            return True
+        return False
+
+    def need(self, sign: str) -> None:
+        if not self.take(sign):
+            self.fail(sign)
+
+    def name(self, what: str) -> str:
+        kind, token, end = self.peek()
+        if kind != "word" and not (kind == "number" and token.isdecimal()):
+            self.fail(what)
+        self.at = end
+        return token
+
+    def number(self) -> int | float:
+        kind, token, end = self.peek()
+        if kind != "number":
+            self.fail("a number")
+        self.at = end
+        return int(token) if re.fullmatch(r"[-+]?[0-9]{1,18}", token) else float(token)
+
+    def value(self) -> object:
+        kind, token, end = self.peek()
+        if kind in ("word", "single", "double"):
+            self.at = end
+            return None if kind == "word" and token == "None" else token
+        if self.take("{"):
+            return dict(self._entries("}", pairs=True))
+        if self.take("["):
+            return [key for key, _ in self._entries("]", pairs=False)]
+        return self.number()
+
+    def _entries(self, closing: str, *, pairs: bool) -> Iterable[tuple[float, float]]:
+        while not self.take(closing):
+            key = self.number()
+            if pairs:
+                self.need(":")
+            yield key, self.number() if pairs else 0
+            if not self.take(","):
+                self.need(closing)
+                return
+
+    def parameters(self) -> dict[str, object]:
+        found: dict[str, object] = {}
+        while not self.take(")"):
+            key = self.name("a parameter's name")
+            self.need("=")
+            if key in found:
+                raise InputError(f"{shown(self.text)}: the parameter {key} is given twice")
+            found[key] = self.value()
+            if not self.take(","):
+                self.need(")")
+                break
+        return found
+
+    def cutoffs(self) -> list[int | float]:
+        found = [self.number()]
+        while self.take(","):
+            found.append(self.number())
+        return found
+
+    def done(self) -> bool:
+        return not self.text[self.at :].strip()
+
+
+def _requests(text: str) -> list[Request]:
+    """Read one word of a list of measures, which may stand for several."""
+    sentence = names.from_sentence_transformers(text)
+    if sentence is not None:
+        return [sentence]
+    trec = names.from_trec_eval(text)
+    if trec is not None:
+        return trec
+    level = _LEVEL.fullmatch(text)  # ranx: map@100-l2
+    if level is not None:
+        return [
+            Request(found.name, {**found.params, "rel": int(level[2])}, found.cutoff)
+            for found in _requests(level[1])
+        ]
+    at = _AT.fullmatch(text)  # MTEB: ndcg_at_10
+    return _own(f"{at[1]}@{at[2]}" if at is not None else text)
+
+
+def _own(text: str) -> list[Request]:
+    reader = _Reader(text)
+    name = reader.name("a measure's name")
+    params = reader.parameters() if reader.take("(") else {}
+    cutoffs: list[object] = [None]
+    if reader.take("@"):
+        cutoffs = list(reader.cutoffs())
+    if not reader.done():
+        reader.fail("nothing more")
+    if "cutoff" in params and cutoffs == [None]:
+        cutoffs = [params.pop("cutoff")]
+    meant = _meaning(name, params, cut=cutoffs != [None])
+    several = len(cutoffs) > 1
+    found = []
+    for cutoff in cutoffs:
+        label = f"{text[: text.rindex('@')]}@{cutoff}" if several else ""
+        request = Request(meant.name, {**meant.params}, cutoff, label)
+        if meant.name == "IPrec" and cutoff is not None:  # ir_measures: IPrec@0.1
+            request = Request(meant.name, {**meant.params, "recall": cutoff}, None, label)
+        found.append(request)
+    return found
+
+
+def _meaning(name: str, params: dict[str, object], *, cut: bool) -> Request:
+    """Find the measure a name stands for: our own, else another tool's, else in another case."""
+    alias = names.alias_of(name, cut=cut)
+    ours = _ours(name)
+    if ours is None and alias is None:
+        all_definitions()  # brings in the measures of other packages
+        ours = _ours(name)
+    if ours == "Accuracy" and cut:  # a success rate everywhere but in ir_measures
+        ours = None
+    if ours is not None:
+        alias = Request(ours)
+    if alias is None:
+        known = [definition.name for definition in all_definitions()]
+        raise UnknownNameError("measure", name, [*names.SPELLED, *names.NICKNAMES, *known])
+    given = _matched(definition_of(alias.name), names.renamed_parameters(alias.name, params))
+    target = alias.name
+    if target == "NumRet" and "rel" in given:  # ir_measures: NumRet(rel=1)
+        target = "NumRelRet"
+    return Request(target, {**alias.params, **given})
+
+
+def _matched(definition: Definition, given: dict[str, object]) -> dict[str, object]:
+    """Forgive the case of parameters: ``RBP(P=0.8)``."""
+    ours = {parameter.name.casefold(): parameter.name for parameter in definition.parameters}
+    return {ours.get(name.casefold(), name): value for name, value in given.items()}
+
+
+def _ours(name: str) -> str | None:
+    """Return our name for a name spelled in some case, among those that are loaded."""
+    loaded = known_names()
+    if name in loaded or names.is_exact(name):
+        return name if name in loaded else None
+    folded = names.fold(name)
+    return next((ours for ours in loaded if names.fold(ours) == folded), None)
+
+
+_CONTINUES = re.compile(r"\s*[-+]?[0-9.]+(?:=[-+0-9.eE]+)?\s*")
+
+
+def _words(text: str) -> list[str]:
+    """Split a list of measures at commas and spaces outside brackets.
+
+    A part that is nothing but a number (``recall.50,100``) or a pair (``ndcg.1=3,2=9``) belongs to
+    the measure before it.
+    """
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth <= 0 and sign in ", \t\r\n;":
+            parts.append((text[start:at], sign))
+            start = at + 1
+    words: list[str] = []
+    before = ""
+    for part, sign in [*parts, (text[start:], "")]:
+        if words and before == "," and _CONTINUES.fullmatch(part):
+            words[-1] += f",{part.strip()}"
+        elif part.strip():
+            words.append(part.strip())
+        before = sign if part.strip() or sign == "," else before
+    return words
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> tuple[Parsed, ...]:
+    if len(text) > 20 * LONGEST:
+        raise InputError(f"a list of measures cannot be {len(text)} characters long")
+    words = _words(text)
+    if not words:
+        raise InputError("expected a measure such as nDCG@10, not an empty text")
+    return tuple(found for word in words for found in _word(word))
+
+
+def _word(word: str, *, strict: bool = False) -> list[Parsed]:
+    if len(word) > LONGEST:
+        raise InputError(f"cannot read the measure {shown(word)}: it is too long")
+    requests = names.from_trec_eval(word, strict=True) if strict else _requests(word)
+    if requests is None:
+        raise UnknownNameError("trec_eval measure", word, [*names.NICKNAMES, *names.TREC_NAMES])
+    found = []
+    for request in requests:
+        measure = Measure(request.name, request.params, request.cutoff)  # type: ignore[arg-type]
+        found.append(Parsed(measure, request.label or word))
+    return found
+
+
+def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Parsed]:
+    """Read a list of measures: one text, or several texts and measures.
+
+    Some names stand for several measures (``ndcg_cut.5,10``, ``nDCG@5,10``, ``all_trec``). Each
+    measure keeps the name it was asked for; one that is asked for twice is kept once.
+
+    >>> [str(found) for found in parse_measures("nDCG@10 map_cut.5,10")]
+    ['nDCG@10', 'AP@5, asked for as map_cut_5', 'AP@10, asked for as map_cut_10']
+    """
+    items = [source] if isinstance(source, str | Measure) else list(source)
+    found: dict[Measure, Parsed] = {}
+    for item in items:
+        if isinstance(item, Measure):
+            found.setdefault(item, Parsed(item, str(item)))
+        elif isinstance(item, str):
+            for parsed in _parsed(item):
+                found.setdefault(parsed.measure, parsed)
+        else:
+            raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(item)}")
+    return list(found.values())
+
+
+def parse_trec_measures(text: str) -> list[Parsed]:
+    """Read one ``-m`` of trec_eval's command line, as trec_eval would.
+
+    Here a bare ``P`` or ``recall`` is its nine cutoffs, and every label is the one it prints.
+
+    >>> [found.asked for found in parse_trec_measures("success")]
+    ['success_1', 'success_5', 'success_10']
+    """
+    return _word(text.strip(), strict=True)

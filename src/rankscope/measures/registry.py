@@ -1,0 +1,231 @@
+"""The register of measures: `define` adds one, the others find, compute and aggregate.
+
+The built-in families are imported when a measure is first looked up, and the measures of other
+packages (entry points of the group ``rankscope.measures``) when a name is unknown or all are listed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.measures.definition import (
+    JUDGED_ONLY,
+    Aggregate,
+    CutoffRule,
+    Definition,
+    Parameter,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from rankscope.judged import FloatArray, JudgedRun
+    from rankscope.measures.language import Measure
+
+__all__ = ["aggregate", "all_definitions", "compute", "define", "definition_of", "known_names"]
+
+FAMILIES = ("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity")
+"""The modules of this package that hold the built-in measures."""
+
+GROUP = "rankscope.measures"
+"""The entry point group under which other packages offer measures."""
+
+FLOOR = 1e-5
+"""A geometric mean counts lower values as this one, as trec_eval does."""
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+_definitions: dict[str, Definition] = {}
+_state = {"families": False, "plugins": False}
+
+_SECTIONS = ("Formula", "No relevant document", "Short run", "Reference")
+
+
+def _sections(doc: str) -> dict[str, str]:
+    """Take a docstring apart: its first paragraph, and the sections every measure has."""
+    found = {"Summary": ""}
+    current: str | None = "Summary"
+    for line in doc.splitlines():
+        text = line.strip()
+        head, colon, rest = text.partition(": ")
+        if colon and head in _SECTIONS:
+            current, text = head, rest
+        elif not text:
+            current = None
+        if current is not None:
+            found[current] = f"{found.get(current, '')} {text}".strip()
+    return found
+
+
+def define(
+    name: str,
+    *,
+    example: str = "",
+    cutoff: CutoffRule = "none",
+    parameters: Sequence[Parameter] = (),
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002
+    higher_is_better: bool = True,
+    aggregate: Aggregate = "mean",
+    needs: Literal["", "subtopics", "lengths"] = "",
+    not_monotone: str = "",
+) -> Callable[[_F], _F]:
+    """Make a function of a `JudgedRun` a measure that can be asked for by ``name``.
+
+    The function gets the run, then by keyword its ``cutoff`` (unless the measure takes none) and
+    each of its parameters, and returns one number for each query. What is to be said about the
+    measure stands in its docstring: the first paragraph says what it means; lines that begin with
+    ``Formula:``, ``No relevant document:``, ``Short run:`` and ``Reference:`` say the rest.
+
+    >>> @define("First", example="First")
+    ... def first(run):
+    ...     '''Whether the first document is relevant.'''
+    ...     return run.found(1.0, 1).astype(float)
+    """
+    if not re.fullmatch(r"\w{1,40}", name) or not re.search(r"[^\W\d_]", name):
+        raise InputError(f"a measure's name is made of letters, digits and _, not {shown(name)}")
+
+    def register(function: _F) -> _F:
+        if name in _definitions:
+            raise InputError(f"there is a measure {name} already; choose another name")
+        said = _sections(function.__doc__ or "")
+        family = function.__module__.rpartition(".")[2]
+        built_in = function.__module__ == f"rankscope.measures.{family}"
+        _definitions[name] = Definition(
+            name=name,
+            function=function,
+            family=family if built_in else "own",
+            cutoff=cutoff,
+            parameters=(*parameters, JUDGED_ONLY),
+            summary=said["Summary"],
+            formula=said.get("Formula", ""),
+            reference=said.get("Reference", ""),
+            range=range,
+            higher_is_better=higher_is_better,
+            no_relevant=said.get("No relevant document", ""),
+            short_run=said.get("Short run", "ranks past its end count as nonrelevant"),
+            example=example or name,
+            aggregate=aggregate,
+            needs=needs,
+            not_monotone=not_monotone,
+        )
+        return function
+
+    return register
+
+
+def _load_families() -> None:
+    if not _state["families"]:
+        _state["families"] = True
+        for family in FAMILIES:
+            import_module(f"rankscope.measures.{family}")
+
+
+def _load_plugins() -> None:
+    """Import what other packages offer; one that fails is warned about and left out."""
+    if _state["plugins"]:
+        return
+    _state["plugins"] = True
+    import warnings  # noqa: PLC0415
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    for point in entry_points(group=GROUP):
+        try:
+            point.load()
+        except Exception as error:  # whatever a plugin raises must not stop the others
+            warnings.warn(
+                f"the measures of {point.value} could not be loaded: {error}", stacklevel=4
+            )
+
+
+def definition_of(name: str) -> Definition:
+    """Return the measure of exactly this name; an unknown one is an error that names the nearest.
+
+    >>> definition_of("nDCG").cutoff
+    'optional'
+    """
+    _load_families()
+    if name not in _definitions:
+        _load_plugins()
+    try:
+        return _definitions[name]
+    except KeyError:
+        raise UnknownNameError("measure", name, list(_definitions)) from None
+
+
+def known_names() -> list[str]:
+    """Return the names of all measures that are loaded, without looking for other packages'."""
+    _load_families()
+    return list(_definitions)
+
+
+def all_definitions() -> list[Definition]:
+    """Return all measures, family by family."""
+    _load_families()
+    _load_plugins()
+    return list(_definitions.values())
+
+
+@lru_cache(maxsize=1024)
+def _call(measure: Measure) -> tuple[Definition, dict[str, Value], bool]:
+    """Return a measure's definition, the options of its function, and whether to condense."""
+    definition = definition_of(measure.name)
+    options = {item.name: item.default for item in definition.parameters}
+    options.update(measure.params)
+    condense = bool(options.pop(JUDGED_ONLY.name))
+    if definition.cutoff != "none":
+        options["cutoff"] = measure.cutoff
+    return definition, options, condense
+
+
+def compute(measure: Measure, run: JudgedRun) -> FloatArray:
+    """Return a measure's value for each query of a run, in the order of its ``query_ids``."""
+    definition, options, condense = _call(measure)
+    if definition.needs and getattr(run, definition.needs) is None:
+        raise InputError(f"{measure}: needs {_NEEDS[definition.needs]}")
+    values = definition.function(run.condensed() if condense else run, **options)
+    return values if definition.family != "own" else _checked(measure, run, values)
+
+
+_NEEDS = {
+    "subtopics": "judgments by subtopic (the second column of diversity qrels)",
+    "lengths": "the lengths of the retrieved documents",
+}
+
+
+def _checked(measure: Measure, run: JudgedRun, values: object) -> FloatArray:
+    import numpy as np  # noqa: PLC0415
+
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (len(run),) or np.isnan(found).any():
+        raise InputError(
+            f"{measure}: its function must return one number for each of the {len(run)} queries"
+        )
+    return found
+
+
+def aggregate(measure: Measure, values: FloatArray) -> float:
+    """Turn a measure's values for several queries into one number.
+
+    A mean, unless the measure says otherwise: counts are summed, GMAP is a geometric mean. The
+    mean of no query is not a number (NaN). Values are added one after the other, as trec_eval does.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    kind = definition_of(measure.name).aggregate
+    if len(values) == 0:
+        return 0.0 if kind == "sum" else float("nan")
+    if kind == "geometric":
+        values = np.log(np.maximum(values, FLOOR))
+    total = np.add.accumulate(values)[-1]
+    if kind == "sum":
+        return float(total)
+    mean = total / len(values)
+    return float(np.exp(mean)) if kind == "geometric" else float(mean)

@@ -1,0 +1,186 @@
+"""Measures of the retrieved documents as a set, and counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.measures.definition import flag, number, numbers, optional_number, relevance_level
+from rankscope.measures.parts import ratio
+from rankscope.measures.registry import define
+
+if TYPE_CHECKING:
+    from rankscope.judged import FloatArray, JudgedRun
+
+INFINITY = float("inf")
+REL = relevance_level()
+
+
+@define(
+    "SetP",
+    parameters=[REL, flag("relative", "divide by the best possible for this many documents")],
+    example="SetP",
+)
+def set_precision(run: JudgedRun, *, rel: float, relative: bool) -> FloatArray:
+    """Share of the retrieved documents that are relevant.
+
+    Formula: relevant retrieved / retrieved; relative: / min(retrieved, R)
+    No relevant document: 0
+    Short run: 0 if it is empty
+    Reference: Cleverdon, Mills & Keen 1966
+    """
+    below = np.minimum(run.retrieved, run.graded(rel)) if relative else run.retrieved
+    return ratio(run.found(rel), below)
+
+
+@define("SetR", parameters=[REL], example="SetR")
+def set_recall(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Share of the relevant documents that are retrieved.
+
+    Formula: relevant retrieved / R
+    No relevant document: 0
+    Short run: 0 if it is empty
+    Reference: Cleverdon, Mills & Keen 1966
+    """
+    return ratio(run.found(rel), run.graded(rel))
+
+
+@define(
+    "SetF",
+    parameters=[REL, number("beta", 1.0, "weight of recall against precision")],
+    example="SetF",
+)
+def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
+    """Weighted harmonic mean of set precision and set recall.
+
+    Formula: (1 + β²)·P·R / (β²·P + R)
+    No relevant document: 0
+    Short run: 0 if it is empty
+    Reference: van Rijsbergen 1979
+    """
+    found, weight = run.found(rel), beta * beta
+    precision, recall = ratio(found, run.retrieved), ratio(found, run.graded(rel))
+    return ratio((weight + 1.0) * precision * recall, weight * precision + recall)
+
+
+@define("SetAP", parameters=[REL], example="SetAP")
+def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Set precision times set recall.
+
+    Formula: relevant retrieved² / (retrieved · R)
+    No relevant document: 0
+    Short run: 0 if it is empty
+    Reference: Buckley & Voorhees 2005
+    """
+    found = run.found(rel)
+    return ratio(found * found, run.retrieved * run.graded(rel))
+
+
+@define("NumQ", range=(0.0, INFINITY), aggregate="sum", example="NumQ")
+def count_queries(run: JudgedRun) -> FloatArray:
+    """Number of queries that are measured.
+
+    Formula: 1 for each query, summed
+    No relevant document: as usual
+    Short run: as usual
+    Reference: trec_eval (num_q)
+    """
+    return np.ones(len(run))
+
+
+@define("NumRet", range=(0.0, INFINITY), aggregate="sum", example="NumRet")
+def count_retrieved(run: JudgedRun) -> FloatArray:
+    """Number of documents retrieved, summed over queries.
+
+    Formula: retrieved
+    No relevant document: as usual
+    Short run: 0 if it is empty
+    Reference: trec_eval (num_ret)
+    """
+    return run.retrieved.astype(np.float64)
+
+
+@define("NumRel", parameters=[REL], range=(0.0, INFINITY), aggregate="sum", example="NumRel")
+def count_relevant(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Number of relevant documents in the judgments, summed over queries.
+
+    Formula: R
+    No relevant document: 0
+    Short run: as usual
+    Reference: trec_eval (num_rel)
+    """
+    return run.graded(rel).astype(np.float64)
+
+
+@define(
+    "NumRelRet",
+    cutoff="optional",
+    parameters=[REL],
+    range=(0.0, INFINITY),
+    aggregate="sum",
+    example="NumRelRet",
+)
+def count_found(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
+    """Number of relevant documents retrieved (down to k), summed over queries.
+
+    Formula: relevant in the first k
+    No relevant document: 0
+    Short run: 0 if it is empty
+    Reference: trec_eval (num_rel_ret)
+    """
+    return run.found(rel, cutoff).astype(np.float64)
+
+
+@define(
+    "NumNonrelJudgedRet",
+    parameters=[REL],
+    range=(0.0, INFINITY),
+    higher_is_better=False,
+    aggregate="sum",
+    example="NumNonrelJudgedRet",
+)
+def count_judged_nonrelevant(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Number of documents retrieved that were judged nonrelevant, summed over queries.
+
+    Formula: retrieved with a grade from 0 up to, but not including, rel
+    No relevant document: as usual
+    Short run: 0 if it is empty
+    Reference: trec_eval (num_nonrel_judged_ret)
+    """
+    return (run.found(0.0) - run.found(rel)).astype(np.float64)
+
+
+@define(
+    "Utility",
+    parameters=[
+        numbers(
+            "weights",
+            (1.0, -1.0, 0.0, 0.0),
+            "worth of a document that is relevant and retrieved, nonrelevant and retrieved, "
+            "relevant and missed, nonrelevant and not retrieved",
+            places=("relevant retrieved", "nonrelevant retrieved", "relevant missed", "the rest"),
+        ),
+        REL,
+        optional_number("collection", "how many documents there are, for the rest", whole=True),
+    ],
+    range=(-INFINITY, INFINITY),
+    example="Utility",
+)
+def utility(
+    run: JudgedRun, *, weights: tuple[float, ...], rel: float, collection: int | None
+) -> FloatArray:
+    """Worth of the retrieved set, each kind of document having its price.
+
+    Formula: w1·(relevant retrieved) + w2·(nonrelevant retrieved) + w3·(relevant missed) + w4·(all
+    others)
+    No relevant document: as usual
+    Short run: what it lacks is not retrieved
+    Reference: Lewis 1995; Hull 1998
+    """
+    found, relevant = run.found(rel), run.graded(rel)
+    others = (collection or 0) + found - run.retrieved - relevant
+    w1, w2, w3, w4 = weights
+    return (
+        w1 * found + w2 * (run.retrieved - found) + w3 * (relevant - found) + w4 * others
+    ).astype(np.float64)

@@ -1,0 +1,130 @@
+"""Every problem of a run, in one pass, as data: what `rankscope runs validate` shows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.collection.corpus import Corpus, stream_doc_ids
+from rankscope.collection.qrels import Qrels, prepared
+from rankscope.collection.qrels_checks import QRELS_CHECKS
+from rankscope.collection.queries import Queries, read_queries
+from rankscope.findings import Finding, worst_first
+from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
+from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
+from rankscope.runs.run import Run
+from rankscope.tabular.columns import QRELS, RUN
+from rankscope.tabular.objects import rows_from_object
+from rankscope.tabular.reading import TableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rankscope.tabular.columns import Layout
+    from rankscope.tabular.rows import Rows
+
+__all__ = ["Validation", "validate_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What the checks say of one run: findings, worst first, and the size of what was looked at."""
+
+    source: str
+    findings: tuple[Finding, ...]
+    rows: int
+    queries: int
+    documents_per_query: tuple[int, int, int]  # fewest, median, most
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error; warnings and notes may remain."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        fewest, median, most = self.documents_per_query
+        return {
+            "run": self.source,
+            "ok": self.ok,
+            "rows": self.rows,
+            "queries": self.queries,
+            "documents_per_query": {"min": fewest, "median": median, "max": most},
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def validate_run(
+    run: Any,
+    *,
+    qrels: Any = None,
+    queries: Any = None,
+    corpus: Any = None,
+    depth: int = 100,
+    format: str | None = None,
+) -> Validation:
+    """Check a run, given as a path or as data, alone and against what it answers.
+
+    Nothing is repaired. ``depth`` is how many documents a query should have. The qrels are checked
+    too. Each of ``qrels``, ``queries`` and ``corpus`` is a path, a table or plain data; a corpus
+    that is a path is read as a stream.
+
+    Raises:
+        InputError: something cannot be read at all.
+    """
+    rows = _rows(run, RUN, format=format)
+    under_test = RunUnderTest(rows, depth=depth)
+    findings = RUN_CHECKS.all(under_test)
+    judged: Qrels | None = None
+    if qrels is not None:
+        judgments = prepared(_rows(qrels, QRELS))
+        of_qrels = QRELS_CHECKS.all(judgments)
+        findings += of_qrels
+        if not any(finding.severity == "error" for finding in of_qrels):
+            judged = Qrels.from_rows(judgments)
+    against = RunAgainst(under_test, judged, _query_ids(queries), _corpus_ids(corpus))
+    findings += AGAINST_CHECKS.all(against)
+    lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
+    return Validation(
+        source=rows.source,
+        findings=tuple(worst_first(findings)),
+        rows=rows.frame.height,
+        queries=len(under_test.query_ids),
+        documents_per_query=(int(lengths.min()), int(np.median(lengths)), int(lengths.max())),
+    )
+
+
+def _is_path(data: object) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
+def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
+    """Return rows with all columns; values as text where some are not what they should be."""
+    if not _is_path(data):
+        table = data.to_polars() if isinstance(data, Run | Qrels) else data
+        name = data.name if isinstance(data, Run) else layout.kind
+        return rows_from_object(table, layout, source=name)
+    file = TableFile.open(data, layout, format=format)
+    rows = file.rows(layout.roles)
+    if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
+        return file.rows(layout.roles, as_text=True)
+    return rows
+
+
+def _query_ids(queries: Any) -> list[str] | None:
+    if queries is None:
+        return None
+    if _is_path(queries):
+        return read_queries(queries).ids
+    return queries.ids if isinstance(queries, Queries) else list(queries)
+
+
+def _corpus_ids(corpus: Any) -> Iterable[str] | None:
+    if corpus is None:
+        return None
+    if _is_path(corpus):
+        return stream_doc_ids(corpus)
+    return corpus.ids if isinstance(corpus, Corpus) else iter(corpus)

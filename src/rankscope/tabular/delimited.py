@@ -1,0 +1,129 @@
+"""Tables separated by commas, tabs or semicolons, with quoting as in RFC 4180."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankscope.errors import FormatError, shown
+from rankscope.tabular.columns import find_columns, rater_columns, require_columns
+from rankscope.tabular.rows import Rows
+from rankscope.tabular.whitespace import BOM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankscope.tabular.columns import Layout
+
+__all__ = ["decoded", "read_delimited", "separator_of"]
+
+_ROW = "_row"
+
+
+def decoded(data: bytes, *, source: str) -> str:
+    """Decode UTF-8, or say on which line it is not."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "bytes that are not UTF-8; convert the file to UTF-8",
+            source=source,
+            line=data.count(b"\n", 0, error.start) + 1,
+        ) from None
+
+
+def separator_of(line: str) -> str:
+    """Return the separator of a header or first line: tab, comma or semicolon."""
+    return max("\t,;", key=line.count)
+
+
+def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) -> Rows:
+    """Read a table with a header, or without one if the first line names no known column."""
+    data = data.removeprefix(BOM)
+    first = decoded(data.split(b"\n", 1)[0], source=source)
+    header = next(csv.reader([first], delimiter=separator), [])
+    has_header = "query_id" in find_columns(header, layout)
+    frame = _parsed(data, separator=separator, has_header=has_header, source=source)
+    names = frame.columns
+    if has_header:
+        roles = require_columns(names, layout, source=source)
+    elif (placed := layout.headerless.get(len(names))) is not None:
+        roles = {role: name for role, name in zip(placed, names, strict=True) if role}
+    else:
+        expected = " or ".join(str(count) for count in sorted(layout.headerless))
+        raise FormatError(
+            f"no header and {len(names)} columns, expected {expected} for a {layout.kind} table; "
+            f"add a header such as query_id{separator}doc_id{separator}{layout.value}",
+            source=source,
+            line=1,
+        )
+    raters = [name for name in rater_columns(names) if name not in roles.values()]
+    frame = frame.with_row_index(_ROW).filter(~pl.all_horizontal(pl.col(*names) == ""))
+    rows = frame[_ROW]
+    line_of = _line_finder(data, separator, has_header=has_header)
+    return Rows(
+        frame=frame.select(
+            *(pl.col(column).alias(role) for role, column in roles.items()), *raters
+        ),
+        source=source,
+        layout=layout,
+        line_of=lambda row: line_of(rows[row]),
+    )
+
+
+def _parsed(data: bytes, *, separator: str, has_header: bool, source: str) -> pl.DataFrame:
+    try:
+        return pl.read_csv(
+            data,
+            separator=separator,
+            has_header=has_header,
+            infer_schema=False,
+            empty_string_is_null=False,
+            glob=False,
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _located(data, separator, source) or FormatError(
+            f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
+        ) from None
+
+
+def _located(data: bytes, separator: str, source: str) -> FormatError | None:
+    """Find the first line that does not fit, the slow and certain way."""
+    text = decoded(data, source=source)
+    if not text.strip():
+        return FormatError("is empty", source=source)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        width = len(next(reader))
+        for record in reader:
+            if len(record) > width:
+                return FormatError(
+                    f"expected {width} columns, found {len(record)}; quote values that hold a "
+                    "separator",
+                    source=source,
+                    line=reader.line_num,
+                )
+    except csv.Error as error:
+        return FormatError(f"a broken quoted value ({error})", source=source, line=reader.line_num)
+    return None
+
+
+def _line_finder(data: bytes, separator: str, *, has_header: bool) -> Callable[[int], int]:
+    """Return a function from row to line; only quoted line breaks make it more than an addition."""
+    if b'"' not in data:
+        return lambda row: row + 1 + has_header
+
+    def find(row: int) -> int:
+        lines = io.StringIO(data.decode("utf-8", "replace"), newline="")
+        reader = csv.reader(lines, delimiter=separator)
+        begins = 1
+        for number, _ in enumerate(reader):
+            if number == row + has_header:
+                return begins
+            begins = reader.line_num + 1
+        return begins
+
+    return find

@@ -1,0 +1,103 @@
+"""Rows grouped by query, and documents that stand twice in a group."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["Groups", "group_by_query", "repeated_rows"]
+
+_BLOCK = 1 << 16
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Which rows belong to which query.
+
+    ``query_ids`` in order of first appearance; group i is rows ``offsets[i]:offsets[i + 1]`` once
+    the rows are put in ``order`` (None: they are in that order already).
+    """
+
+    query_ids: pl.Series
+    offsets: Ints
+    order: Ints | None
+
+
+def group_by_query(query_id: pl.Series) -> Groups:
+    """Group rows by query; within a query they keep their order."""
+    stretches = query_id.rle().struct
+    values, lengths = stretches.field("value"), stretches.field("len")
+    ids = values.cast(pl.String).alias("query_id")
+    if ids.n_unique() == len(ids):
+        return Groups(ids, _offsets(lengths.to_numpy()), None)
+    unique = ids.unique(maintain_order=True)
+    codes = ids.replace_strict(unique, pl.int_range(len(unique), eager=True), return_dtype=pl.Int64)
+    rows = np.repeat(codes.to_numpy(), lengths.to_numpy())
+    order = np.argsort(rows, kind="stable")
+    return Groups(unique, _offsets(np.bincount(rows, minlength=len(unique))), order)
+
+
+def _offsets(lengths: NDArray[np.integer]) -> Ints:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    offsets.flags.writeable = False
+    return offsets
+
+
+def repeated_rows(offsets: Ints, *keys: pl.Series) -> Ints:
+    """Return the rows whose keys stood in the same group before, in row order.
+
+    Rows are compared by hash, block by block and on all cores; the few groups in which two hashes
+    meet are compared by their text.
+    """
+    hashes = keys[0].hash().to_numpy()
+    for key in keys[1:]:
+        hashes = hashes * _SPREAD + key.hash().to_numpy()
+    suspects = _groups_with_equal_hashes(hashes, offsets)
+    repeated = [
+        np.flatnonzero(~_part(keys, low, high).is_first_distinct().to_numpy()) + low
+        for low, high in ((int(offsets[g]), int(offsets[g + 1])) for g in suspects)
+    ]
+    return np.concatenate(repeated) if repeated else np.empty(0, np.int64)
+
+
+def _part(keys: tuple[pl.Series, ...], low: int, high: int) -> pl.Series:
+    parts = [key.slice(low, high - low) for key in keys]
+    return parts[0] if len(parts) == 1 else pl.DataFrame(parts).to_struct("key")
+
+
+def _groups_with_equal_hashes(hashes: NDArray[np.uint64], offsets: Ints) -> list[int]:
+    """Return the groups that may hold a repetition."""
+    groups = len(offsets) - 1
+    edges = np.searchsorted(offsets, np.arange(0, offsets[-1] + _BLOCK, _BLOCK))
+    edges = np.unique(np.clip(np.append(edges, groups), 0, groups))
+    lengths = np.diff(offsets)
+
+    def repeats(block: int) -> list[int]:
+        first, last = int(edges[block]), int(edges[block + 1])
+        low, high = int(offsets[first]), int(offsets[last])
+        marks = np.repeat(np.arange(first, last, dtype=np.uint64) * _SPREAD, lengths[first:last])
+        keys = ((hashes[low:high] + marks) >> np.uint64(32)).astype(np.uint32)  # quick to sort
+        ordered = np.sort(keys)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if not twice.size:
+            return []
+        rows = np.flatnonzero(np.isin(keys, twice)) + low
+        return [int(g) for g in np.unique(np.searchsorted(offsets, rows, side="right") - 1)]
+
+    blocks = range(len(edges) - 1)
+    if len(blocks) < 4:
+        return [group for block in blocks for group in repeats(block)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [group for found in pool.map(repeats, blocks) for group in found]

@@ -1,0 +1,237 @@
+"""From a file to rows: which format is it, and which way is fastest and still exact.
+
+`TableFile` is the one door for qrels and runs. It finds the format from the content and the name,
+takes the fast way where the bytes prove that it is safe, and the exact way otherwise.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankscope.errors import FormatError, UnknownNameError
+from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, suffix_of
+from rankscope.tabular.columns import find_columns
+from rankscope.tabular.delimited import decoded, read_delimited, separator_of
+from rankscope.tabular.jsontext import read_json, read_json_lines
+from rankscope.tabular.objects import rows_from_frame
+from rankscope.tabular.rows import Rows
+from rankscope.tabular.whitespace import BOM, read_clean, read_exact, shape_of
+
+if TYPE_CHECKING:
+    from rankscope.files import PathLike
+    from rankscope.tabular.columns import Layout
+
+__all__ = ["FORMATS", "PARQUET_MAGIC", "TableFile", "detect_format", "first_line"]
+
+FORMATS = ("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet")
+"""Formats of qrels and runs; ``msmarco`` (query, document, rank) is for runs."""
+
+SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
+
+PARQUET_MAGIC = b"PAR1"
+_BY_SUFFIX = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+}
+_HEAD = 1 << 16
+
+COMPACT = {"query_id": pl.Categorical, "doc_id": pl.String, "tag": pl.Categorical,
+           "score": pl.Float64, "grade": pl.Float64, "rank": pl.Float64,
+           "subtopic": pl.Categorical}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFile:
+    """A qrels or run file that was opened and recognised, and can be read more than once.
+
+    ``data`` holds the bytes where the file cannot simply be opened again: standard input and
+    compressed files.
+    """
+
+    path: PathLike
+    layout: Layout
+    format: str
+    head: bytes
+    data: bytes | None
+
+    @classmethod
+    def open(cls, path: PathLike, layout: Layout, *, format: str | None = None) -> TableFile:
+        """Open a file and find its format, unless it is named."""
+        chosen = named_format(format)
+        data = None if is_plain_file(path) else read_bytes(path)
+        head = data[:_HEAD] if data is not None else _head_of(path)
+        name = source_name(path)
+        chosen = chosen or detect_format(head, suffix_of(path), layout, source=name)
+        return cls(path, layout, chosen, head, data)
+
+    @property
+    def source(self) -> str:
+        """How messages call the file."""
+        return source_name(self.path)
+
+    @property
+    def bytes(self) -> bytes:
+        """The whole content, decompressed."""
+        return read_bytes(self.path) if self.data is None else self.data
+
+    @property
+    def first_tag(self) -> str | None:
+        """The tag on the first line of a TREC run."""
+        cells = first_line(self.head, source=self.source).split()
+        is_run = self.format == "trec" and self.layout.kind == "run" and len(cells) == 6
+        return cells[-1] if is_run else None
+
+    def rows(self, roles: tuple[str, ...], *, as_text: bool = False) -> Rows:
+        """Read the columns ``roles``.
+
+        With ``as_text`` every value comes as it stands in the file, to be shown in a message.
+        """
+        source = self.source
+        if self.format in ("trec", "msmarco"):
+            return _read_whitespace(self, roles, as_text=as_text)
+        if self.format == "parquet":
+            frame = parquet_frame(self.bytes, source=source)
+            return rows_from_frame(frame, self.layout, source=source)
+        if self.format == "json":
+            return read_json(self.bytes, self.layout, source=source)
+        if self.format == "jsonl":
+            return read_json_lines(self.bytes, self.layout, source=source)
+        separator = (
+            "\t" if self.format == "tsv" else separator_of(first_line(self.head, source=source))
+        )
+        return read_delimited(self.bytes, self.layout, source=source, separator=separator)
+
+
+def named_format(format: str | None) -> str | None:
+    """Check a format's name."""
+    if format is None:
+        return None
+    chosen = SYNONYMS.get(format.lower(), format.lower())
+    if chosen not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+    return chosen
+
+
+def _head_of(path: PathLike) -> bytes:
+    with open_bytes(path) as stream:
+        return stream.read(_HEAD)
+
+
+def parquet_frame(data: bytes, *, source: str) -> pl.DataFrame:
+    """Read Parquet from bytes; damage becomes a `FormatError`."""
+    try:
+        return pl.read_parquet(io.BytesIO(data), glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = (str(error).splitlines() or ["damaged"])[0]
+        raise FormatError(f"not a readable Parquet file ({reason})", source=source) from None
+
+
+def first_line(data: bytes, *, source: str) -> str:
+    """Return the first line that holds data: not blank and not a comment."""
+    for line in data.removeprefix(BOM).split(b"\n"):
+        text = line.strip()
+        if text and not text.startswith(b"#"):
+            return decoded(line.rstrip(b"\r"), source=source)
+    return ""
+
+
+def detect_format(head: bytes, suffix: str, layout: Layout, *, source: str) -> str:
+    """Find a format from the first bytes and the name's suffix; the content decides."""
+    if head.startswith(PARQUET_MAGIC):
+        return "parquet"
+    text = head.removeprefix(BOM).lstrip()
+    if text[:1] in (b"{", b"["):
+        return _json_or_lines(text, suffix)
+    by_suffix = _BY_SUFFIX.get(suffix)
+    if by_suffix in ("parquet", "csv"):
+        return by_suffix
+    line = first_line(head, source=source)
+    separator = separator_of(line)
+    cells = next(csv.reader([line], delimiter=separator), [])
+    if "query_id" in (known := find_columns(cells, layout)) and len(known) > 1:
+        return "tsv" if separator == "\t" else "csv"
+    width = len(line.split())
+    if width not in layout.headerless and len(cells) in layout.headerless:
+        return "tsv" if separator == "\t" else "csv"
+    return "msmarco" if layout.kind == "run" and width == 3 else "trec"
+
+
+def _json_or_lines(text: bytes, suffix: str) -> str:
+    if text.startswith(b"["):
+        return "json"
+    if suffix in (".jsonl", ".ndjson"):
+        return "jsonl"
+    rest = text.split(b"\n", 1)
+    if len(rest) == 2 and rest[1].lstrip()[:1] == b"{" and rest[0].rstrip().endswith(b"}"):
+        return "jsonl"
+    first = rest[0].rstrip()
+    one_record = len(rest) == 1 or not rest[1].strip()
+    if suffix != ".json" and one_record and first.endswith(b"}") and not first.endswith(b"}}"):
+        return "json" if first.count(b"{") > 1 else "jsonl"
+    return "json"
+
+
+def _read_whitespace(file: TableFile, roles: tuple[str, ...], *, as_text: bool) -> Rows:
+    layout, source = file.layout, file.source
+    width = len(first_line(file.head, source=source).split())
+    expected = 3 if file.format == "msmarco" else max(layout.headerless)
+    columns = layout.headerless.get(width, layout.headerless[expected])
+    types: dict[str, Any] = {
+        role: pl.String if as_text else COMPACT[role] for role in roles if role in columns
+    }
+    rows = None if as_text else _read_if_clean(file, columns, types)
+    if rows is None:
+        rows = read_exact(file.bytes, columns, types, source=source, layout=layout)
+    return _with_ranks(rows, file.format) if len(columns) == 3 else rows
+
+
+def _read_if_clean(
+    file: TableFile, columns: tuple[str | None, ...], types: dict[str, Any]
+) -> Rows | None:
+    place = os.fspath(file.path) if file.data is None else file.data
+    separator = shape_of(place).is_clean(len(columns))
+    frame = None if separator is None else read_clean(place, separator, columns, types)
+    if frame is None or _has_comments(frame["query_id"]):
+        return None
+    return Rows(frame, file.source, file.layout, line_of=lambda row: row + 1, ids_complete=True)
+
+
+def _has_comments(query_id: pl.Series) -> bool:
+    ids = query_id.unique().cast(pl.String) if query_id.dtype == pl.Categorical else query_id
+    return bool(ids.str.starts_with("#").any())
+
+
+def _with_ranks(rows: Rows, chosen: str) -> Rows:
+    """Decide whether the third column of a three-column run holds ranks or scores.
+
+    ``msmarco`` means ranks. Numbers that are not whole can only be scores. Whole numbers are taken
+    as ranks where they rise from 0 or 1 within each query, and refused otherwise: guessing wrong
+    would turn the run upside down.
+    """
+    if rows.layout.kind != "run" or "score" not in rows.frame.columns:
+        return rows
+    frame = rows.frame.with_columns(
+        pl.col("score").cast(pl.Float64, strict=False).alias("_n")
+    ).with_columns((pl.col("_n") == pl.col("_n").floor()).alias("_whole"))
+    if chosen == "msmarco" and not frame["_whole"].fill_null(True).all():
+        return rows
+    firsts = frame.group_by("query_id").agg(
+        pl.col("_n").first().is_in([0.0, 1.0]) & (pl.col("_n").diff().drop_nulls() > 0).all()
+    )["_n"]
+    if firsts.all():
+        return replace(rows, frame=rows.frame.rename({"score": "rank"}))
+    raise FormatError(
+        "the third column is neither ranks rising from 1 nor scores with a fraction; "
+        "add a header (query_id, doc_id, score), or write six TREC columns",
+        source=rows.source,
+        line=1,
+    )
