@@ -119,8 +119,9 @@ class JudgedRun:
 
     def total(self, query: IntArray, weights: FloatArray) -> FloatArray:
         """Sum weights by query, one after the other as they stand (so: in rank order)."""
-        sums = np.bincount(query, weights, minlength=len(self.query_ids))
-        return cast("FloatArray", sums)
+        if len(query) == 0:  # bincount would count nothing as whole numbers
+            return self.zeros()
+        return cast("FloatArray", np.bincount(query, weights, minlength=len(self.query_ids)))
 
     def zeros(self) -> FloatArray:
         """Return a 0 for each query."""

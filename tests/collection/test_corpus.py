@@ -38,7 +38,7 @@ texts = st.text(
 names = st.sampled_from(["title", "text", "contents", "url", "id"])
 documents = st.dictionaries(ids, st.dictionaries(names, texts, max_size=4), min_size=1, max_size=5)
 LAW = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -136,22 +136,22 @@ def test_tables_as_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".tsv", ".parquet"])
 def test_streams_hold_little(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"c{suffix}"
-    body = "word " * 400  # 2 kB a document, 60 MB in all
-    Corpus((str(n), body) for n in range(30_000)).write(path)
+    body = "word " * 400  # 2 kB a document, 16 MB in all
+    Corpus((str(n), body) for n in range(8_000)).write(path)
     for stream in (stream_doc_ids, stream_corpus):
         tracemalloc.start()
         count = sum(1 for _ in stream(path))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert count == 30_000
-        assert peak < 12_000_000
+        assert count == 8_000
+        assert peak < 5_000_000
 
 
 def test_a_stream_reads_no_further_than_asked(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"_id": "a", "text": "x"}\n' * 2 + "{broken\n")
     assert list(islice(stream_doc_ids(path), 2)) == ["a", "a"]
-    with pytest.raises(FormatError, match="c.jsonl:3"):
+    with pytest.raises(FormatError, match=r"c\.jsonl:3"):
         list(stream_doc_ids(path))
 
 
@@ -174,7 +174,7 @@ def test_ids_are_found_wherever_they_stand(tmp_path: Path, line: str) -> None:
 def test_a_line_cut_short_is_noticed_in_a_stream_of_ids(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"_id": "a", "text": "x')
-    with pytest.raises(FormatError, match="c.jsonl:1"):
+    with pytest.raises(FormatError, match=r"c\.jsonl:1"):
         list(stream_doc_ids(path))
 
 

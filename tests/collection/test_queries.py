@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,7 @@ from rankscope.errors import (
 COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
 
 LAW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
     lambda text: not any(c.isspace() for c in text)
@@ -44,7 +46,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-names = st.sampled_from(["lang", "metadata", "query_id", "a b", 'x"y', "t\tab", "Zahl"])
+names = st.sampled_from(["", "lang", "metadata", "query_id", "a b", 'x"y', "t\tab", "Zahl"])
 any_fields = st.dictionaries(names, values, max_size=3)
 text_fields = st.dictionaries(names, texts, max_size=3)
 
@@ -72,10 +74,10 @@ def test_from_dicts_and_rows() -> None:
     assert Queries(Queries({"q1": "a"})) == Queries({"q1": "a"})
 
 
-FRAMES = {
-    "pandas": lambda columns: pd.DataFrame(columns),
-    "polars": lambda columns: pl.DataFrame(columns),
-    "pyarrow": lambda columns: pa.table(columns),
+FRAMES: dict[str, Callable[[Any], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
     "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
 }
 
@@ -318,14 +320,10 @@ def test_parquet_that_makes_polars_panic_is_a_format_error(
 
 
 @LAW
-@given(
-    junk=st.binary(max_size=80), name=st.sampled_from(["q", "q.tsv", "q.csv", "q.json", "q.xml"])
-)
+@given(junk=st.binary(max_size=80), name=st.sampled_from(["q", "q.tsv", "q.csv", "q.json"]))
 def test_junk_is_refused_or_read(tmp_path: Path, junk: bytes, name: str) -> None:
-    try:
+    with suppress(RankscopeError):
         read_queries(put(tmp_path, junk, name))
-    except RankscopeError:
-        pass
 
 
 def test_cut_parquet_is_refused(tmp_path: Path) -> None:

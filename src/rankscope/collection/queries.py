@@ -169,14 +169,14 @@ class Table:
         """Return all fields as columns, and the names of those that hold JSON text."""
         rows = [fields for _, fields in self._rows()]
         names = dict.fromkeys(name for fields in rows for name in fields)
-        columns, as_json = [self._frame["id"].rename("_id")], []
+        columns, as_json = {"_id": self._frame["id"]}, []
         for name in sorted(names, key=lambda name: name not in self._kind.columns):
             values = [fields.get(name) for fields in rows]
             kind = _column_type(values)
             if kind is None:
                 as_json.append(name)
                 values = [None if value is None else dump_json(value) for value in values]
-            columns.append(pl.Series(name, values, dtype=kind or pl.String()))
+            columns[name] = pl.Series(values, dtype=kind or pl.String())
         return pl.DataFrame(columns), as_json
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -251,10 +251,11 @@ def _collect(placed: Iterable[Placed], kind: Kind) -> pl.DataFrame:
     first: dict[str, int] = {}
     for origin, position, row in placed:
         record_id, fields = identify((origin, position, row), kind)
-        before = first.setdefault(record_id, position)
-        if before != position:
-            twice = f"{kind.noun} {shown(record_id)} was given before, at {origin.unit} {before}"
+        if record_id in first:  # positions may be equal: several topics can share a line
+            at = f"{origin.unit} {first[record_id]}"
+            twice = f"{kind.noun} {shown(record_id)} was given before, at {at}"
             raise origin.error(f"{twice}; give every {kind.noun} its own id", position)
+        first[record_id] = position
         try:
             values.append((record_id, *_stored(fields, kind)))
         except ValueError as error:

@@ -22,7 +22,7 @@ import io
 import json
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ __all__ = [
 Row = dict[str, object]
 
 _HEAD = 1 << 16
-_BATCH = 20_000
+_BATCH = 5_000
 _DEEPEST = 100
 _JSON_COLUMNS = "rankscope.json"
 
@@ -440,12 +440,12 @@ class _Cells:
 
     def _split(self, number: int, line: str) -> Iterator[str | None]:
         start = 0
-        while start <= len(body := _body(line)):
-            quoted = self._quoted(number, line, start) if body.startswith('"', start) else None
+        while start <= _length(line):
+            quoted = self._quoted(number, line, start) if line.startswith('"', start) else None
             if quoted is None:
-                end = body.find(self._delimiter, start)
-                end = len(body) if end < 0 else end
-                yield body[start:end] or None
+                end = line.find(self._delimiter, start)
+                end = _length(line) if end < 0 else end
+                yield line[start:end] or None
             else:
                 cell, line, end = quoted
                 yield cell
@@ -472,7 +472,7 @@ class _Cells:
             else:
                 pieces.append(line[position:quote])
                 break
-        if quote + 1 < len(_body(line)) and line[quote + 1] != self._delimiter:
+        if quote + 1 < _length(line) and line[quote + 1] != self._delimiter:
             self._give_back(number, taken, "is followed by text")
             return None
         cell = "".join(pieces)
@@ -501,8 +501,13 @@ class _Cells:
 _SPECIAL = re.compile(r'["\t\r\n]')
 
 
+def _length(line: str) -> int:
+    """Return the length of a line without its end."""
+    return len(line) - (2 if line.endswith("\r\n") else line.endswith(("\n", "\r")))
+
+
 def _body(line: str) -> str:
-    return line.removesuffix("\n").removesuffix("\r")
+    return line[: _length(line)]
 
 
 def _is_header(cells: list[str | None], kind: Kind) -> bool:
@@ -544,7 +549,7 @@ def _column_names(row: list[str | None], number: int, origin: Origin, kind: Kind
     if _is_header(row, kind):
         names = [cell or "" for cell in row]
         if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise origin.error(f"the header names {shown(twice)} twice; rename one", number)
         return names
     for shape in kind.headerless:

@@ -68,7 +68,7 @@ def written(value: Value) -> str:
         return str(value)
     if isinstance(value, tuple):
         if value and isinstance(value[0], tuple):
-            pairs = (f"{written(key)}:{written(gained)}" for key, gained in value)  # type: ignore[misc]
+            pairs = (f"{written(key)}:{written(gained)}" for key, gained in value)
             return "{" + ",".join(pairs) + "}"
         return "[" + ",".join(written(item) for item in value) + "]"
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
@@ -115,7 +115,7 @@ class Parameter:
         found = self._read(value)
         if found is None and not (value is None and self.default is None):
             raise InputError(
-                f"{measure}: {self.name} must be {self.expected}, not {shown(_plain(value))}"
+                f"{measure}: {self.name} must be {self.expected}, not {_plain(value)}"
             )
         return found
 
@@ -156,8 +156,11 @@ class Parameter:
         return tuple(float(item) for item in items if item is not None)
 
 
-def _plain(value: object) -> object:
-    return written(value) if isinstance(value, tuple) else value  # type: ignore[arg-type]
+def _plain(value: object) -> str:
+    """Quote what was given for a message; a number needs no quotes."""
+    if isinstance(value, int | float) and abs(value) < 1e20:
+        return str(value)
+    return shown(value)
 
 
 def _table(value: object) -> GainTable | None:

@@ -8,14 +8,14 @@ every subtopic; the other (alpha_nDCG, nERR_IA, nNRBP) by a greedy ideal order o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.judged import place_in
 from rankscope.measures.definition import number, relevance_level
-from rankscope.measures.parts import ratio
+from rankscope.measures.parts import decay, ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
@@ -115,11 +115,12 @@ def _gain_total(
 
 
 def _discount(rank: IntArray) -> FloatArray:
-    return cast("FloatArray", 1.0 / np.log2(rank + 1.0))
+    discount: FloatArray = 1.0 / np.log2(rank + 1.0)
+    return discount
 
 
 def _inverse(rank: IntArray) -> FloatArray:
-    return cast("FloatArray", 1.0 / rank)
+    return 1.0 / rank
 
 
 def _perfect(cutoff: int, alpha: float, weights: FloatArray) -> float:
@@ -137,7 +138,7 @@ def _perfect(cutoff: int, alpha: float, weights: FloatArray) -> float:
 def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of a list that serves all of them.
 
-    Formula: Σ down to k of gain / log2(rank + 1), divided by S Σ (1 − α)^(rank − 1) / log2(rank + 1)
+    Formula: Σ down to k of gain / log2(rank + 1), over S Σ (1 − α)^(rank − 1) / log2(rank + 1)
     No relevant document: 0
     Reference: Clarke et al. 2008; ndeval
     """
@@ -229,7 +230,7 @@ def intent_aware_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
 
 def _novelty(run: JudgedRun, served: _Served, rel: float, alpha: float, beta: float) -> FloatArray:
     _, count = _relevant(run, rel)
-    gains = _gain_total(run, served, alpha, beta ** (served.rank - 1.0), None)
+    gains = _gain_total(run, served, alpha, decay(beta, served.rank), None)
     return ratio((1.0 - (1.0 - alpha) * beta) * gains, count)
 
 

@@ -109,7 +109,8 @@ def _satisfied(run: JudgedRun, grades: FloatArray, max_rel: float | None) -> Flo
     """Return the chance that a document of each grade satisfies the user."""
     highest = max(run.max_grade, 0.0) if max_rel is None else max_rel
     grades = np.clip(grades, 0.0, highest)
-    return np.exp2(grades - highest) - np.exp2(-highest)
+    chance: FloatArray = np.exp2(grades - highest) - np.exp2(-highest)
+    return chance
 
 
 def _reciprocal(

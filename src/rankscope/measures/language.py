@@ -12,19 +12,17 @@ definition. It parses back to an equal measure and is the only name outputs use.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import cast
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures import names
 from rankscope.measures.definition import LARGEST_CUTOFF, Definition, Value, written
 from rankscope.measures.names import Request
+from rankscope.measures.reading import Reader, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 __all__ = ["DEFAULT_MEASURES", "Measure", "Parsed", "parse_measures", "parse_trec_measures"]
 
@@ -39,23 +37,28 @@ LONGEST = 500
 class Measure:
     """A measure with its parameters and cutoff: a value that can be compared and hashed.
 
-    Made by `Measure.parse`, or directly; either way it is checked, and only parameters that differ
+    Made by `Measure.parse` or `Measure.of`; it is always checked, and only parameters that differ
     from their default are kept.
 
-    >>> Measure("nDCG", {"gain": "exp"}, cutoff=10)
+    >>> Measure.of("nDCG", cutoff=10, gain="exp")
     Measure('nDCG(gain=exp)@10')
     >>> Measure.parse("ndcg_cut_10") == Measure("nDCG", cutoff=10)
     True
     """
 
     name: str
-    params: Mapping[str, object] | tuple[tuple[str, Value], ...] = ()
+    params: tuple[tuple[str, Value], ...] = ()
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
         definition = definition_of(self.name)
         object.__setattr__(self, "params", _checked_params(definition, dict(self.params)))
         object.__setattr__(self, "cutoff", _checked_cutoff(definition, self.cutoff))
+
+    @classmethod
+    def of(cls, name: str, *, cutoff: int | None = None, **params: object) -> Measure:
+        """Make a measure from its own name, cutoff and parameters."""
+        return cls(name, cast("tuple[tuple[str, Value], ...]", tuple(params.items())), cutoff)
 
     @classmethod
     def parse(cls, text: str | Measure) -> Measure:
@@ -85,7 +88,7 @@ class Measure:
     def replaced(self, *, cutoff: int | None = None, **params: object) -> Measure:
         """Return this measure with another cutoff or other parameters."""
         merged = {**dict(self.params), **params}
-        return Measure(self.name, merged, self.cutoff if cutoff is None else cutoff)
+        return Measure.of(self.name, cutoff=self.cutoff if cutoff is None else cutoff, **merged)
 
     def __str__(self) -> str:
         inside = ",".join(f"{name}={written(value)}" for name, value in self.params)
@@ -123,7 +126,7 @@ def _checked_cutoff(definition: Definition, cutoff: object) -> int | None:
     if isinstance(cutoff, bool) or not isinstance(cutoff, int) or not 1 <= cutoff <= LARGEST_CUTOFF:
         raise InputError(
             f"{name}: the cutoff must be a whole number between 1 and {LARGEST_CUTOFF}, "
-            f"not {shown(cutoff)}"
+            f"not {cutoff if isinstance(cutoff, int | float) else shown(cutoff)}"
         )
     return cutoff
 
@@ -151,105 +154,8 @@ def _checked_params(
 
 # --- text to requests ----------------------------------------------------------------------------
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?![\w.]))"
-    r"|(?P<word>\w[\w-]*)"
-    r"|'(?P<single>[^'\\]*)'"
-    r'|"(?P<double>[^"\\]*)"'
-    r"|(?P<sign>[()\[\]{}=:,@]))"
-)
 _LEVEL = re.compile(r"(.+)-l([0-9]{1,6})", re.IGNORECASE)
 _AT = re.compile(r"(.+)_at_([0-9]{1,12})", re.IGNORECASE)
-
-
-class _Reader:
-    """Reads one measure, token by token, without ever evaluating anything."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def fail(self, expected: str) -> NoReturn:
-        rest = self.text[self.at :].strip()
-        seen = shown(rest, 30) if rest else "its end"
-        raise InputError(
-            f"cannot read the measure {shown(self.text)}: expected {expected} before {seen}"
-        )
-
-    def peek(self) -> tuple[str, str, int]:
-        match = _TOKEN.match(self.text, self.at)
-        if match is None:
-            return "", "", self.at
-        kind = match.lastgroup or ""
-        return kind, match[kind], match.end()
-
-    def take(self, sign: str) -> bool:
-        kind, token, end = self.peek()
-        if kind == "sign" and token == sign:
-            self.at = end
-            return True
-        return False
-
-    def need(self, sign: str) -> None:
-        if not self.take(sign):
-            self.fail(sign)
-
-    def name(self, what: str) -> str:
-        kind, token, end = self.peek()
-        if kind != "word" and not (kind == "number" and token.isdecimal()):
-            self.fail(what)
-        self.at = end
-        return token
-
-    def number(self) -> int | float:
-        kind, token, end = self.peek()
-        if kind != "number":
-            self.fail("a number")
-        self.at = end
-        return int(token) if re.fullmatch(r"[-+]?[0-9]{1,18}", token) else float(token)
-
-    def value(self) -> object:
-        kind, token, end = self.peek()
-        if kind in ("word", "single", "double"):
-            self.at = end
-            return None if kind == "word" and token == "None" else token
-        if self.take("{"):
-            return dict(self._entries("}", pairs=True))
-        if self.take("["):
-            return [key for key, _ in self._entries("]", pairs=False)]
-        return self.number()
-
-    def _entries(self, closing: str, *, pairs: bool) -> Iterable[tuple[float, float]]:
-        while not self.take(closing):
-            key = self.number()
-            if pairs:
-                self.need(":")
-            yield key, self.number() if pairs else 0
-            if not self.take(","):
-                self.need(closing)
-                return
-
-    def parameters(self) -> dict[str, object]:
-        found: dict[str, object] = {}
-        while not self.take(")"):
-            key = self.name("a parameter's name")
-            self.need("=")
-            if key in found:
-                raise InputError(f"{shown(self.text)}: the parameter {key} is given twice")
-            found[key] = self.value()
-            if not self.take(","):
-                self.need(")")
-                break
-        return found
-
-    def cutoffs(self) -> list[int | float]:
-        found = [self.number()]
-        while self.take(","):
-            found.append(self.number())
-        return found
-
-    def done(self) -> bool:
-        return not self.text[self.at :].strip()
 
 
 def _requests(text: str) -> list[Request]:
@@ -271,7 +177,7 @@ def _requests(text: str) -> list[Request]:
 
 
 def _own(text: str) -> list[Request]:
-    reader = _Reader(text)
+    reader = Reader(text)
     name = reader.name("a measure's name")
     params = reader.parameters() if reader.take("(") else {}
     cutoffs: list[object] = [None]
@@ -329,40 +235,14 @@ def _ours(name: str) -> str | None:
     return next((ours for ours in loaded if names.fold(ours) == folded), None)
 
 
-_CONTINUES = re.compile(r"\s*[-+]?[0-9.]+(?:=[-+0-9.eE]+)?\s*")
-
-
-def _words(text: str) -> list[str]:
-    """Split a list of measures at commas and spaces outside brackets.
-
-    A part that is nothing but a number (``recall.50,100``) or a pair (``ndcg.1=3,2=9``) belongs to
-    the measure before it.
-    """
-    parts, depth, start = [], 0, 0
-    for at, sign in enumerate(text):
-        depth += (sign in "([{") - (sign in ")]}")
-        if depth <= 0 and sign in ", \t\r\n;":
-            parts.append((text[start:at], sign))
-            start = at + 1
-    words: list[str] = []
-    before = ""
-    for part, sign in [*parts, (text[start:], "")]:
-        if words and before == "," and _CONTINUES.fullmatch(part):
-            words[-1] += f",{part.strip()}"
-        elif part.strip():
-            words.append(part.strip())
-        before = sign if part.strip() or sign == "," else before
-    return words
-
-
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> tuple[Parsed, ...]:
     if len(text) > 20 * LONGEST:
         raise InputError(f"a list of measures cannot be {len(text)} characters long")
-    words = _words(text)
-    if not words:
+    listed = words(text)
+    if not listed:
         raise InputError("expected a measure such as nDCG@10, not an empty text")
-    return tuple(found for word in words for found in _word(word))
+    return tuple(found for word in listed for found in _word(word))
 
 
 def _word(word: str, *, strict: bool = False) -> list[Parsed]:
@@ -373,7 +253,8 @@ def _word(word: str, *, strict: bool = False) -> list[Parsed]:
         raise UnknownNameError("trec_eval measure", word, [*names.NICKNAMES, *names.TREC_NAMES])
     found = []
     for request in requests:
-        measure = Measure(request.name, request.params, request.cutoff)  # type: ignore[arg-type]
+        cutoff = cast("int | None", request.cutoff)
+        measure = Measure.of(request.name, cutoff=cutoff, **request.params)
         found.append(Parsed(measure, request.label or word))
     return found
 

@@ -59,7 +59,7 @@ def fold(name: str) -> str:
 
 _EXACT = {
     "rbp": Request("RBP", {"p": 0.9, "gain": "linear", "scale": "query"}),
-    "rbp_resid": Request("RBP_residual", {"p": 0.9}),
+    "rbp_resid": Request("RBP_residual", {"p": 0.9, "tail": "unjudged"}),
 }
 """Names that must be spelled like this, because in another case they are something else."""
 
@@ -257,7 +257,8 @@ def _persistence(root: str, text: str) -> list[Request]:
         return [Request(meant.name, meant.params, None, root)]
     if "=" not in text:  # ranx: rbp.95
         p = _numbers(f"0.{text}" if text.isdecimal() else text, root)[0]
-        return [Request(meant.name, {"p": p}, None, f"{root}.{text}")]
+        params = {"p": p} if meant.name == "RBP" else {**meant.params, "p": p}
+        return [Request(meant.name, params, None, f"{root}.{text}")]
     pairs = _pairs(text, root)
     params = {**meant.params, "p": pairs.pop("p", 0.9)}
     if pairs and meant.name == "RBP":

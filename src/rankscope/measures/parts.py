@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Gained",
+    "decay",
     "discounted_total",
     "gained",
     "gains_of",
@@ -110,6 +111,12 @@ def total_within(
         return run.total(query, weights)
     keep = rank <= cutoff
     return run.total(query[keep], weights[keep])
+
+
+def decay(base: float, rank: IntArray) -> FloatArray:
+    """Return base^(rank − 1)."""
+    powers: FloatArray = np.power(base, rank - 1.0)
+    return powers
 
 
 def running(

@@ -1,7 +1,8 @@
 """The register of measures: `define` adds one, the others find, compute and aggregate.
 
 The built-in families are imported when a measure is first looked up, and the measures of other
-packages (entry points of the group ``rankscope.measures``) when a name is unknown or all are listed.
+packages (entry points of the group ``rankscope.measures``) when a name is unknown or when all are
+listed.
 """
 
 from __future__ import annotations

@@ -181,6 +181,6 @@ def utility(
     found, relevant = run.found(rel), run.graded(rel)
     others = (collection or 0) + found - run.retrieved - relevant
     w1, w2, w3, w4 = weights
-    return (
-        w1 * found + w2 * (run.retrieved - found) + w3 * (relevant - found) + w4 * others
-    ).astype(np.float64)
+    worth: FloatArray = w1 * found + w2 * (run.retrieved - found)
+    worth += w3 * (relevant - found) + w4 * others
+    return worth

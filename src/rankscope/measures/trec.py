@@ -85,7 +85,8 @@ def _shares(run: JudgedRun, gain: Gain, rel: float, query: IntArray, rank: IntAr
     so_far = np.concatenate(([0.0], running(place_in(mine.query), mine.discounted)))
     at = np.searchsorted(mine.query * width + mine.rank, query * width + rank, side="right")
     first = np.searchsorted(mine.query, query)
-    return np.where(at > first, so_far[at], 0.0) / below
+    share: FloatArray = np.where(at > first, so_far[at], 0.0) / below
+    return share
 
 
 @define("nDCG_rel", parameters=[GAIN, REL], example="nDCG_rel")

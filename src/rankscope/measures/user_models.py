@@ -13,6 +13,7 @@ from rankscope.judged import place_in
 from rankscope.measures.definition import choice, flag, number, optional_number, relevance_level
 from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.parts import (
+    decay,
     gained,
     gains_of,
     ideal,
@@ -40,13 +41,14 @@ MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
 MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
-def _highest_gain(run: JudgedRun, gain: Gain, scale: str) -> FloatArray | float:
+def _highest_gain(run: JudgedRun, gain: Gain, scale: str) -> FloatArray:
+    """By query: the gain that counts as 1; where there is none, no document gains anything."""
     if scale == "query":
         return run.remember(("highest gain", gain), lambda: _highest_by_query(run, gain))
     highest = float(gains_of(np.array([run.max_grade]), gain)[0])
     if not isinstance(gain, str):
         highest = max(highest, *(value for _, value in gain))
-    return highest
+    return np.full(len(run), highest)
 
 
 def _highest_by_query(run: JudgedRun, gain: Gain) -> FloatArray:
@@ -68,7 +70,7 @@ def _highest_by_query(run: JudgedRun, gain: Gain) -> FloatArray:
         ),
         REL,
     ],
-    example="RBP(p=0.8)",
+    example="RBP(p=0.95)",
 )
 def rank_biased_precision(
     run: JudgedRun, *, cutoff: int | None, p: float, gain: Gain, scale: str, rel: float
@@ -83,13 +85,8 @@ def rank_biased_precision(
     documents = gained(run, gain, rel)
     gains = documents.gain
     if gain != "binary":
-        highest = _highest_gain(run, gain, scale)
-        gains = (
-            ratio(gains, highest[documents.query] if isinstance(highest, np.ndarray) else highest)
-            if isinstance(highest, np.ndarray)
-            else gains / max(highest, 1e-300)
-        )
-    weights = gains * p ** (documents.rank - 1.0)
+        gains = gains / _highest_gain(run, gain, scale)[documents.query]
+    weights = gains * decay(p, documents.rank)
     return (1.0 - p) * total_within(run, documents.query, documents.rank, weights, cutoff)
 
 
@@ -100,11 +97,11 @@ def rank_biased_precision(
         choice(
             "tail",
             ("always", "unjudged"),
-            "count what lies past the run's end always, or only if a retrieved document is unjudged",
+            "count ranks past the run's end always, or only if a retrieved document is unjudged",
         ),
     ],
     higher_is_better=False,
-    example="RBP_residual(p=0.8)",
+    example="RBP_residual(p=0.95)",
 )
 def rank_biased_residual(run: JudgedRun, *, p: float, tail: str) -> FloatArray:
     """How much RBP could still rise if everything unjudged were of the highest grade.
@@ -115,7 +112,7 @@ def rank_biased_residual(run: JudgedRun, *, p: float, tail: str) -> FloatArray:
     Reference: Moffat & Zobel 2008
     """
     judged = run.relevant(0.0)
-    known = (1.0 - p) * run.total(judged.query, p ** (judged.rank - 1.0))
+    known = (1.0 - p) * run.total(judged.query, decay(p, judged.rank))
     residual = np.clip(1.0 - known, 0.0, 1.0)
     if tail == "unjudged":
         residual = np.where(run.retrieved > run.found(0.0), residual, 0.0)
@@ -165,7 +162,7 @@ def insq(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
     )
 
 
-@define("BPM", cutoff="required", parameters=[TARGET, MIN_REL, MAX_REL], example="BPM(T=1)@10")
+@define("BPM", cutoff="required", parameters=[TARGET, MIN_REL, MAX_REL], example="BPM(T=2)@10")
 def bejewelled_player(
     run: JudgedRun,
     *,
@@ -188,7 +185,7 @@ def bejewelled_player(
     stop = np.full(len(run), cutoff, dtype=np.int64)
     np.minimum.at(stop, query[done], rank[done])
     inside = rank <= stop[query]
-    return cast("FloatArray", run.total(query[inside], gains[inside]) / stop)
+    return run.total(query[inside], gains[inside]) / stop
 
 
 @define(
@@ -230,7 +227,7 @@ def time_biased_gain(
         number("p", 0.95, "chance to compare one rank more", highest=1.0, open_ended=True),
         flag("normalize", "divide by the best a run of this length can reach", default=True),
     ],
-    example="Compat(p=0.95)",
+    example="Compat(p=0.9)",
 )
 def compatibility(run: JudgedRun, *, p: float, normalize: bool) -> FloatArray:
     """Rank-biased overlap with the ideal ranking, among equals the one most like the run.

@@ -1,0 +1,139 @@
+"""Judgments: qrels prepared for alignment, once for many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.errors import InputError, shown
+from rankscope.judged import Subtopics
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankscope.alignment.rules import Hits
+    from rankscope.collection.qrels import Qrels
+
+__all__ = ["Judgments"]
+
+
+class Judgments:
+    """Qrels as both ways of aligning need them; made of a table or of plain dicts.
+
+    Where judgments have subtopics, a document's plain grade is its highest.
+    """
+
+    def __init__(self, qrels: Qrels | Mapping[str, Mapping[str, float]]) -> None:
+        if isinstance(qrels, Mapping):
+            self.by_query: Mapping[str, Mapping[str, float]] = qrels
+            self.query_ids = tuple(qrels)
+            lengths = np.fromiter(map(len, qrels.values()), np.int64, len(qrels))
+            grades = _dict_grades(qrels, int(lengths.sum()))
+        else:
+            self.table = qrels
+            self.query_ids = tuple(qrels.query_ids)
+            lengths = self._lengths()
+            grades = self.pairs["grade"].to_numpy().astype(np.float64)
+        self.query = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((-grades, self.query))
+        self.judged_query = self.query[order]
+        self.judged_grade = grades[order]
+        self.max_grade = float(grades.max(initial=0.0))
+
+    @cached_property
+    def table(self) -> Qrels:
+        """The qrels as a table."""
+        from rankscope.collection.qrels import Qrels  # noqa: PLC0415
+
+        return Qrels(self.by_query)
+
+    @cached_property
+    def by_query(self) -> Mapping[str, Mapping[str, float]]:
+        """The qrels as ``{query_id: {doc_id: grade}}``."""
+        nested = self.table.to_dict()
+        if not self.has_subtopics:
+            return nested
+        return {
+            query_id: {doc_id: max(grades.values()) for doc_id, grades in documents.items()}
+            for query_id, documents in nested.items()
+        }
+
+    @property
+    def has_subtopics(self) -> bool:
+        """Whether grades are given by subtopic."""
+        made_of_dicts = "table" not in self.__dict__
+        return not made_of_dicts and self.table.subtopics is not None
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """One row for each query and document, in the order of `query`."""
+        import polars as pl  # noqa: PLC0415
+
+        frame = self.table.to_polars()
+        if self.table.subtopics is None:
+            return frame
+        keys = ("query_id", "doc_id")
+        return frame.group_by(keys, maintain_order=True).agg(pl.col("grade").max())
+
+    def _lengths(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        if self.table.subtopics is None:
+            return np.diff(self.table.offsets)
+        counts = dict(self.pairs.group_by("query_id").len().iter_rows())
+        return np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
+
+    def subtopics(self, found: Hits) -> Subtopics | None:
+        """Return the judgments by subtopic, with the ranks of those retrieved."""
+        if not self.has_subtopics:
+            return None
+        import polars as pl  # noqa: PLC0415
+
+        lengths = np.diff(self.table.offsets)
+        frame = self.table.to_polars().with_columns(
+            pl.Series("query", np.repeat(np.arange(len(lengths)), lengths))
+        )
+        hits = pl.DataFrame(
+            {
+                "query": found.query,
+                "doc_id": pl.Series(found.doc_ids, dtype=pl.String),
+                "rank": found.rank,
+            }
+        )
+        frame = frame.join(hits, on=["query", "doc_id"], how="left", maintain_order="left")
+        numbers = frame.select(
+            pl.struct("query", "doc_id").rank("dense").alias("doc"),
+            pl.struct("query", "subtopic").rank("dense").alias("subtopic"),
+        )
+        return Subtopics(
+            query=frame["query"].to_numpy().astype(np.int64),
+            doc=numbers["doc"].to_numpy().astype(np.int64),
+            subtopic=numbers["subtopic"].to_numpy().astype(np.int64),
+            grade=frame["grade"].cast(pl.Float64).to_numpy(),
+            rank=frame["rank"].fill_null(0).to_numpy().astype(np.int64),
+        )
+
+
+def _dict_grades(
+    qrels: Mapping[str, Mapping[str, float]], size: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the grades of plain dicts, in order."""
+    try:
+        grades = np.fromiter(
+            (grade for documents in qrels.values() for grade in documents.values()),
+            np.float64,
+            size,
+        )
+        if np.isfinite(grades).all():
+            return grades
+    except (TypeError, ValueError):
+        pass
+    for query_id, documents in qrels.items():
+        for doc_id, grade in documents.items():
+            if not isinstance(grade, int | float | np.number) or not np.isfinite(grade):
+                raise InputError(
+                    f"qrels, query {shown(query_id)}, document {shown(doc_id)}: the grade is "
+                    f"{shown(grade)}; expected a finite number"
+                )
+    raise InputError("qrels: a grade is not a finite number")

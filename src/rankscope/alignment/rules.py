@@ -1,0 +1,33 @@
+"""The rules of alignment, and what both ways of aligning return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rankscope.judged import FloatArray, IntArray
+
+__all__ = ["Hits", "Precision", "QueryPolicy", "Ties"]
+
+Ties = Literal["trec", "id-asc", "given"]
+"""Who goes first among equal scores: the higher id by bytes, the lower id, or as given."""
+
+Precision = Literal["double", "single"]
+"""In which precision scores are compared; trec_eval 9 uses single."""
+
+QueryPolicy = Literal["all", "both", "strict"]
+"""Which queries count: ``all`` judged ones (missing ones score 0), those judged and in ``both``, or
+``strict``ly all, with an error if one is missing from the run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Judged retrieved documents by query and rank, and how many documents each query has."""
+
+    query: IntArray
+    rank: IntArray
+    grade: FloatArray
+    doc_ids: list[str]
+    retrieved: IntArray
+    tied_at: dict[int, int]

@@ -1,0 +1,169 @@
+"""Alignment of `Run` tables: hashes find the few rows that may be judged, text decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankscope.alignment.rules import Hits
+
+if TYPE_CHECKING:
+    from rankscope.alignment.judgments import Judgments
+    from rankscope.alignment.rules import Precision, Ties
+    from rankscope.judged import FloatArray, IntArray
+    from rankscope.runs.run import Run
+
+__all__ = ["hits_in_table"]
+
+_BLOCK = 1 << 20
+_SMALL = 1 << 17
+_MARK_BITS = 22
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hits_in_table(
+    judgments: Judgments,
+    run: Run,
+    ties: Ties,
+    precision: Precision,
+    cutoffs: tuple[int, ...],
+) -> Hits:
+    """Find the judged documents of a run and their ranks."""
+    ids = judgments.query_ids
+    position = {query_id: place for place, query_id in enumerate(run.query_ids)}
+    group = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
+    row, query, grade = _judged_rows(run, judgments, group)
+    order = _Order(run, precision)
+    rank = order.ranks(row, group[query], ties)
+    sizes = np.append(np.diff(run.offsets), 0)  # the last is for queries that are not there
+    by_rank = np.lexsort((rank, query))
+    return Hits(
+        query=query[by_rank],
+        rank=rank[by_rank],
+        grade=grade[by_rank],
+        doc_ids=run.doc_ids.gather(row[by_rank]).to_list(),
+        retrieved=sizes[group],
+        tied_at={cutoff: order.tied_across(cutoff, group[group >= 0]) for cutoff in cutoffs},
+    )
+
+
+def _judged_rows(
+    run: Run, judgments: Judgments, group: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the run's judged rows: row, number of the judged query, grade."""
+    pairs = judgments.pairs
+    judged = pl.DataFrame(
+        {
+            "group": group[judgments.query],
+            "query": judgments.query,
+            "doc_id": pairs["doc_id"],
+            "grade": pairs["grade"].cast(pl.Float64),
+        }
+    ).filter(pl.col("group") >= 0)
+    rows = _candidates(run, judged)
+    candidates = pl.DataFrame(
+        {
+            "row": rows,
+            "group": np.searchsorted(run.offsets, rows, side="right") - 1,
+            "doc_id": run.doc_ids.gather(rows),
+        }
+    )
+    joined = candidates.join(judged, on=["group", "doc_id"])
+    return joined["row"].to_numpy(), joined["query"].to_numpy(), joined["grade"].to_numpy()
+
+
+def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
+    """Return rows that may be judged: all of a small run, else those whose hash is marked."""
+    size = len(run)
+    if size <= _SMALL:
+        return np.arange(size)
+    marks = np.zeros(1 << _MARK_BITS, np.bool_)
+    shift = np.uint64(64 - _MARK_BITS)
+    groups = judged["group"].to_numpy().astype(np.uint64) * _SPREAD
+    marks[(judged["doc_id"].hash().to_numpy() + groups) >> shift] = True
+    found = []
+    for low in range(0, size, _BLOCK):
+        high = min(low + _BLOCK, size)
+        first = int(np.searchsorted(run.offsets, low, side="right")) - 1
+        last = int(np.searchsorted(run.offsets, high))
+        edges: IntArray = np.clip(run.offsets[first : last + 1], low, high)
+        keys = np.repeat(np.arange(first, last, dtype=np.uint64) * _SPREAD, np.diff(edges))
+        keys += run.doc_ids.slice(low, high - low).hash().to_numpy()
+        found.append(np.flatnonzero(marks[keys >> shift]) + low)
+    return np.concatenate(found)
+
+
+class _Order:
+    """The order of a run by score, looked into only where it is needed.
+
+    Where a query's rows come with falling scores, a row's rank is its place. Queries that come
+    otherwise are sorted, and ids are compared only among equal scores.
+    """
+
+    def __init__(self, run: Run, precision: Precision) -> None:
+        scores = run.scores.to_numpy()
+        if precision == "single":
+            with np.errstate(over="ignore"):
+                scores = scores.astype(np.float32)
+        self._scores: FloatArray = scores
+        self._offsets = run.offsets
+        self._doc_ids = run.doc_ids
+        rising = np.flatnonzero(scores[1:] > scores[:-1]) + 1
+        groups = np.searchsorted(run.offsets, rising, side="right") - 1
+        self._sorted = np.ones(len(run.offsets) - 1, np.bool_)
+        self._sorted[groups[run.offsets[groups] != rising]] = False
+
+    def ranks(self, row: IntArray, group: IntArray, ties: Ties) -> IntArray:
+        """Return the ranks, from 1, of some rows."""
+        low, high = self._offsets[group], self._offsets[group + 1]
+        rank = row - low + 1
+        scores, last = self._scores, len(self._scores) - 1
+        slow = ~self._sorted[group]
+        if ties != "given" and len(row):
+            own = scores[row]
+            slow |= (row > low) & (scores[np.maximum(row - 1, 0)] == own)
+            slow |= (row < high - 1) & (scores[np.minimum(row + 1, last)] == own)
+        places = np.flatnonzero(slow)
+        places = places[np.argsort(group[places], kind="stable")]
+        for part in np.split(places, np.flatnonzero(np.diff(group[places])) + 1):
+            if part.size:
+                rank[part] = self._ranks_in_query(int(group[part[0]]), row[part], ties)
+        return rank
+
+    def _rows(self, group: int) -> IntArray:
+        """Return a query's rows, best score first, equal ones as given."""
+        low, high = int(self._offsets[group]), int(self._offsets[group + 1])
+        if self._sorted[group]:
+            return np.arange(low, high)
+        return np.argsort(-self._scores[low:high], kind="stable") + low
+
+    def _ranks_in_query(self, group: int, row: IntArray, ties: Ties) -> IntArray:
+        rows = self._rows(group)
+        falling, own = -self._scores[rows], -self._scores[row]
+        first = np.searchsorted(falling, own)
+        after = np.searchsorted(falling, own, side="right")
+        rank = first + 1
+        tied = after - first > 1
+        for start in np.unique(first[tied]):
+            here = np.flatnonzero(tied & (first == start))
+            members = rows[start : after[here[0]]]
+            if ties != "given":
+                by_id = self._doc_ids.gather(members).arg_sort(descending=ties == "trec")
+                members = members[by_id.to_numpy()]
+            by_row = np.argsort(members)
+            rank[here] += by_row[np.searchsorted(members[by_row], row[here])]
+        return rank
+
+    def tied_across(self, cutoff: int, groups: IntArray) -> int:
+        """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""
+        deep = groups[self._offsets[groups + 1] - self._offsets[groups] > cutoff]
+        in_order = self._sorted[deep]
+        at = self._offsets[deep[in_order]] + cutoff
+        count = int(np.count_nonzero(self._scores[at] == self._scores[at - 1]))
+        for group in deep[~in_order].tolist():
+            low, high = self._offsets[group], self._offsets[group + 1]
+            best = np.partition(-self._scores[low:high], (cutoff - 1, cutoff))
+            count += bool(best[cutoff - 1] == best[cutoff])
+        return count

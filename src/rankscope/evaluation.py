@@ -1,0 +1,264 @@
+"""Evaluate: from qrels, runs and measures to scores with their accounting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.alignment import align
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.inputs import as_judgments, as_runs, without_identical
+from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
+from rankscope.measures.registry import aggregate, compute
+from rankscope.profiles import profile_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+    from rankscope.alignment import Aligned, Precision, QueryPolicy, Ties
+    from rankscope.judged import FloatArray
+    from rankscope.measures.language import Parsed
+    from rankscope.profiles import Profile
+
+__all__ = ["Accounting", "RunScores", "Scores", "evaluate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """What a mean is made of.
+
+    ``tied`` gives, for each cutoff asked for, how many queries have a tie across it: there the
+    order of equal scores decides what counts.
+    """
+
+    queries: int
+    """Queries that were averaged."""
+    judged: int
+    """Queries in the qrels."""
+    missing: tuple[str, ...]
+    """Judged queries the run lacks."""
+    missing_policy: QueryPolicy
+    """What happens to them: count as 0 (all), left out (both), an error (strict)."""
+    unjudged: int
+    """Queries of the run nobody judged; they are left out."""
+    without_relevant: int
+    """Averaged queries that have no relevant document; they score 0."""
+    tied: dict[int, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {
+            "queries": self.queries,
+            "judged": self.judged,
+            "missing": len(self.missing),
+            "missing_queries": list(self.missing[:100]),
+            "missing_policy": self.missing_policy,
+            "unjudged": self.unjudged,
+            "without_relevant": self.without_relevant,
+            "tied_across_cutoff": {str(cutoff): count for cutoff, count in self.tied.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunScores:
+    """One run's values: a row for each measure, a column for each query."""
+
+    name: str
+    query_ids: tuple[str, ...]
+    values: FloatArray
+    means: dict[str, float]
+    accounting: Accounting
+
+
+class Scores:
+    """The result of `evaluate`: means, values by query, and the accounting.
+
+    With one run ``scores["nDCG@10"]`` is a number and ``means`` a dict by measure; with several,
+    both go by run first.
+    """
+
+    def __init__(
+        self,
+        runs: Iterable[RunScores],
+        measures: Iterable[Parsed],
+        profile: Profile,
+        *,
+        single: bool,
+    ) -> None:
+        self._runs = {run.name: run for run in runs}
+        self._asked = {str(parsed.measure): parsed.asked for parsed in measures}
+        self.profile = profile
+        self._single = single
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs."""
+        return list(self._runs)
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures, by their canonical names."""
+        return list(self._asked)
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """For each measure the name it was asked for."""
+        return dict(self._asked)
+
+    def run(self, name: str | None = None) -> RunScores:
+        """Return one run's scores; the name may be left out where there is only one."""
+        if name is None and len(self._runs) == 1:
+            return next(iter(self._runs.values()))
+        if name not in self._runs:
+            raise UnknownNameError("run", str(name), self._runs)
+        return self._runs[name]
+
+    def _key(self, measure: str | Measure) -> str:
+        text = str(measure)
+        if text not in self._asked:
+            text = str(Measure.parse(measure))
+        if text not in self._asked:
+            raise UnknownNameError("measure in these scores", str(measure), self._asked)
+        return text
+
+    def __getitem__(self, measure: str | Measure) -> Any:
+        """Return a measure's mean; with several runs, by run."""
+        key = self._key(measure)
+        if self._single:
+            return self.run().means[key]
+        return {name: run.means[key] for name, run in self._runs.items()}
+
+    @property
+    def means(self) -> dict[str, Any]:
+        """The means by measure; with several runs by run, then measure."""
+        if self._single:
+            return dict(self.run().means)
+        return {name: dict(run.means) for name, run in self._runs.items()}
+
+    @property
+    def accounting(self) -> Any:
+        """What the means are made of; with several runs, by run."""
+        if self._single:
+            return self.run().accounting
+        return {name: run.accounting for name, run in self._runs.items()}
+
+    def values(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
+        """Return one run's values of one measure, by query."""
+        row = self.measures.index(self._key(measure))
+        scores = self.run(run)
+        return dict(zip(scores.query_ids, scores.values[row].tolist(), strict=True))
+
+    @cached_property
+    def per_query(self) -> pl.DataFrame:
+        """All values as a long Polars frame: run, query_id, measure, value."""
+        import polars as pl  # noqa: PLC0415
+
+        parts = [
+            pl.DataFrame(
+                {
+                    "query_id": pl.Series(run.query_ids, dtype=pl.String),
+                    **dict(zip(self.measures, run.values, strict=True)),
+                }
+            )
+            .unpivot(index="query_id", variable_name="measure", value_name="value")
+            .select(pl.lit(name).alias("run"), "query_id", "measure", "value")
+            for name, run in self._runs.items()
+        ]
+        return pl.concat(parts)
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        runs = {}
+        for name, run in self._runs.items():
+            runs[name] = {"means": dict(run.means), "accounting": run.accounting.to_dict()}
+            if per_query:
+                runs[name]["per_query"] = {
+                    query_id: dict(zip(self.measures, column, strict=True))
+                    for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
+                }
+        return {"profile": self.profile.name, "measures": self.asked, "runs": runs}
+
+    def __repr__(self) -> str:
+        wide = max((len(name) for name in self.measures), default=0)
+        lines = []
+        for name, run in self._runs.items():
+            lines.append(f"Scores of {name!r} over {run.accounting.queries} queries")
+            lines += [f"  {measure:<{wide}}  {value:.4f}" for measure, value in run.means.items()]
+        return "\n".join(lines)
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    profile: str | Profile = "rankscope",
+    ties: Ties | None = None,
+    precision: Precision | None = None,
+    queries: QueryPolicy | None = None,
+) -> Scores:
+    """Score one run or several.
+
+    ``qrels`` and each run may be a table, plain dicts, a frame or a path; several runs are a dict
+    by name or a list. ``profile`` names a tool's rules; ``ties``, ``precision`` and ``queries``
+    change single rules of it.
+
+    >>> scores = evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 0.9, "d1": 0.8}}, ["RR@10", "P@1"])
+    >>> scores["RR@10"], scores.accounting.queries
+    (0.5, 1)
+    """
+    rules = profile_named(profile)
+    policy = queries or rules.queries
+    asked = parse_measures(measures)
+    meant = [rules.meaning(parsed.measure) for parsed in asked]
+    judgments = as_judgments(qrels)
+    if not judgments.query_ids:
+        raise InputError("the qrels are empty; give judgments to score against")
+    named, single = as_runs(runs)
+    cutoffs = tuple(sorted({m.cutoff for m in meant if m.cutoff is not None}))
+    results = []
+    for name, run in named.items():
+        aligned = align(
+            judgments,
+            run if rules.identical_ids else without_identical(run),
+            ties=ties or rules.ties,
+            precision=precision or rules.precision,
+            queries=policy,
+            cutoffs=cutoffs,
+        )
+        results.append(_scored(name, aligned, meant, policy, len(judgments.query_ids)))
+    labels = _labels(asked, meant)
+    return Scores(results, labels, rules, single=single)
+
+
+def _labels(asked: list[Parsed], meant: list[Measure]) -> list[Parsed]:
+    """Return what was measured under its canonical name, with what it was asked for as."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    return [replace(parsed, measure=own) for parsed, own in zip(asked, meant, strict=True)]
+
+
+def _scored(
+    name: str, aligned: Aligned, measures: list[Measure], policy: QueryPolicy, judged: int
+) -> RunScores:
+    run = aligned.judged
+    values = np.empty((len(measures), len(run)))
+    means = {}
+    for row, measure in enumerate(measures):
+        values[row] = compute(measure, run)
+        means[str(measure)] = aggregate(measure, values[row])
+    accounting = Accounting(
+        queries=len(run),
+        judged=judged,
+        missing=aligned.missing,
+        missing_policy=policy,
+        unjudged=aligned.unjudged,
+        without_relevant=int(np.count_nonzero(run.graded(1.0) == 0)),
+        tied=aligned.tied_at,
+    )
+    return RunScores(name, run.query_ids, values, means, accounting)

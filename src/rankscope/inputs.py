@@ -1,0 +1,116 @@
+"""Qrels and runs as users give them: tables, plain dicts, frames, paths; one or several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from rankscope.alignment.judgments import Judgments
+from rankscope.errors import InputError, shown
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["RunLike", "as_judgments", "as_runs", "without_identical"]
+
+RunLike = "Run | Mapping[str, Mapping[str, float]]"
+
+
+def _is_path(data: object) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
+def _is_plain(data: object) -> bool:
+    """Tell whether data is ``{text: {text: number}}`` and can be used without being copied.
+
+    One key and one value of each query are looked at, not all.
+    """
+    if type(data) is not dict and not isinstance(data, Mapping):
+        return False
+    for query_id, documents in data.items():
+        if type(query_id) is not str or not isinstance(documents, Mapping):
+            return False
+        for doc_id in islice(documents, 1):
+            if type(doc_id) is not str or isinstance(documents[doc_id], Mapping | str):
+                return False
+    return True
+
+
+def as_judgments(qrels: object) -> Judgments:
+    """Take qrels in any form."""
+    if isinstance(qrels, Judgments):
+        return qrels
+    if _is_plain(qrels):
+        return Judgments(cast("Mapping[str, Mapping[str, float]]", qrels))
+    from rankscope.collection.qrels import Qrels, read_qrels  # noqa: PLC0415
+
+    if _is_path(qrels):
+        return Judgments(read_qrels(cast("str", qrels)))
+    return Judgments(qrels if isinstance(qrels, Qrels) else Qrels(qrels))
+
+
+def as_run(run: object, name: str) -> Any:
+    """Take one run in any form; plain dicts stay as they are."""
+    if _is_plain(run):
+        return run
+    from rankscope.runs.run import Run, read_run  # noqa: PLC0415
+
+    if _is_path(run):
+        return read_run(cast("str", run))
+    return run if isinstance(run, Run) else Run(run, name=name)
+
+
+def _holds_runs(runs: Mapping[Any, Any]) -> bool:
+    """Tell ``{name: run}`` from a run ``{query_id: {doc_id: score}}``."""
+    for value in runs.values():
+        if isinstance(value, Mapping):
+            for inner in value.values():
+                return isinstance(inner, Mapping | list | tuple)
+            continue  # an empty query says nothing
+        return not isinstance(value, list | tuple | int | float)
+    return False
+
+
+def as_runs(runs: object) -> tuple[dict[str, Any], bool]:
+    """Take one run or several, in any form; also tell whether it was a single one."""
+    if isinstance(runs, Mapping) and _holds_runs(runs):
+        return {str(name): as_run(run, str(name)) for name, run in runs.items()}, False
+    if isinstance(runs, Sequence) and not isinstance(runs, str) and runs and _lists_runs(runs):
+        return _named([as_run(run, f"run{n}") for n, run in enumerate(runs, start=1)], runs), False
+    run = as_run(runs, "run")
+    return {getattr(run, "name", "run"): run}, True
+
+
+def _lists_runs(runs: Sequence[Any]) -> bool:
+    first = runs[0]
+    return _is_path(first) or _is_plain(first) or hasattr(first, "query_ids")
+
+
+def _named(taken: list[Any], given: Sequence[Any]) -> dict[str, Any]:
+    """Name runs by their tags, or by their files where tags are the same."""
+    names = [getattr(run, "name", f"run{n}") for n, run in enumerate(taken, start=1)]
+    if len(set(names)) < len(names):
+        names = [
+            os.path.basename(os.fspath(source)).split(".")[0] if _is_path(source) else name
+            for name, source in zip(names, given, strict=True)
+        ]
+    if len(set(names)) < len(names):
+        names = [
+            os.fspath(source) if _is_path(source) else f"{name}-{n}"
+            for n, (name, source) in enumerate(zip(names, given, strict=True), start=1)
+        ]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two runs are called {shown(twice)}; name them: {{name: run, …}}")
+    return dict(zip(names, taken, strict=True))
+
+
+def without_identical(run: Any) -> dict[str, dict[str, float]]:
+    """Return a run without documents that have the id of their own query."""
+    plain = run if isinstance(run, Mapping) else run.to_dict()
+    return {
+        query_id: {doc_id: score for doc_id, score in documents.items() if doc_id != query_id}
+        for query_id, documents in plain.items()
+    }

@@ -1,0 +1,140 @@
+"""The data flows one way: a module imports from its own box and earlier ones, never from later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rankscope
+
+PACKAGE = Path(rankscope.__file__).parent
+
+FLOW: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("findings",),
+    ("files",),
+    ("tabular",),
+    ("collection",),
+    ("runs",),
+    ("judged",),
+    ("measures",),
+    ("alignment", "scores", "profiles", "evaluation"),
+    ("statistics",),
+    ("diagnosis",),
+    ("records",),
+    ("reports",),
+    ("retrieval",),
+    ("benchmark",),
+    ("conversion",),
+    ("cli",),
+    ("__main__",),
+)
+"""The boxes, earliest first: what stands in a later one may import what stands in an earlier one.
+
+Modules in one box may import each other. A new module or package of `rankscope` goes here.
+"""
+
+BOX = {name: number for number, box in enumerate(FLOW) for name in box}
+
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def box_of(name: str) -> int:
+    if name not in BOX:
+        pytest.fail(
+            f"rankscope.{name} stands in no box; place it in FLOW of {Path(__file__).name}, "
+            "before everything that imports it"
+        )
+    return BOX[name]
+
+
+def imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield line and full name of every import that can happen when the code runs."""
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        for child in node.orelse:
+            yield from imported(child, package)
+        return
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else ()
+        module = ".".join((*above, *filter(None, [node.module])))
+        yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+    for child in ast.iter_child_nodes(node):
+        yield from imported(child, package)
+
+
+def box_name(full_name: str) -> str | None:
+    """Return which part of rankscope an imported name is from; None for other packages."""
+    package, _, rest = full_name.partition(".")
+    if package != "rankscope" or not rest:
+        return None
+    part = rest.split(".")[0]
+    if (PACKAGE / part).is_dir() or (PACKAGE / f"{part}.py").is_file():
+        return part
+    home = rankscope._HOME.get(part)  # a public name, loaded from its home
+    return home.split(".")[0] if home else None
+
+
+def violations(source: str, where: tuple[str, ...]) -> list[str]:
+    """Name the imports of a module that point forwards; ``where`` is its path in rankscope."""
+    mine = box_of(where[0])
+    package = ("rankscope", *where[:-1])
+    return [
+        f"rankscope.{'.'.join(where)}:{line} imports {name}, which comes later"
+        for line, name in imported(ast.parse(source), package)
+        if (part := box_name(name)) is not None and box_of(part) > mine
+    ]
+
+
+def parts_of(path: Path) -> tuple[str, ...]:
+    return path.relative_to(PACKAGE).with_suffix("").parts
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: ".".join(parts_of(path)))
+def test_imports_point_backwards(path: Path) -> None:
+    assert violations(path.read_text("utf-8"), parts_of(path)) == []
+
+
+def test_every_part_has_a_box() -> None:
+    for path in MODULES:
+        box_of(parts_of(path)[0])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from rankscope.runs.run import Run",
+        "import rankscope.runs",
+        "from rankscope import runs",
+        "from rankscope import read_run",
+        "def late() -> None:\n    from ..runs import run",
+        "class A:\n    if True:\n        from rankscope.runs import run",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    from rankscope.runs import run",
+    ],
+)
+def test_a_forward_import_is_seen(source: str) -> None:
+    (violation,) = violations(source, ("tabular", "new"))
+    assert "runs" in violation or "read_run" in violation
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from rankscope.errors import InputError",
+        "from . import rows",
+        "import rankscope\nimport polars",
+        "if TYPE_CHECKING:\n    from rankscope.runs.run import Run",
+        "if typing.TYPE_CHECKING:\n    from rankscope.runs.run import Run",
+    ],
+)
+def test_other_imports_are_fine(source: str) -> None:
+    assert violations(source, ("tabular", "new")) == []
+
+
+def test_an_unknown_part_says_what_to_do() -> None:
+    with pytest.raises(pytest.fail.Exception, match="place it in FLOW"):
+        violations("", ("novelty",))
