@@ -16,7 +16,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPRESSIONS",
     "PathLike",
+    "can_be_read_again",
     "is_plain_file",
     "open_bytes",
     "read_bytes",
@@ -44,10 +45,11 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 
 
-def source_name(path: PathLike) -> str:
+def source_name(path: PathLike, *, output: bool = False) -> str:
     """Return how messages call this source."""
     text = os.fspath(path)
-    return "standard input" if text == "-" else text
+    stream = "standard output" if output else "standard input"
+    return stream if text == "-" else text
 
 
 def suffix_of(path: PathLike) -> str:
@@ -73,6 +75,8 @@ def _compression(head: bytes) -> str:
 def _open_raw(path: PathLike) -> BinaryIO:
     text = os.fspath(path)
     if text == "-":
+        if sys.stdin is None or sys.stdin.closed:
+            raise InputError("standard input is closed; name a file")
         return sys.stdin.buffer
     try:
         if os.path.isdir(text):
@@ -94,11 +98,19 @@ def _open_raw(path: PathLike) -> BinaryIO:
 
 def is_plain_file(path: PathLike) -> bool:
     """Tell whether the path is a regular, uncompressed file that others can open by name."""
-    if os.fspath(path) == "-":
+    if not can_be_read_again(path):
         return False
     with _open_raw(path) as raw:
-        regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
-        return regular and not _compression(raw.read(10))
+        return not _compression(raw.read(10))
+
+
+def can_be_read_again(path: PathLike) -> bool:
+    """Tell whether the path is no stream: what is read from standard input or a pipe is gone.
+
+    Such a path is not opened here, as that alone would disturb the writer at the other end.
+    """
+    text = os.fspath(path)
+    return text != "-" and (os.path.isfile(text) or not os.path.exists(text))
 
 
 def _decompressed(raw: BinaryIO) -> BinaryIO:
@@ -184,9 +196,10 @@ class _Zstandard(io.RawIOBase):
 def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
     """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
     raw = _open_raw(path)
+    stream = raw
     try:
-        with _decompressed(raw) as stream:
-            yield stream
+        stream = _decompressed(raw)
+        yield stream
     except (InputError, BrokenPipeError):
         raise
     except _BROKEN as error:
@@ -197,7 +210,9 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
             source=source_name(path),
         ) from None
     finally:
-        if raw is not sys.stdin.buffer:
+        if stream is not raw:
+            stream.close()
+        if os.fspath(path) != "-":
             raw.close()
 
 
@@ -205,6 +220,16 @@ def read_bytes(path: PathLike) -> bytes:
     """Return all decompressed bytes of a source."""
     with open_bytes(path) as stream:
         return stream.read()
+
+
+@contextmanager
+def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
+    stream = _compressed(sink, path)
+    try:
+        yield stream
+    finally:
+        if stream is not sink:
+            stream.close()
 
 
 def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
@@ -230,39 +255,48 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     pointing where it did: the file behind it is replaced.
     """
     text = os.fspath(path)
-    if text == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
+    if "\0" in text:
+        raise InputError(f"{text!r}: not a usable file name (it holds a NUL)")
     target = os.path.realpath(text)
-    if os.path.exists(target) and not os.path.isfile(target):
-        if os.path.isdir(target):
-            raise InputError(f"{text}: is a folder; name a file to write")
-        with open(target, "wb") as device:
-            yield device
-        return
-    folder, base = os.path.split(target)
+    if os.path.isdir(target) and text != "-":
+        raise InputError(f"{text}: is a folder; name a file to write")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
+        if text == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        elif os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as device, _compressing(device, text) as stream:
+                yield stream
+        else:
+            with _renamed_when_done(target) as sink, _compressing(sink, text) as stream:
+                yield stream
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise InputError(f"{text}: cannot be written ({error.strerror})") from None
+        reason = error.strerror or str(error)
+        unchanged = "; the old file is unchanged" if os.path.isfile(target) else ""
+        raise InputError(
+            f"{source_name(path, output=True)}: cannot be written ({reason}){unchanged}"
+        ) from None
+
+
+@contextmanager
+def _renamed_when_done(target: str) -> Iterator[BinaryIO]:
+    """Open a temporary file beside the target, and rename it over the target at the end."""
+    handle, temporary = tempfile.mkstemp(
+        prefix=".rankscope-", suffix=".part", dir=os.path.dirname(target)
+    )
     try:
         with os.fdopen(handle, "wb") as sink:
-            stream = _compressed(sink, text)
-            yield stream
-            if stream is not sink:
-                stream.close()
+            yield sink
             sink.flush()
             os.fsync(sink.fileno())
         os.chmod(temporary, _mode_for(target))
         os.replace(temporary, target)
-    except OSError as error:
-        raise InputError(
-            f"{text}: could not be written ({error.strerror}); the old file, if any, is unchanged"
-        ) from None
-    finally:
-        if os.path.exists(temporary):
+    except BaseException:
+        with suppress(FileNotFoundError):
             os.unlink(temporary)
+        raise
 
 
 def _mode_for(target: str) -> int:

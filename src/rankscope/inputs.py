@@ -27,13 +27,15 @@ def _is_plain(data: object) -> bool:
 
     One key and one value of each query are looked at, not all.
     """
-    if type(data) is not dict and not isinstance(data, Mapping):
+    if not isinstance(data, Mapping):
         return False
     for query_id, documents in data.items():
-        if type(query_id) is not str or not isinstance(documents, Mapping):
+        if type(query_id) is not str:
+            return False
+        if type(documents) is not dict and not isinstance(documents, Mapping):
             return False
         for doc_id in islice(documents, 1):
-            if type(doc_id) is not str or isinstance(documents[doc_id], Mapping | str):
+            if type(doc_id) is not str or isinstance(documents[doc_id], dict | str):
                 return False
     return True
 

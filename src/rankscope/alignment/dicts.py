@@ -1,8 +1,9 @@
-"""Alignment of plain dicts, as they are: nothing is copied but one query's scores at a time."""
+"""Alignment of plain dicts, as they are: nothing is copied but some queries' scores at a time."""
 
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from rankscope.alignment.rules import Hits
 from rankscope.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rankscope.alignment.judgments import Judgments
     from rankscope.alignment.rules import Precision, Ties
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     Documents = Mapping[str, float]
 
 __all__ = ["hits_in_dicts"]
+
+_BATCH = 1 << 14
+"""So many documents, or one query, are looked at together: few steps, and all fits the cache."""
 
 
 def hits_in_dicts(
@@ -33,48 +37,145 @@ def hits_in_dicts(
     by_query = judgments.by_query
     retrieved = np.zeros(len(judgments.query_ids), np.int64)
     tied_at = dict.fromkeys(cutoffs, 0)
-    queries: list[int] = []
+    counts: list[int] = []
+    numbers: list[int] = []
     names: list[str] = []
     grades: list[float] = []
     ranks: list[IntArray] = [np.empty(0, np.int64)]
-    for number, query_id in enumerate(judgments.query_ids):
-        documents = run.get(query_id)
-        if not documents:
-            continue
-        rising = np.sort(_scores(documents, query_id, precision))
-        size = retrieved[number] = len(rising)
-        for cutoff in cutoffs:
-            if size > cutoff and rising[-cutoff] == rising[-cutoff - 1]:
-                tied_at[cutoff] += 1
-        judged = by_query[query_id]
-        few, many = (judged, documents) if len(judged) <= size else (documents, judged)
-        both = [doc_id for doc_id in few if doc_id in many]
-        if both:
-            queries += [number] * len(both)
+    for batch in _batches(judgments.query_ids, run):
+        before = len(names)
+        first = len(counts)
+        own: list[float] = []
+        for number, documents in batch:
+            judged = by_query[judgments.query_ids[number]]
+            few, many = (
+                (judged, documents) if len(judged) <= len(documents) else (documents, judged)
+            )
+            both = [doc_id for doc_id in few if doc_id in many]
+            numbers.append(number)
+            counts.append(len(both))
             names += both
-            grades += [judged[doc_id] for doc_id in both]
-            ranks.append(_ranks(documents, both, rising, ties))
-    query, rank = np.array(queries, np.int64), np.concatenate(ranks)
+            own += map(documents.__getitem__, both)
+            grades += map(judged.__getitem__, both)
+        scores = _Scores(batch, judgments.query_ids, precision)
+        retrieved[numbers[first:]] = scores.sizes
+        for cutoff in cutoffs:
+            tied_at[cutoff] += scores.tied_across(cutoff)
+        if own:
+            ranks.append(scores.ranks(own, names[before:], counts[first:], ties))
+    query = np.repeat(np.array(numbers, np.int64), counts)
+    rank = np.concatenate(ranks)
     order = np.lexsort((rank, query))
     return Hits(
         query=query[order],
         rank=rank[order],
         grade=np.array(grades, np.float64)[order],
-        doc_ids=[names[place] for place in order.tolist()],
+        doc_ids=lambda: [names[place] for place in order.tolist()],
         retrieved=retrieved,
         tied_at=tied_at,
     )
 
 
-def _scores(documents: Documents, query_id: str, precision: Precision) -> FloatArray:
-    """Return a query's scores, all finite."""
-    try:
-        scores = np.fromiter(documents.values(), np.float64, len(documents))
-    except (TypeError, ValueError):
-        raise _bad_score(documents, query_id) from None
-    if not math.isfinite(scores.sum()) and not np.isfinite(scores).all():
-        raise _bad_score(documents, query_id)
-    return scores if precision == "double" else _single(scores)
+def _batches(
+    query_ids: tuple[str, ...], run: Mapping[str, Documents]
+) -> Iterator[list[tuple[int, Documents]]]:
+    """Take the queries of a run that have documents, some at a time."""
+    batch: list[tuple[int, Documents]] = []
+    size = 0
+    for number, query_id in enumerate(query_ids):
+        documents = run.get(query_id)
+        if documents:
+            batch.append((number, documents))
+            size += len(documents)
+            if size >= _BATCH:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Scores:
+    """The scores of some queries, best first within each."""
+
+    def __init__(
+        self,
+        batch: list[tuple[int, Documents]],
+        query_ids: tuple[str, ...],
+        precision: Precision,
+    ) -> None:
+        self._documents = [documents for _, documents in batch]
+        self.sizes = np.array([len(documents) for documents in self._documents], np.int64)
+        self._ends = np.cumsum(self.sizes)
+        self._begins = self._ends - self.sizes
+        total = int(self._ends[-1])
+        try:
+            values = chain.from_iterable(documents.values() for documents in self._documents)
+            scores = np.fromiter(values, np.float64, total)
+            sound = math.isfinite(scores.sum()) or bool(np.isfinite(scores).all())
+        except (TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise _bad_score(batch, query_ids)
+        if precision == "single":
+            scores = _single(scores)
+        rising = scores[1:] > scores[:-1]
+        rising[self._begins[1:] - 1] = False
+        if rising.any():
+            query = np.repeat(np.arange(len(batch), dtype=np.int16 if len(batch) < 2**15 else None),
+                              self.sizes)  # fmt: skip
+            order = np.argsort(-scores)
+            scores = scores[order[np.argsort(query[order], kind="stable")]]
+        self._falling: FloatArray = np.append(scores, [0]).astype(scores.dtype, copy=False)
+
+    def tied_across(self, cutoff: int) -> int:
+        """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""
+        at = self._begins[self.sizes > cutoff] + cutoff
+        return int(np.count_nonzero(self._falling[at] == self._falling[at - 1]))
+
+    def ranks(self, own: list[float], names: list[str], counts: list[int], ties: Ties) -> IntArray:
+        """Return the ranks of judged documents: 1 + higher scores + tied ones that go first."""
+        mine = np.array(own, np.float64)
+        if self._falling.dtype == np.float32:
+            mine = _single(mine)
+        query = np.repeat(np.arange(len(counts)), counts)
+        higher = self._count(query, mine, np.greater)
+        ranks = higher + 1
+        tied = np.flatnonzero(self._count(query, mine, np.greater_equal) - higher > 1)
+        if tied.size:
+            ranks[tied] += self._ahead(query[tied].tolist(), mine[tied].tolist(),
+                                       [names[place] for place in tied.tolist()], ties)  # fmt: skip
+        return ranks
+
+    def _count(self, query: IntArray, mine: FloatArray, above: np.ufunc) -> IntArray:
+        """Count a query's scores above each of some values, by halving all at once."""
+        begins = self._begins[query]
+        low, high = begins.copy(), self._ends[query]
+        for _ in range(int(self.sizes.max()).bit_length()):
+            middle = (low + high) >> 1
+            go = above(self._falling[middle], mine) & (low < high)
+            low = np.where(go, middle + 1, low)
+            high = np.where(go, high, middle)
+        return low - begins
+
+    def _ahead(
+        self, query: list[int], mine: list[float], names: list[str], ties: Ties
+    ) -> list[int]:
+        """Count for each tied document the ones of equal score that the rule puts before it."""
+        groups: dict[tuple[int, float], list[str]] = {
+            key: [] for key in zip(query, mine, strict=True)
+        }
+        single = self._falling.dtype == np.float32
+        for number in dict.fromkeys(query):
+            for doc_id, score in self._documents[number].items():
+                group = groups.get((number, float(np.float32(score)) if single else score))
+                if group is not None:
+                    group.append(doc_id)
+        places: dict[tuple[int, str], int] = {}
+        for (number, _), group in groups.items():
+            if ties != "given":
+                group.sort(reverse=ties == "trec")
+            places |= {(number, doc_id): place for place, doc_id in enumerate(group)}
+        return [places[key] for key in zip(query, names, strict=True)]
 
 
 def _single(scores: Any) -> Any:
@@ -82,47 +183,16 @@ def _single(scores: Any) -> Any:
         return np.asarray(scores, np.float64).astype(np.float32)
 
 
-def _bad_score(documents: Documents, query_id: str) -> InputError:
-    for doc_id, score in documents.items():
-        try:
-            if math.isfinite(score):
-                continue
-        except TypeError:
-            pass
-        return InputError(
-            f"query {shown(query_id)}, document {shown(doc_id)}: the score is {shown(score)}; "
-            "expected a finite number"
-        )
-    return InputError(f"query {shown(query_id)}: the scores are not numbers")
-
-
-def _ranks(documents: Documents, names: list[str], rising: FloatArray, ties: Ties) -> IntArray:
-    """Return the ranks of some documents: 1 + higher scores + tied ones that go first."""
-    own = np.array([documents[doc_id] for doc_id in names], np.float64)
-    if rising.dtype == np.float32:
-        own = _single(own)
-    upper = np.searchsorted(rising, own, side="right")
-    ranks = len(rising) - upper + 1
-    tied = upper - np.searchsorted(rising, own) > 1
-    if tied.any():
-        ranks[tied] += _ahead(documents, names, own, tied, ties)
-    return ranks
-
-
-def _ahead(
-    documents: Documents, names: list[str], own: FloatArray, tied: Any, ties: Ties
-) -> list[int]:
-    """Count for each tied document the ones of equal score that the rule puts before it."""
-    groups: dict[float, list[str]] = {score: [] for score in own[tied].tolist()}
-    single = own.dtype == np.float32
-    for doc_id, score in documents.items():
-        group = groups.get(float(np.float32(score)) if single else score)
-        if group is not None:
-            group.append(doc_id)
-    places = {}
-    for score, group in groups.items():
-        if ties != "given":
-            group.sort(reverse=ties == "trec")
-        places[score] = {doc_id: place for place, doc_id in enumerate(group)}
-    numbers = np.flatnonzero(tied).tolist()
-    return [places[own[number].item()][names[number]] for number in numbers]
+def _bad_score(batch: list[tuple[int, Documents]], query_ids: tuple[str, ...]) -> InputError:
+    for number, documents in batch:
+        for doc_id, score in documents.items():
+            try:
+                if math.isfinite(score):
+                    continue
+            except TypeError:
+                pass
+            return InputError(
+                f"query {shown(query_ids[number])}, document {shown(doc_id)}: the score is "
+                f"{shown(score)}; expected a finite number"
+            )
+    return InputError(f"query {shown(query_ids[batch[0][0]])}: the scores are not numbers")

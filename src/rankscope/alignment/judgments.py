@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,7 +98,7 @@ class Judgments:
         hits = pl.DataFrame(
             {
                 "query": found.query,
-                "doc_id": pl.Series(found.doc_ids, dtype=pl.String),
+                "doc_id": pl.Series(found.doc_ids(), dtype=pl.String),
                 "rank": found.rank,
             }
         )
@@ -120,11 +121,8 @@ def _dict_grades(
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the grades of plain dicts, in order."""
     try:
-        grades = np.fromiter(
-            (grade for documents in qrels.values() for grade in documents.values()),
-            np.float64,
-            size,
-        )
+        values = chain.from_iterable(documents.values() for documents in qrels.values())
+        grades = np.fromiter(values, np.float64, size)
         if np.isfinite(grades).all():
             return grades
     except (TypeError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +29,6 @@ class Hits:
     query: IntArray
     rank: IntArray
     grade: FloatArray
-    doc_ids: list[str]
+    doc_ids: Callable[[], list[str]]  # made when asked for
     retrieved: IntArray
     tied_at: dict[int, int]

@@ -43,7 +43,7 @@ def hits_in_table(
         query=query[by_rank],
         rank=rank[by_rank],
         grade=grade[by_rank],
-        doc_ids=run.doc_ids.gather(row[by_rank]).to_list(),
+        doc_ids=lambda: run.doc_ids.gather(row[by_rank]).to_list(),
         retrieved=sizes[group],
         tied_at={cutoff: order.tied_across(cutoff, group[group >= 0]) for cutoff in cutoffs},
     )
@@ -125,36 +125,52 @@ class _Order:
             own = scores[row]
             slow |= (row > low) & (scores[np.maximum(row - 1, 0)] == own)
             slow |= (row < high - 1) & (scores[np.minimum(row + 1, last)] == own)
-        places = np.flatnonzero(slow)
-        places = places[np.argsort(group[places], kind="stable")]
-        for part in np.split(places, np.flatnonzero(np.diff(group[places])) + 1):
-            if part.size:
-                rank[part] = self._ranks_in_query(int(group[part[0]]), row[part], ties)
+        if slow.any():
+            rank[slow] = self._ranks_by_sorting(row[slow], np.unique(group[slow]), ties)
         return rank
 
-    def _rows(self, group: int) -> IntArray:
-        """Return a query's rows, best score first, equal ones as given."""
-        low, high = int(self._offsets[group]), int(self._offsets[group + 1])
-        if self._sorted[group]:
-            return np.arange(low, high)
-        return np.argsort(-self._scores[low:high], kind="stable") + low
+    def _ranks_by_sorting(self, row: IntArray, groups: IntArray, ties: Ties) -> IntArray:
+        """Return the ranks of some rows of some queries, which are put in order for it."""
+        lengths = self._offsets[groups + 1] - self._offsets[groups]
+        begins = np.cumsum(lengths) - lengths
+        rows = np.arange(lengths.sum()) + np.repeat(self._offsets[groups] - begins, lengths)
+        query = np.repeat(np.arange(len(groups)), lengths)
+        score = self._scores[rows]
+        order = np.lexsort((-score, query))  # stable: equal scores stay as given
+        mine = np.searchsorted(rows, row)
+        if ties != "given":
+            new = np.append([True], np.diff(score[order]) != 0)
+            new[begins] = True
+            self._break_ties(order, rows, np.cumsum(new) - 1, mine, ties)
+        place: IntArray = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        ranks: IntArray = place[mine] - begins[query[mine]] + 1
+        return ranks
 
-    def _ranks_in_query(self, group: int, row: IntArray, ties: Ties) -> IntArray:
-        rows = self._rows(group)
-        falling, own = -self._scores[rows], -self._scores[row]
-        first = np.searchsorted(falling, own)
-        after = np.searchsorted(falling, own, side="right")
-        rank = first + 1
-        tied = after - first > 1
-        for start in np.unique(first[tied]):
-            here = np.flatnonzero(tied & (first == start))
-            members = rows[start : after[here[0]]]
-            if ties != "given":
-                by_id = self._doc_ids.gather(members).arg_sort(descending=ties == "trec")
-                members = members[by_id.to_numpy()]
-            by_row = np.argsort(members)
-            rank[here] += by_row[np.searchsorted(members[by_row], row[here])]
-        return rank
+    def _break_ties(
+        self, order: IntArray, rows: IntArray, tie: IntArray, wanted: IntArray, ties: Ties
+    ) -> None:
+        """Put equal scores in the order of their ids, where a wanted row is among them.
+
+        ``tie`` numbers the stretches of equal scores along ``order``.
+        """
+        is_wanted = np.zeros(len(order), np.bool_)
+        is_wanted[wanted] = True
+        looked_at = np.zeros(int(tie[-1]) + 1, np.bool_)
+        looked_at[tie[is_wanted[order]]] = True
+        members = np.flatnonzero(looked_at[tie] & (np.bincount(tie)[tie] > 1))
+        by_id = (
+            pl.DataFrame(
+                {
+                    "tie": tie[members],
+                    "doc_id": self._doc_ids.gather(rows[order[members]]),
+                    "member": order[members],
+                }
+            )
+            .sort("tie", "doc_id", descending=[False, ties == "trec"])["member"]
+            .to_numpy()
+        )
+        order[members] = by_id
 
     def tied_across(self, cutoff: int, groups: IntArray) -> int:
         """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""

@@ -127,7 +127,9 @@ def find_columns(names: Sequence[str], layout: Layout) -> dict[str, str]:
     return found
 
 
-def require_columns(names: Sequence[str], layout: Layout, *, source: str) -> dict[str, str]:
+def require_columns(
+    names: Sequence[str], layout: Layout, *, source: str, line: int | None = None
+) -> dict[str, str]:
     """Map roles to columns, or say which role has none."""
     found = find_columns(names, layout)
     enough = (layout.value, "rank") if "rank" in layout.optional else (layout.value,)
@@ -142,7 +144,7 @@ def require_columns(names: Sequence[str], layout: Layout, *, source: str) -> dic
                 f"no column for the {role} of a {layout.kind} table among {_listed(names)}; "
                 f"name one of them {_listed(ALIASES[role][:6])}",
                 source=source,
-                line=1,
+                line=line,
             )
     return found
 

@@ -6,11 +6,13 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.tabular.columns import find_columns, rater_columns, require_columns
 from rankscope.tabular.rows import Rows
+from rankscope.tabular.third_column import ranks_or_scores
 from rankscope.tabular.whitespace import BOM
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from rankscope.tabular.columns import Layout
 
-__all__ = ["decoded", "read_delimited", "separator_of"]
+__all__ = ["cells_of", "decoded", "read_delimited", "separator_of"]
 
 _ROW = "_row"
 
@@ -40,16 +42,24 @@ def separator_of(line: str) -> str:
     return max("\t,;", key=line.count)
 
 
+def cells_of(line: str, separator: str) -> list[str]:
+    """Split one line; where the quotes make no sense they are ordinary characters."""
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return line.split(separator)
+
+
 def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) -> Rows:
     """Read a table with a header, or without one if the first line names no known column."""
     data = data.removeprefix(BOM)
-    first = decoded(data.split(b"\n", 1)[0], source=source)
-    header = next(csv.reader([first], delimiter=separator), [])
+    first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
+    header = cells_of(first, separator)
     has_header = "query_id" in find_columns(header, layout)
     frame = _parsed(data, separator=separator, has_header=has_header, source=source)
     names = frame.columns
     if has_header:
-        roles = require_columns(names, layout, source=source)
+        roles = require_columns(names, layout, source=source, line=1)
     elif (placed := layout.headerless.get(len(names))) is not None:
         roles = {role: name for role, name in zip(placed, names, strict=True) if role}
     else:
@@ -63,8 +73,8 @@ def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) 
     raters = [name for name in rater_columns(names) if name not in roles.values()]
     frame = frame.with_row_index(_ROW).filter(~pl.all_horizontal(pl.col(*names) == ""))
     rows = frame[_ROW]
-    line_of = _line_finder(data, separator, has_header=has_header)
-    return Rows(
+    line_of = _line_finder(data, has_header=has_header)
+    read = Rows(
         frame=frame.select(
             *(pl.col(column).alias(role) for role, column in roles.items()), *raters
         ),
@@ -72,6 +82,7 @@ def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) 
         layout=layout,
         line_of=lambda row: line_of(rows[row]),
     )
+    return read if has_header else ranks_or_scores(read)
 
 
 def _parsed(data: bytes, *, separator: str, has_header: bool, source: str) -> pl.DataFrame:
@@ -111,19 +122,16 @@ def _located(data: bytes, separator: str, source: str) -> FormatError | None:
     return None
 
 
-def _line_finder(data: bytes, separator: str, *, has_header: bool) -> Callable[[int], int]:
+def _line_finder(data: bytes, *, has_header: bool) -> Callable[[int], int]:
     """Return a function from row to line; only quoted line breaks make it more than an addition."""
     if b'"' not in data:
         return lambda row: row + 1 + has_header
 
     def find(row: int) -> int:
-        lines = io.StringIO(data.decode("utf-8", "replace"), newline="")
-        reader = csv.reader(lines, delimiter=separator)
-        begins = 1
-        for number, _ in enumerate(reader):
-            if number == row + has_header:
-                return begins
-            begins = reader.line_num + 1
-        return begins
+        text = np.frombuffer(data, np.uint8)
+        ends, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord('"'))
+        outside = np.searchsorted(quotes, ends) % 2 == 0  # a line end within quotes ends no row
+        begins = np.concatenate(([1], np.flatnonzero(outside) + 2))
+        return int(begins[min(row + has_header, len(begins) - 1)])
 
     return find

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankscope.errors import FormatError, InputError, shown
+from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.tabular.columns import find_columns, folded, rater_columns, require_columns
 from rankscope.tabular.rows import Rows
 
@@ -28,7 +30,7 @@ def rows_from_object(data: object, layout: Layout, *, source: str) -> Rows:
         data = data.collect()
     if hasattr(data, "__arrow_c_stream__"):
         return rows_from_frame(data, layout, source=source)
-    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes | os.PathLike):
         return rows_from_records(data, layout, source=source)
     raise InputError(
         f"cannot make a {layout.kind} table of {shown(type(data).__name__)}; give a dict "
@@ -39,7 +41,7 @@ def rows_from_object(data: object, layout: Layout, *, source: str) -> Rows:
 
 def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
     """Take the columns of anything with the Arrow PyCapsule interface."""
-    frame = data if isinstance(data, pl.DataFrame) else pl.DataFrame(data)
+    frame = data if isinstance(data, pl.DataFrame) else _frame_of(data, source)
     if not frame.width:
         return _Columns(layout, source).rows()
     roles = require_columns(frame.columns, layout, source=source)
@@ -51,17 +53,62 @@ def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """Only the Arrow side of a frame; so a named index of pandas comes as a column."""
+
+    frame: Any
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+def _frame_of(data: Any, source: str) -> pl.DataFrame:
+    try:
+        return pl.DataFrame(_Stream(data))
+    except ImportError as error:
+        package = getattr(error, "name", None) or "pyarrow"
+        raise MissingExtraError(package, needed_for="a pandas frame", extra="frames") from None
+    except (TypeError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or ["no reason given"])[0]
+        raise InputError(
+            f"{source}: the frame cannot be taken as columns of one type each "
+            f"({shown(reason, 120)}); give ids as text"
+        ) from None
+
+
 def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -> Rows:
     """Take ``{query_id: documents}``.
 
     Documents are ``{doc_id: value}``, or a list of ids. In a run a list stands in rank order (the
     score is minus the rank); in qrels it holds the relevant ones (grade 1), and
-    ``{doc_id: {subtopic: grade}}`` gives grades by subtopic.
+    ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
+    (`query_id`, `doc_id`, …) to lists is taken for what it is, too.
     """
+    if _is_table(data, layout):
+        records = zip(*data.values(), strict=True) if _is_columns(data) else [data.values()]
+        names = [str(name) for name in data]
+        try:
+            made = [dict(zip(names, values, strict=True)) for values in records]
+        except ValueError:
+            raise InputError(f"{source}: the columns are not equally long") from None
+        return rows_from_records(made, layout, source=source)
     columns = _Columns(layout, source)
     for query_id, documents in data.items():
         columns.add_query(query_id, documents)
     return columns.rows()
+
+
+def _is_table(data: Mapping[Any, Any], layout: Layout) -> bool:
+    """Tell whether the keys are names of columns, and not ids of queries."""
+    if len(data) < 3 or any(isinstance(value, Mapping) for value in data.values()):
+        return False
+    found = find_columns([str(name) for name in islice(data, 100)], layout)
+    return {"query_id", "doc_id", layout.value} <= found.keys()
+
+
+def _is_columns(data: Mapping[Any, Any]) -> bool:
+    return all(isinstance(v, Iterable) and not isinstance(v, str | bytes) for v in data.values())
 
 
 def rows_from_records(
@@ -110,16 +157,27 @@ class _Columns:
         self.values: list[Any] = []
         self.subtopics: list[str | None] = []
         self.empty_queries: list[str] = []
+        self.seen: set[str] = set()
 
     def add_query(self, raw_query: object, documents: object) -> None:
         """Append all documents of one query."""
         query_id = _id_text(raw_query, "query_id", self.source)
         if not query_id:
             raise InputError(f"{self.source}: a query_id is missing; give every query one")
+        if query_id in self.seen:
+            raise InputError(
+                f"{self.source}: query {shown(query_id)} stands twice; keep one list a query"
+            )
+        self.seen.add(query_id)
         before = len(self.doc_ids)
         if isinstance(documents, Mapping):
             self._add_mapping(documents)
         elif isinstance(documents, Iterable) and not isinstance(documents, str | bytes):
+            if isinstance(documents, Set) and self.layout.kind == "run":
+                raise InputError(
+                    f"{self.source}: query {shown(query_id)} has a set, which has no order; give "
+                    "a list, best document first, or {doc_id: score}"
+                )
             for place, item in enumerate(documents, start=1):
                 self._add_listed(item, place)
         elif isinstance(documents, str | int):
@@ -227,16 +285,11 @@ def _nested_key(names: list[str], layout: Layout) -> str | None:
 
 def _rows_from_nested(records: Iterable[Any], nested: str, layout: Layout, source: str) -> Rows:
     columns = _Columns(layout, source)
-    seen: set[Any] = set()
     for record in records:
         names = _names_of(record, layout) or []
         query_id = _get(record, find_columns(names, layout).get("query_id", "id"))
-        if query_id in seen:
-            raise FormatError(
-                f"query {shown(query_id)} stands twice; keep one record a query", source=source
-            )
-        seen.add(query_id)
-        columns.add_query(query_id, _get(record, nested) or [])
+        documents = _get(record, nested)
+        columns.add_query(query_id, [] if documents is None else documents)
     return columns.rows()
 
 
@@ -280,4 +333,11 @@ def _value_series(name: str, values: Sequence[Any]) -> pl.Series:
             return pl.Series(name, [float(value) for value in values], dtype=pl.Float64)
         except (TypeError, ValueError, OverflowError):
             pass
-    return _text_series(name, [None if value is None else str(value) for value in values])
+    return _text_series(name, [None if value is None else _text(value) for value in values])
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an integer of thousands of digits
+        return f"{value:e}" if isinstance(value, Decimal) else "a number of thousands of digits"

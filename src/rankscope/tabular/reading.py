@@ -6,10 +6,11 @@ takes the fast way where the bytes prove that it is safe, and the exact way othe
 
 from __future__ import annotations
 
-import csv
 import io
 import os
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,10 +18,11 @@ import polars as pl
 from rankscope.errors import FormatError, UnknownNameError
 from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, suffix_of
 from rankscope.tabular.columns import find_columns
-from rankscope.tabular.delimited import decoded, read_delimited, separator_of
+from rankscope.tabular.delimited import cells_of, read_delimited, separator_of
 from rankscope.tabular.jsontext import read_json, read_json_lines
 from rankscope.tabular.objects import rows_from_frame
 from rankscope.tabular.rows import Rows
+from rankscope.tabular.third_column import ranks_or_scores
 from rankscope.tabular.whitespace import BOM, read_clean, read_exact, shape_of
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ _BY_SUFFIX = {
     ".ndjson": "jsonl",
     ".csv": "csv",
 }
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _HEAD = 1 << 16
+_JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not any id that starts with a bracket
 
 COMPACT = {"query_id": pl.Categorical, "doc_id": pl.String, "tag": pl.Categorical,
            "score": pl.Float64, "grade": pl.Float64, "rank": pl.Float64,
@@ -53,13 +57,14 @@ COMPACT = {"query_id": pl.Categorical, "doc_id": pl.String, "tag": pl.Categorica
 class TableFile:
     """A qrels or run file that was opened and recognised, and can be read more than once.
 
-    ``data`` holds the bytes where the file cannot simply be opened again: standard input and
-    compressed files.
+    ``named`` tells whether the user named the format. ``data`` holds the bytes where the file
+    cannot simply be opened again: standard input, pipes and compressed files.
     """
 
     path: PathLike
     layout: Layout
     format: str
+    named: bool
     head: bytes
     data: bytes | None
 
@@ -69,9 +74,8 @@ class TableFile:
         chosen = named_format(format)
         data = None if is_plain_file(path) else read_bytes(path)
         head = data[:_HEAD] if data is not None else _head_of(path)
-        name = source_name(path)
-        chosen = chosen or detect_format(head, suffix_of(path), layout, source=name)
-        return cls(path, layout, chosen, head, data)
+        found = chosen or detect_format(head, suffix_of(path), layout)
+        return cls(path, layout, found, chosen is not None, head, data)
 
     @property
     def source(self) -> str:
@@ -86,9 +90,10 @@ class TableFile:
     @property
     def first_tag(self) -> str | None:
         """The tag on the first line of a TREC run."""
-        cells = first_line(self.head, source=self.source).split()
-        is_run = self.format == "trec" and self.layout.kind == "run" and len(cells) == 6
-        return cells[-1] if is_run else None
+        if self.format != "trec" or self.layout.kind != "run":
+            return None
+        cells = fields_of(first_line(self.head))
+        return cells[-1] if len(cells) == 6 else None
 
     def rows(self, roles: tuple[str, ...], *, as_text: bool = False) -> Rows:
         """Read the columns ``roles``.
@@ -105,9 +110,7 @@ class TableFile:
             return read_json(self.bytes, self.layout, source=source)
         if self.format == "jsonl":
             return read_json_lines(self.bytes, self.layout, source=source)
-        separator = (
-            "\t" if self.format == "tsv" else separator_of(first_line(self.head, source=source))
-        )
+        separator = "\t" if self.format == "tsv" else separator_of(first_line(self.head))
         return read_delimited(self.bytes, self.layout, source=source, separator=separator)
 
 
@@ -135,31 +138,51 @@ def parquet_frame(data: bytes, *, source: str) -> pl.DataFrame:
         raise FormatError(f"not a readable Parquet file ({reason})", source=source) from None
 
 
-def first_line(data: bytes, *, source: str) -> str:
-    """Return the first line that holds data: not blank and not a comment."""
-    for line in data.removeprefix(BOM).split(b"\n"):
-        text = line.strip()
-        if text and not text.startswith(b"#"):
-            return decoded(line.rstrip(b"\r"), source=source)
-    return ""
+def data_lines(head: bytes) -> list[str]:
+    """Return the lines that hold data: not blank and not a comment.
+
+    For recognising a file only: bytes that are not UTF-8 are for its reader to refuse.
+    """
+    lines = (line.rstrip(b"\r") for line in head.removeprefix(BOM).split(b"\n"))
+    kept = (line for line in lines if (text := line.strip()) and not text.startswith(b"#"))
+    return [line.decode("utf-8", "replace") for line in kept]
 
 
-def detect_format(head: bytes, suffix: str, layout: Layout, *, source: str) -> str:
+def first_line(head: bytes) -> str:
+    """Return the first line that holds data."""
+    return next(iter(data_lines(head)), "")
+
+
+def fields_of(line: str) -> list[str]:
+    """Split a line as a TREC file is split: by what is white space to C."""
+    return re.findall(r"[^ \t\v\f\r]+", line)
+
+
+def _usual_width(head: bytes, layout: Layout) -> int:
+    """Return how many fields most of the first lines have, of the numbers that make sense."""
+    lines = data_lines(head)
+    whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
+    widths = Counter(len(fields_of(line)) for line in whole[:100])
+    sensible = [width for width, _ in widths.most_common() if width in layout.headerless]
+    return next(iter([*sensible, *widths]), 0)
+
+
+def detect_format(head: bytes, suffix: str, layout: Layout) -> str:
     """Find a format from the first bytes and the name's suffix; the content decides."""
     if head.startswith(PARQUET_MAGIC):
         return "parquet"
-    text = head.removeprefix(BOM).lstrip()
-    if text[:1] in (b"{", b"["):
-        return _json_or_lines(text, suffix)
+    text = head.removeprefix(BOM)
     by_suffix = _BY_SUFFIX.get(suffix)
+    if _JSON.match(text) or (suffix in _JSON_SUFFIXES and text.strip()):
+        return _json_or_lines(text.lstrip(), suffix)
     if by_suffix in ("parquet", "csv"):
         return by_suffix
-    line = first_line(head, source=source)
+    line = first_line(head)
     separator = separator_of(line)
-    cells = next(csv.reader([line], delimiter=separator), [])
+    cells = cells_of(line, separator)
     if "query_id" in (known := find_columns(cells, layout)) and len(known) > 1:
         return "tsv" if separator == "\t" else "csv"
-    width = len(line.split())
+    width = _usual_width(head, layout)
     if width not in layout.headerless and len(cells) in layout.headerless:
         return "tsv" if separator == "\t" else "csv"
     return "msmarco" if layout.kind == "run" and width == 3 else "trec"
@@ -182,16 +205,19 @@ def _json_or_lines(text: bytes, suffix: str) -> str:
 
 def _read_whitespace(file: TableFile, roles: tuple[str, ...], *, as_text: bool) -> Rows:
     layout, source = file.layout, file.source
-    width = len(first_line(file.head, source=source).split())
-    expected = 3 if file.format == "msmarco" else max(layout.headerless)
-    columns = layout.headerless.get(width, layout.headerless[expected])
+    most = max(layout.headerless)
+    if layout.kind == "run":
+        width = 3 if file.format == "msmarco" else most
+    else:
+        width = _usual_width(file.head, layout)
+    columns = layout.headerless.get(width, layout.headerless[most])
     types: dict[str, Any] = {
         role: pl.String if as_text else COMPACT[role] for role in roles if role in columns
     }
     rows = None if as_text else _read_if_clean(file, columns, types)
     if rows is None:
         rows = read_exact(file.bytes, columns, types, source=source, layout=layout)
-    return _with_ranks(rows, file.format) if len(columns) == 3 else rows
+    return ranks_or_scores(rows, surely_ranks=file.named) if len(columns) == 3 else rows
 
 
 def _read_if_clean(
@@ -208,30 +234,3 @@ def _read_if_clean(
 def _has_comments(query_id: pl.Series) -> bool:
     ids = query_id.unique().cast(pl.String) if query_id.dtype == pl.Categorical else query_id
     return bool(ids.str.starts_with("#").any())
-
-
-def _with_ranks(rows: Rows, chosen: str) -> Rows:
-    """Decide whether the third column of a three-column run holds ranks or scores.
-
-    ``msmarco`` means ranks. Numbers that are not whole can only be scores. Whole numbers are taken
-    as ranks where they rise from 0 or 1 within each query, and refused otherwise: guessing wrong
-    would turn the run upside down.
-    """
-    if rows.layout.kind != "run" or "score" not in rows.frame.columns:
-        return rows
-    frame = rows.frame.with_columns(
-        pl.col("score").cast(pl.Float64, strict=False).alias("_n")
-    ).with_columns((pl.col("_n") == pl.col("_n").floor()).alias("_whole"))
-    if chosen == "msmarco" and not frame["_whole"].fill_null(True).all():
-        return rows
-    firsts = frame.group_by("query_id").agg(
-        pl.col("_n").first().is_in([0.0, 1.0]) & (pl.col("_n").diff().drop_nulls() > 0).all()
-    )["_n"]
-    if firsts.all():
-        return replace(rows, frame=rows.frame.rename({"score": "rank"}))
-    raise FormatError(
-        "the third column is neither ranks rising from 1 nor scores with a fraction; "
-        "add a header (query_id, doc_id, score), or write six TREC columns",
-        source=rows.source,
-        line=1,
-    )

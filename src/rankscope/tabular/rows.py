@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Malformed", "Rows", "as_ids", "as_numbers", "missing"]
 
-EXACT_FLOAT = 2**53
+_WHOLE_BELOW = {pl.Float64: 2**53, pl.Float32: 2**24}
+"""Below these every whole number is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
 
 def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
     """Take whole floats as the integers they are; anything else lost its digits already."""
-    whole = column.is_finite() & (column == column.floor()) & (column.abs() < EXACT_FLOAT)
+    limit = _WHOLE_BELOW.get(type(column.dtype), 2**11)
+    whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
     bad = ~whole.fill_null(True)
     if bad.any():
         row = bad.arg_max() or 0
