@@ -16,7 +16,7 @@ from rankscope.collection.corpus import read_corpus
 from rankscope.collection.qrels import Raters, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import open_bytes, source_name, suffix_of
+from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
 from rankscope.runs.run import read_run
 from rankscope.tabular.columns import QRELS, RUN, find_columns
 from rankscope.tabular.delimited import separator_of
@@ -49,7 +49,7 @@ class Conversion:
 
 def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     """Find out what a file holds, from its columns first and the names of the files second."""
-    names = [] if os.fspath(path) == "-" else _column_names(path)
+    names = _column_names(path) if can_be_read_again(path) else []
     by_columns = _kind_of_columns(names) if names else None
     if by_columns is not None:
         return by_columns
@@ -90,10 +90,7 @@ def _column_names(path: PathLike) -> list[str]:
         head = stream.read(1 << 16)
         if head.startswith(PARQUET_MAGIC):
             return parquet_frame(head + stream.read(), source=source_name(path)).columns
-    try:
-        line = first_line(head, source=source_name(path))
-    except InputError:
-        return []
+    line = first_line(head)
     if re.match(r"\s*<(\?xml|top|topics)", line, re.IGNORECASE):
         return ["topics"]
     if line.lstrip()[:1] == "{":

@@ -41,6 +41,7 @@ class Aligned:
     missing: tuple[str, ...]
     unjudged: int
     tied_at: dict[int, int] = field(default_factory=dict)
+    found: Hits | None = None
 
 
 def align(
@@ -89,7 +90,7 @@ def align(
     if missing and queries == "both":
         judged = _only(judged, present)
     unjudged = len(known) - (len(ids) - len(missing))
-    return Aligned(judged, missing, unjudged, found.tied_at)
+    return Aligned(judged, missing, unjudged, found.tied_at, found)
 
 
 def _only(judged: JudgedRun, keep: BoolArray) -> JudgedRun:

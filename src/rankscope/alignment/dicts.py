@@ -41,7 +41,7 @@ def hits_in_dicts(
     numbers: list[int] = []
     names: list[str] = []
     grades: list[float] = []
-    ranks: list[IntArray] = [np.empty(0, np.int64)]
+    ranks: list[IntArray] = [np.empty((3, 0), np.int64)]
     for batch in _batches(judgments.query_ids, run):
         before = len(names)
         first = len(counts)
@@ -64,11 +64,13 @@ def hits_in_dicts(
         if own:
             ranks.append(scores.ranks(own, names[before:], counts[first:], ties))
     query = np.repeat(np.array(numbers, np.int64), counts)
-    rank = np.concatenate(ranks)
+    rank, tie_first, tie_size = np.concatenate(ranks, axis=1)
     order = np.lexsort((rank, query))
     return Hits(
         query=query[order],
         rank=rank[order],
+        tie_first=tie_first[order],
+        tie_size=tie_size[order],
         grade=np.array(grades, np.float64)[order],
         doc_ids=lambda: [names[place] for place in order.tolist()],
         retrieved=retrieved,
@@ -133,18 +135,22 @@ class _Scores:
         return int(np.count_nonzero(self._falling[at] == self._falling[at - 1]))
 
     def ranks(self, own: list[float], names: list[str], counts: list[int], ties: Ties) -> IntArray:
-        """Return the ranks of judged documents: 1 + higher scores + tied ones that go first."""
+        """Return for judged documents the rank, and the first rank and size of its tie.
+
+        The rank is 1 + higher scores + tied ones that go first.
+        """
         mine = np.array(own, np.float64)
         if self._falling.dtype == np.float32:
             mine = _single(mine)
         query = np.repeat(np.arange(len(counts)), counts)
         higher = self._count(query, mine, np.greater)
+        size = self._count(query, mine, np.greater_equal) - higher
         ranks = higher + 1
-        tied = np.flatnonzero(self._count(query, mine, np.greater_equal) - higher > 1)
+        tied = np.flatnonzero(size > 1)
         if tied.size:
             ranks[tied] += self._ahead(query[tied].tolist(), mine[tied].tolist(),
                                        [names[place] for place in tied.tolist()], ties)  # fmt: skip
-        return ranks
+        return np.stack([ranks, higher + 1, size])
 
     def _count(self, query: IntArray, mine: FloatArray, above: np.ufunc) -> IntArray:
         """Count a query's scores above each of some values, by halving all at once."""

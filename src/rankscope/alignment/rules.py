@@ -24,11 +24,17 @@ QueryPolicy = Literal["all", "both", "strict"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Judged retrieved documents by query and rank, and how many documents each query has."""
+    """Judged retrieved documents by query and rank, and how many documents each query has.
+
+    A hit's score is shared by ``tie_size`` documents of its query, of which the first has rank
+    ``tie_first``.
+    """
 
     query: IntArray
     rank: IntArray
     grade: FloatArray
+    tie_first: IntArray
+    tie_size: IntArray
     doc_ids: Callable[[], list[str]]  # made when asked for
     retrieved: IntArray
     tied_at: dict[int, int]

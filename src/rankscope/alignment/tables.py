@@ -36,12 +36,14 @@ def hits_in_table(
     group = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
     row, query, grade = _judged_rows(run, judgments, group)
     order = _Order(run, precision)
-    rank = order.ranks(row, group[query], ties)
+    rank, tie_first, tie_size = order.ranks(row, group[query], ties)
     sizes = np.append(np.diff(run.offsets), 0)  # the last is for queries that are not there
     by_rank = np.lexsort((rank, query))
     return Hits(
         query=query[by_rank],
         rank=rank[by_rank],
+        tie_first=tie_first[by_rank],
+        tie_size=tie_size[by_rank],
         grade=grade[by_rank],
         doc_ids=lambda: run.doc_ids.gather(row[by_rank]).to_list(),
         retrieved=sizes[group],
@@ -116,18 +118,19 @@ class _Order:
         self._sorted[groups[run.offsets[groups] != rising]] = False
 
     def ranks(self, row: IntArray, group: IntArray, ties: Ties) -> IntArray:
-        """Return the ranks, from 1, of some rows."""
+        """Return for some rows the rank, and the first rank and size of its tie."""
         low, high = self._offsets[group], self._offsets[group + 1]
-        rank = row - low + 1
+        place = row - low + 1
+        ranks = np.stack([place, place, np.ones_like(place)])
         scores, last = self._scores, len(self._scores) - 1
         slow = ~self._sorted[group]
-        if ties != "given" and len(row):
+        if len(row):
             own = scores[row]
             slow |= (row > low) & (scores[np.maximum(row - 1, 0)] == own)
             slow |= (row < high - 1) & (scores[np.minimum(row + 1, last)] == own)
         if slow.any():
-            rank[slow] = self._ranks_by_sorting(row[slow], np.unique(group[slow]), ties)
-        return rank
+            ranks[:, slow] = self._ranks_by_sorting(row[slow], np.unique(group[slow]), ties)
+        return ranks
 
     def _ranks_by_sorting(self, row: IntArray, groups: IntArray, ties: Ties) -> IntArray:
         """Return the ranks of some rows of some queries, which are put in order for it."""
@@ -138,14 +141,17 @@ class _Order:
         score = self._scores[rows]
         order = np.lexsort((-score, query))  # stable: equal scores stay as given
         mine = np.searchsorted(rows, row)
+        new = np.append([True], np.diff(score[order]) != 0)
+        new[begins] = True
+        tie = np.cumsum(new) - 1
         if ties != "given":
-            new = np.append([True], np.diff(score[order]) != 0)
-            new[begins] = True
-            self._break_ties(order, rows, np.cumsum(new) - 1, mine, ties)
-        place: IntArray = np.empty(len(order), np.int64)
+            self._break_ties(order, rows, tie, mine, ties)
+        place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        ranks: IntArray = place[mine] - begins[query[mine]] + 1
-        return ranks
+        at = place[mine]
+        before = begins[query[mine]] - 1
+        first, size = np.flatnonzero(new), np.bincount(tie)
+        return np.stack([at - before, first[tie[at]] - before, size[tie[at]]])
 
     def _break_ties(
         self, order: IntArray, rows: IntArray, tie: IntArray, wanted: IntArray, ties: Ties

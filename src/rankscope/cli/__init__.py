@@ -5,6 +5,7 @@ Nothing here may import polars, numpy or a table at the top of a module: ``--hel
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -26,7 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import click
 
     from rankscope.cli.app import app
+    from rankscope.cli.console import visible
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app.main(
             args=None if arguments is None else list(arguments),
@@ -44,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except RankscopeError as error:
-        click.echo(f"rankscope: {error}", err=True)
+        click.echo(visible(f"rankscope: {error}"), err=True)
         sys.exit(CANNOT_ANSWER)
     except MemoryError:
         click.echo("rankscope: not enough memory for this input; split it and try again", err=True)

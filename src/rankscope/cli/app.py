@@ -72,12 +72,13 @@ RUNS = LazyGroup(
     context_settings=_SETTINGS,
     lazy={
         "demo": ("demo", "demo", "The bundled example, end to end."),
+        "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "runs": ("app", "RUNS", "Check and make runs: validate."),
-        "convert": (
-            "convert",
-            "convert",
-            "Between any two formats of qrels, runs, queries, corpora.",
-        ),
+        "explain": ("explain", "explain", "One query's score, rank by rank."),
+        "why": ("why", "why", "Why two tools give one run different numbers."),
+        "measures": ("measures", "measures", "Every measure, its formula and its edges."),
+        "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
+        "convert": ("convert", "convert", "From one file format to another."),
     },
 )
 @click.version_option(rankscope.__version__, prog_name="rankscope")

@@ -1,8 +1,9 @@
-"""How the command line writes: colour on a terminal, plain text in a pipe."""
+"""How the command line writes: colour on a terminal, plain text in a pipe, no foreign escapes."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +12,39 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["counted", "make_console", "print_json"]
+__all__ = ["counted", "make_console", "print_json", "visible"]
+
+_RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return text with control characters spelt out, so that an id cannot steer a terminal.
+
+    >>> visible("\x1b[31mred")
+    '\\x1b[31mred'
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def make_console() -> Console:
     """Return a console for standard output; rich honours NO_COLOR and pipes by itself."""
     from rich.console import Console
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for `main` to handle, as everywhere else
+
     width = None if sys.stdout.isatty() else 100
-    return Console(highlight=False, soft_wrap=False, width=width)
+    return Output(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document and nothing else."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
+    click.echo(_RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def counted(count: int, noun: str) -> str:

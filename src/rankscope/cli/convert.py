@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankscope.cli.console import counted
+from rankscope.cli.console import counted, visible
 
 __all__ = ["convert"]
 
@@ -44,4 +44,5 @@ def convert(source: str, target: str, **options: Any) -> None:
     )
     noun = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
     where = "standard output" if target == "-" else target
-    click.echo(f"{done.kind}: {counted(done.rows, noun[done.kind])} written to {where}", err=True)
+    count = counted(done.rows, noun[done.kind])
+    click.echo(visible(f"{done.kind}: {count} written to {where}"), err=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.console import counted, make_console, print_json
+from rankscope.cli.console import counted, make_console, print_json, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,17 +48,22 @@ def validate(
 ) -> int:
     """Every problem of a RUN, with a code, how bad it is, where it is, and what to do.
 
-    Exit 0 without errors, 1 with errors, 2 if a file cannot be read at all.
+    Exit 0 without errors, 1 with errors, 2 if a file cannot be read at all; other runs are still
+    checked. One of the files may be -, standard input.
     """
-    from rankscope.cli import ANSWER_IS_NO
-    from rankscope.runs.validation import validate_run
+    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER
+    from rankscope.errors import RankscopeError
+    from rankscope.runs.validation import Reference
 
-    results = [
-        validate_run(
-            one, qrels=qrels, queries=queries, corpus=corpus, depth=depth, format=input_format
-        )
-        for one in run
-    ]
+    if [*run, qrels, queries, corpus].count("-") > 1:
+        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
+    reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus)
+    results = []
+    for one in run:
+        try:
+            results.append(reference.validate(one, depth=depth, format=input_format))
+        except RankscopeError as error:
+            click.echo(visible(f"rankscope: {error}"), err=True)
     if output == "json":
         print_json([result.to_dict() for result in results])
     else:
@@ -67,6 +72,8 @@ def validate(
             if number:
                 console.print()
             show(result, console)
+    if len(results) < len(run):
+        return CANNOT_ANSWER
     return 0 if all(result.ok for result in results) else ANSWER_IS_NO
 
 
@@ -81,7 +88,7 @@ def show(result: Validation, console: Console) -> None:
     head = Text.assemble(
         ("✓ valid" if result.ok else "✗ not valid", "bold green" if result.ok else "bold red"),
         ("  ", ""),
-        (result.source, "bold"),
+        (visible(result.source), "bold"),
         f"  {counted(result.queries, 'query')}, {counted(result.rows, 'line')}, "
         f"{per_query} documents a query",
         (f"; {tally}" if tally else "; no findings", ""),
@@ -105,9 +112,9 @@ def _show_finding(finding: Finding, console: Console) -> None:
         )
     )
     lines = [
-        Text(finding.message),
+        Text(visible(finding.message)),
         Text.assemble(("do: ", "bold"), finding.advice),
-        *(Text.assemble(("at: ", "dim"), (str(place), "dim")) for place in finding.places),
+        *(Text.assemble(("at: ", "dim"), (visible(str(place)), "dim")) for place in finding.places),
     ]
     if finding.count > len(finding.places) > 0:
         lines.append(Text(f"    and {finding.count - len(finding.places):,} more", style="dim"))

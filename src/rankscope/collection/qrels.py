@@ -96,12 +96,17 @@ class Qrels(PairTable):
         return self._columns["subtopic"] if "subtopic" in self._columns.columns else None
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return ``{query_id: {doc_id: grade}}``; with subtopics the grade is a dict by subtopic."""
+        """Return ``{query_id: {doc_id: grade}}``; with subtopics a grade is a dict by subtopic."""
         if self.subtopics is None:
             return super().to_dict()
-        nested: dict[str, dict[str, Any]] = {query_id: {} for query_id in self.query_ids}
-        for query_id, doc_id, grade, subtopic in self.to_polars().iter_rows():
-            nested[query_id].setdefault(doc_id, {})[subtopic] = grade
+        return {query_id: self[query_id] for query_id in self}
+
+    def _documents(self, part: pl.DataFrame) -> dict[str, Any]:
+        if "subtopic" not in part.columns:
+            return super()._documents(part)
+        nested: dict[str, dict[str, Any]] = {}
+        for doc_id, grade, subtopic in part.select("doc_id", "grade", "subtopic").iter_rows():
+            nested.setdefault(doc_id, {})[subtopic] = grade
         return nested
 
     def trec_columns(self) -> pl.DataFrame:
@@ -134,36 +139,41 @@ def prepared(
     rows: Rows, *, labels: Mapping[str, float] | None = None, raters: Raters | None = None
 ) -> Rows:
     """Turn labels into numbers, combine several raters, drop a second column that is constant."""
-    frame = rows.frame
-    if "grade" not in frame.columns or (raters and rater_columns(frame.columns)):
-        frame = _one_row_a_rating(frame, rows, raters)
-    frame = frame.drop(rater_columns(frame.columns))
+    if raters is not None and raters not in get_args(Raters):
+        raise UnknownNameError("way to combine raters", raters, get_args(Raters))
+    names = rows.frame.columns
+    if "grade" not in names or (raters and rater_columns(names)):
+        rows = _one_row_a_rating(rows, raters)
+    rows = replace(rows, frame=rows.frame.drop(rater_columns(names), strict=False))
     if labels is not None:
-        frame = _labelled(frame, labels, rows)
-    if "subtopic" in frame.columns and frame["subtopic"].n_unique() <= 1:
-        frame = frame.drop("subtopic")
-    if raters is not None:
-        return replace(rows, frame=_combined(frame, rows, raters), line_of=None)
-    return replace(rows, frame=frame)
+        rows = _labelled(rows, labels)
+    if "subtopic" in names and rows.frame["subtopic"].n_unique() <= 1:
+        rows = replace(rows, frame=rows.frame.drop("subtopic"))
+    return rows if raters is None else _combined(rows, raters)
 
 
-def _one_row_a_rating(frame: pl.DataFrame, rows: Rows, raters: Raters | None) -> pl.DataFrame:
+def _one_row_a_rating(rows: Rows, raters: Raters | None) -> Rows:
     """Turn one column a rater into one row a rating; a rater may have left a pair out."""
-    columns = rater_columns(frame.columns)
+    columns = rater_columns(rows.frame.columns)
     if raters is None:
-        names = ", ".join(columns[:3])
         raise InputError(
-            f"{rows.source}: one column for each rater ({names}) and none for the grade; say how "
-            f"to combine them: raters = {', '.join(get_args(Raters))}"
+            f"{rows.source}: one column for each rater ({', '.join(columns[:3])}) and none for the "
+            f"grade; say how to combine them: raters = {', '.join(get_args(Raters))}"
         )
-    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
-    frame = frame.select(*keys, pl.col(columns).cast(pl.String))
-    long = frame.unpivot(columns, index=keys, variable_name="_rater", value_name="grade")
-    return long.drop("_rater").filter(pl.col("grade").is_not_null() & (pl.col("grade") != ""))
+    keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
+    wide = rows.frame.select(*keys, pl.col(columns).cast(pl.String)).with_row_index("_row")
+    long = (
+        wide.unpivot(columns, index=["_row", *keys], value_name="grade")
+        .filter(pl.col("grade").is_not_null() & (pl.col("grade") != ""))
+        .sort("_row", maintain_order=True)
+    )
+    line_of, origin = rows.line_of, long["_row"]
+    placed = None if line_of is None else lambda row: line_of(int(origin[row]))
+    return replace(rows, frame=long.select(*keys, "grade"), line_of=placed)
 
 
-def _labelled(frame: pl.DataFrame, labels: Mapping[str, float], rows: Rows) -> pl.DataFrame:
-    text = frame["grade"].cast(pl.String).str.strip_chars()
+def _labelled(rows: Rows, labels: Mapping[str, float]) -> Rows:
+    text = rows.frame["grade"].cast(pl.String).str.strip_chars()
     known = pl.Series(list(labels), dtype=pl.String)
     numbers = pl.Series([float(number) for number in labels.values()], dtype=pl.Float64)
     grade = text.replace_strict(known, numbers, default=None, return_dtype=pl.Float64)
@@ -174,15 +184,13 @@ def _labelled(frame: pl.DataFrame, labels: Mapping[str, float], rows: Rows) -> p
             f"{rows.place(row)}: the label {shown(text[row])} is not among "
             f"{', '.join(shown(label) for label in labels)}; add it to the labels"
         )
-    return frame.with_columns(grade.alias("grade"))
+    return replace(rows, frame=rows.frame.with_columns(grade.alias("grade")))
 
 
-def _combined(frame: pl.DataFrame, rows: Rows, raters: Raters) -> pl.DataFrame:
-    if raters not in get_args(Raters):
-        raise UnknownNameError("way to combine raters", raters, get_args(Raters))
-    grade = as_numbers(frame["grade"]).cast(pl.Float64)
-    if grade.null_count():
+def _combined(rows: Rows, raters: Raters) -> Rows:
+    if rows.malformed_count or grades_of(rows).null_count():
         refuse(rows)
+    frame = rows.frame.with_columns(grades_of(rows))
     keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
     values = pl.col("grade").sort()
     middle = values.get((pl.len() - 1) // 2)
@@ -193,7 +201,8 @@ def _combined(frame: pl.DataFrame, rows: Rows, raters: Raters) -> pl.DataFrame:
         "max": pl.col("grade").max(),
         "majority": majority,
     }[raters]
-    return frame.with_columns(grade).group_by(keys, maintain_order=True).agg(way.alias("grade"))
+    made = frame.group_by(keys, maintain_order=True).agg(way.alias("grade"))
+    return replace(rows, frame=made, line_of=None)
 
 
 def parse_labels(text: str) -> dict[str, float]:

@@ -138,7 +138,9 @@ def unknown_documents(against: RunAgainst) -> Seen | None:
 def no_query_in_common(against: RunAgainst) -> Seen | None:
     """Run and qrels share no query id."""
     run, qrels = against.run, against.qrels
-    if qrels is None or not len(qrels) or any(query_id in qrels for query_id in run.query_ids):
+    if qrels is None or not len(qrels) or not run.query_ids:
+        return None
+    if any(query_id in qrels for query_id in run.query_ids):
         return None
     guess = guess_mismatch(
         run.query_ids, qrels.query_ids, run.doc_id.head(1000), qrels.doc_ids.to_list()
@@ -187,12 +189,13 @@ _WAYS: dict[str, Callable[[str], str]] = {
 def guess_mismatch(
     mine: list[str], theirs: list[str], my_others: Iterable[str], their_others: Iterable[str]
 ) -> str:
-    """Guess why two sets of ids do not meet: which one change would make them meet."""
-    if set(mine) & set(their_others) or set(theirs) & set(my_others):
-        return "; query and document columns seem to be swapped"
+    """Guess why two sets of ids do not meet: which one change would make most of them meet."""
     best, most = "", 0
     for reason, change in _WAYS.items():
         overlap = len({change(one) for one in mine} & {change(one) for one in theirs})
         if overlap > most:
-            best, most = reason, overlap
-    return f"; they differ in {best}" if most else ""
+            best, most = f"; they differ in {reason}", overlap
+    crossed = min(len(set(mine) & set(their_others)), len(set(theirs) & set(my_others)))
+    return (
+        "; query and document columns seem to be swapped" if crossed and crossed >= most else best
+    )

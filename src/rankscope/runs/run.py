@@ -49,7 +49,7 @@ class Run(PairTable):
     def _take(self, rows: Rows, name: str) -> None:
         """Set the content from rows that hold no error; refuse others."""
         query_id = as_ids(rows.frame["query_id"], rows)
-        doc_id = as_ids(rows.frame["doc_id"], rows)
+        doc_id = as_ids(rows.frame["doc_id"], rows).cast(pl.String)
         score = scores_of(rows)
         if rows.malformed_count or score.null_count() or not score.is_finite().all():
             refuse(rows)
@@ -134,8 +134,12 @@ def read_run(path: PathLike, *, format: str | None = None, name: str | None = No
         FormatError: the file is not of its format.
         InvalidDataError: it is, but a document stands twice for a query, a score is no number, …
     """
-    file = TableFile.open(path, RUN, format=format)
-    name = name or file.first_tag or stem_of(path)
+    return run_from(TableFile.open(path, RUN, format=format), name=name)
+
+
+def run_from(file: TableFile, *, name: str | None = None) -> Run:
+    """Make a run of a file that was opened."""
+    name = name or file.first_tag or stem_of(file.path)
     try:
         return Run.from_rows(file.rows(("query_id", "doc_id", "score", "rank")), name=name)
     except InvalidDataError:  # once more with the text of every column, to say what is wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rankscope.collection.corpus import Corpus, stream_doc_ids
 from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
+from rankscope.files import can_be_read_again
 from rankscope.findings import Finding, worst_first
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
@@ -21,12 +23,10 @@ from rankscope.tabular.objects import rows_from_object
 from rankscope.tabular.reading import TableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rankscope.tabular.columns import Layout
     from rankscope.tabular.rows import Rows
 
-__all__ = ["Validation", "validate_run"]
+__all__ = ["Reference", "Validation", "validate_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,44 @@ class Validation:
         }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """What runs are held against, read once for any number of runs; None is what was not given."""
+
+    findings: tuple[Finding, ...] = ()
+    qrels: Qrels | None = None
+    query_ids: list[str] | None = None
+    corpus_ids: Callable[[], Iterable[str]] | None = None
+
+    @classmethod
+    def read(cls, *, qrels: Any = None, queries: Any = None, corpus: Any = None) -> Reference:
+        """Read what was given as paths, tables or plain data, and check the qrels."""
+        findings: list[Finding] = []
+        judged: Qrels | None = None
+        if qrels is not None:
+            judgments = prepared(_rows(qrels, QRELS))
+            findings = QRELS_CHECKS.all(judgments)
+            if not any(finding.severity == "error" for finding in findings):
+                judged = Qrels.from_rows(judgments)
+        return cls(tuple(findings), judged, _query_ids(queries), _corpus_ids(corpus))
+
+    def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
+        """Check one run."""
+        rows = _rows(run, RUN, format=format)
+        under_test = RunUnderTest(rows, depth=depth)
+        ids = None if self.corpus_ids is None else self.corpus_ids()
+        against = RunAgainst(under_test, self.qrels, self.query_ids, ids)
+        findings = [*RUN_CHECKS.all(under_test), *self.findings, *AGAINST_CHECKS.all(against)]
+        lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
+        return Validation(
+            source=rows.source,
+            findings=tuple(worst_first(findings)),
+            rows=rows.frame.height,
+            queries=len(under_test.query_ids),
+            documents_per_query=(int(lengths.min()), int(np.median(lengths)), int(lengths.max())),
+        )
+
+
 def validate_run(
     run: Any,
     *,
@@ -69,32 +107,14 @@ def validate_run(
     """Check a run, given as a path or as data, alone and against what it answers.
 
     Nothing is repaired. ``depth`` is how many documents a query should have. The qrels are checked
-    too. Each of ``qrels``, ``queries`` and ``corpus`` is a path, a table or plain data; a corpus
-    that is a path is read as a stream.
+    too. Each of ``qrels``, ``queries`` and ``corpus`` is a path, a table or plain data (of queries
+    and a corpus the ids are enough); a corpus that is a path is read as a stream.
 
     Raises:
         InputError: something cannot be read at all.
     """
-    rows = _rows(run, RUN, format=format)
-    under_test = RunUnderTest(rows, depth=depth)
-    findings = RUN_CHECKS.all(under_test)
-    judged: Qrels | None = None
-    if qrels is not None:
-        judgments = prepared(_rows(qrels, QRELS))
-        of_qrels = QRELS_CHECKS.all(judgments)
-        findings += of_qrels
-        if not any(finding.severity == "error" for finding in of_qrels):
-            judged = Qrels.from_rows(judgments)
-    against = RunAgainst(under_test, judged, _query_ids(queries), _corpus_ids(corpus))
-    findings += AGAINST_CHECKS.all(against)
-    lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
-    return Validation(
-        source=rows.source,
-        findings=tuple(worst_first(findings)),
-        rows=rows.frame.height,
-        queries=len(under_test.query_ids),
-        documents_per_query=(int(lengths.min()), int(np.median(lengths)), int(lengths.max())),
-    )
+    reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus)
+    return reference.validate(run, depth=depth, format=format)
 
 
 def _is_path(data: object) -> bool:
@@ -119,12 +139,25 @@ def _query_ids(queries: Any) -> list[str] | None:
         return None
     if _is_path(queries):
         return read_queries(queries).ids
-    return queries.ids if isinstance(queries, Queries) else list(queries)
+    return _ids_of(queries, Queries)
 
 
-def _corpus_ids(corpus: Any) -> Iterable[str] | None:
+def _corpus_ids(corpus: Any) -> Callable[[], Iterable[str]] | None:
+    """Return a function that passes over the ids; only what cannot be read again is kept."""
     if corpus is None:
         return None
-    if _is_path(corpus):
-        return stream_doc_ids(corpus)
-    return corpus.ids if isinstance(corpus, Corpus) else iter(corpus)
+    if _is_path(corpus) and can_be_read_again(corpus):
+        return lambda: stream_doc_ids(corpus)
+    ids = set(stream_doc_ids(corpus)) if _is_path(corpus) else _ids_of(corpus, Corpus)
+    return lambda: ids
+
+
+def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:
+    """Return the ids of a table, of data that makes one, or of an iterable of ids."""
+    if isinstance(data, Queries | Corpus):
+        return data.ids
+    if not isinstance(data, Mapping) and not hasattr(data, "__arrow_c_stream__"):
+        data = list(data)
+        if all(isinstance(one, str) for one in data):
+            return data
+    return table(data).ids

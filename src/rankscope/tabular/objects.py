@@ -69,7 +69,12 @@ def _frame_of(data: Any, source: str) -> pl.DataFrame:
     except ImportError as error:
         package = getattr(error, "name", None) or "pyarrow"
         raise MissingExtraError(package, needed_for="a pandas frame", extra="frames") from None
-    except (TypeError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (
+        TypeError,
+        ValueError,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    ) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise InputError(
             f"{source}: the frame cannot be taken as columns of one type each "
@@ -283,11 +288,17 @@ def _nested_key(names: list[str], layout: Layout) -> str | None:
     return next((by_folded[folded(key)] for key in layout.lists if folded(key) in by_folded), None)
 
 
+def _query_key(names: list[str], layout: Layout) -> str:
+    """Return the key of the id; beside an ``id``, a ``query`` or ``question`` is the text."""
+    key = find_columns(names, layout).get("query_id", "id")
+    plain = next((name for name in names if folded(name) == "id"), None)
+    return plain if plain is not None and folded(key) in ("query", "question", "q", "id") else key
+
+
 def _rows_from_nested(records: Iterable[Any], nested: str, layout: Layout, source: str) -> Rows:
     columns = _Columns(layout, source)
     for record in records:
-        names = _names_of(record, layout) or []
-        query_id = _get(record, find_columns(names, layout).get("query_id", "id"))
+        query_id = _get(record, _query_key(_names_of(record, layout) or [], layout))
         documents = _get(record, nested)
         columns.add_query(query_id, [] if documents is None else documents)
     return columns.rows()
@@ -298,7 +309,7 @@ def _id_text(value: object, role: str, source: str) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if not isinstance(value, bool) and hasattr(value, "__index__"):
-        return str(value.__index__())
+        return _text(value.__index__())
     raise InputError(
         f"{source}: the {role} {shown(value)} is a {type(value).__name__}; ids are text or integers"
     )
@@ -339,5 +350,5 @@ def _value_series(name: str, values: Sequence[Any]) -> pl.Series:
 def _text(value: Any) -> str:
     try:
         return str(value)
-    except ValueError:  # an integer of thousands of digits
-        return f"{value:e}" if isinstance(value, Decimal) else "a number of thousands of digits"
+    except ValueError:  # Python refuses to print such an integer
+        return "a number of thousands of digits"

@@ -42,6 +42,14 @@ class PairTable(ABC):
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed; make a new one")
 
+    def __getstate__(self) -> dict[str, Any]:
+        slots = (name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ()))
+        return {name: getattr(self, name) for name in slots}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
     def _fill(self, groups: Groups, columns: pl.DataFrame, empty: tuple[str, ...] = ()) -> None:
         """Set the content, once."""
         offsets, query_ids = groups.offsets, groups.query_ids
@@ -100,7 +108,10 @@ class PairTable(ABC):
         if place is None:
             raise UnknownNameError("query", query_id, self.query_ids)
         low, high = int(self._offsets[place]), int(self._offsets[place + 1])
-        part = self._columns.slice(low, high - low)
+        return self._documents(self._columns.slice(low, high - low))
+
+    def _documents(self, part: pl.DataFrame) -> dict[str, Any]:
+        """Return the rows of one query as a dict."""
         return dict(zip(part["doc_id"], part[self.layout.value], strict=True))
 
     def _sorted(self) -> pl.DataFrame:

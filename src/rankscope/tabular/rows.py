@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Malformed", "Rows", "as_ids", "as_numbers", "missing"]
 
-_WHOLE_BELOW = {pl.Float64: 2**53, pl.Float32: 2**24}
-"""Below these every whole number is exact."""
-
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
@@ -75,8 +72,8 @@ def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
 
 
 def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
-    """Take whole floats as the integers they are; anything else lost its digits already."""
-    limit = _WHOLE_BELOW.get(type(column.dtype), 2**11)
+    """Take whole floats as the integers they are; others, and large ones, lost digits already."""
+    limit = 2**53 if column.dtype == pl.Float64 else 2**24 if column.dtype == pl.Float32 else 2**11
     whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
     bad = ~whole.fill_null(True)
     if bad.any():

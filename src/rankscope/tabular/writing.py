@@ -98,9 +98,7 @@ def _check_white_space(frame: pl.DataFrame, chosen: str) -> None:
 
 
 def _write_json(table: PairTable, sink: BinaryIO) -> None:
-    """Write ``{query_id: {doc_id: number}}``, one query at a time."""
-    if "subtopic" in table.to_polars().columns:
-        raise InputError("qrels with subtopics cannot be written as json; write jsonl or trec")
+    """Write ``{query_id: {doc_id: number}}`` (or a number for each subtopic), query by query."""
     sink.write(b"{")
     for number, (query_id, documents) in enumerate(table.to_dict().items()):
         key = json.dumps(query_id, ensure_ascii=False)
