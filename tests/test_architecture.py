@@ -21,7 +21,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("runs",),
     ("judged",),
     ("measures",),
-    ("alignment", "scores", "profiles", "evaluation"),
+    ("alignment", "inputs", "profiles", "scores", "evaluation", "trec_eval"),
     ("statistics",),
     ("diagnosis",),
     ("records",),

@@ -4,6 +4,8 @@ Also makes a `JudgedRun` from plain dicts, by trec_eval's rule: score descending
 descending by bytes.
 """
 
+# ruff: noqa: ARG001, PLR0917  (all twins of a kind are called alike)
+
 from __future__ import annotations
 
 import math
@@ -133,8 +135,8 @@ def gain_of(grade: float | None, gain: Any, rel: float) -> float:
     if gain == "binary":
         return float(grade >= rel)
     if gain == "exp":
-        return 2.0**grade - 1
-    return grade if gain == "linear" else dict(gain).get(grade, grade)
+        return float(2.0**grade - 1)
+    return float(grade if gain == "linear" else dict(gain).get(grade, grade))
 
 
 def gains(q: Query, gain: Any, rel: float) -> list[float]:
@@ -358,9 +360,7 @@ def inst(q: Query, k: None, T: float, min_rel: float, max_rel: float | None) -> 
 
 @twin("INSQ")
 def insq(q: Query, k: None, T: float, min_rel: float, max_rel: float | None) -> float:  # noqa: N803
-    return cwl(
-        scaled(q, min_rel, max_rel), lambda i, _: ((i + 2 * T - 1) / (i + 2 * T)) ** 2
-    )
+    return cwl(scaled(q, min_rel, max_rel), lambda i, _: ((i + 2 * T - 1) / (i + 2 * T)) ** 2)
 
 
 @twin("BPM")
@@ -462,10 +462,24 @@ def set_average(q: Query, k: None, rel: float) -> float:
     return set_precision(q, None, rel, False) * set_recall(q, None, rel)
 
 
-TWINS["NumQ"] = lambda q, k: 1.0  # noqa: ARG005
-TWINS["NumRet"] = lambda q, k: float(len(q.ranking))  # noqa: ARG005
-TWINS["NumRel"] = lambda q, k, rel: float(total(q, rel))  # noqa: ARG005
-TWINS["NumRelRet"] = lambda q, k, rel: float(sum(relevant(q, rel, k)))
+@twin("NumQ")
+def queries(q: Query, k: None) -> float:
+    return 1.0
+
+
+@twin("NumRet")
+def retrieved(q: Query, k: None) -> float:
+    return float(len(q.ranking))
+
+
+@twin("NumRel")
+def known(q: Query, k: None, rel: float) -> float:
+    return float(total(q, rel))
+
+
+@twin("NumRelRet")
+def found(q: Query, k: int | None, rel: float) -> float:
+    return float(sum(relevant(q, rel, k)))
 
 
 @twin("NumNonrelJudgedRet")
@@ -483,9 +497,7 @@ def utility(q: Query, k: None, weights: Any, rel: float, collection: int | None)
 @twin("binG")
 def binary_g(q: Query, k: None, rel: float) -> float:
     flags = relevant(q, rel)
-    worth = [
-        1 / math.log2(2 + flags[:at].count(False)) for at, hit in enumerate(flags) if hit
-    ]
+    worth = [1 / math.log2(2 + flags[:at].count(False)) for at, hit in enumerate(flags) if hit]
     return over(sum(worth), total(q, rel))
 
 
@@ -563,9 +575,7 @@ def alpha_dcg(q: Query, k: int, alpha: float, rel: float) -> float:
 
 @twin("alpha_nDCG")
 def alpha_ndcg(q: Query, k: int, alpha: float, rel: float) -> float:
-    return over(
-        dcg(novelty(q.docs, q, alpha), k), dcg(novelty(greedy(q, alpha), q, alpha), k)
-    )
+    return over(dcg(novelty(q.docs, q, alpha), k), dcg(novelty(greedy(q, alpha), q, alpha), k))
 
 
 @twin("ERR_IA")

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from rankscope.judged import BoolArray
     from rankscope.runs.run import Run
 
-__all__ = ["Aligned", "Hits", "Judgments", "Precision", "QueryPolicy", "Ties", "align"]
+__all__ = [
+    "Aligned",
+    "Hits",
+    "Judgments",
+    "Precision",
+    "QueryPolicy",
+    "Ties",
+    "align",
+    "only_queries",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,12 +97,12 @@ def align(
         subtopics=judgments.subtopics(found),
     )
     if missing and queries == "both":
-        judged = _only(judged, present)
+        judged = only_queries(judged, present)
     unjudged = len(known) - (len(ids) - len(missing))
     return Aligned(judged, missing, unjudged, found.tied_at, found)
 
 
-def _only(judged: JudgedRun, keep: BoolArray) -> JudgedRun:
+def only_queries(judged: JudgedRun, keep: BoolArray) -> JudgedRun:
     """Return a judged run with some of its queries."""
     number = np.cumsum(keep) - 1
     hits, judgments = keep[judged.hit_query], keep[judged.judged_query]

@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["counted", "make_console", "print_json", "visible"]
+__all__ = ["counted", "json_text", "make_console", "print_json", "visible"]
 
 _RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -40,11 +40,16 @@ def make_console() -> Console:
     return Output(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 
+def json_text(value: Any, *, unicode: bool = True) -> str:
+    """Return one JSON document; what could steer a terminal is escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
+    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document and nothing else."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
-    click.echo(_RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(json_text(value, unicode=unicode), nl=False)
 
 
 def counted(count: int, noun: str) -> str:

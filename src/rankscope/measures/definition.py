@@ -114,9 +114,7 @@ class Parameter:
         """Return the value in its canonical form, or say what is wrong with it."""
         found = self._read(value)
         if found is None and not (value is None and self.default is None):
-            raise InputError(
-                f"{measure}: {self.name} must be {self.expected}, not {_plain(value)}"
-            )
+            raise InputError(f"{measure}: {self.name} must be {self.expected}, not {_plain(value)}")
         return found
 
     def _read(self, value: object) -> Value:

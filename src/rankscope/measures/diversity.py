@@ -8,6 +8,7 @@ every subtopic; the other (alpha_nDCG, nERR_IA, nNRBP) by a greedy ideal order o
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 REL = relevance_level()
 ALPHA = number("alpha", 0.5, "how little a document gains by repeating a subtopic", highest=1.0)
 BETA = number("beta", 0.5, "chance to read on after each document", highest=1.0, open_ended=True)
+
+
+HIGHEST = 1.0 / (1.0 - math.exp(-1.0))
+"""A greedy ideal order reaches at least 1 − 1/e of the best, so a run may reach this."""
 
 
 class _Served(NamedTuple):
@@ -151,13 +156,14 @@ def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
     "alpha_nDCG",
     cutoff="required",
     parameters=[ALPHA, REL],
+    range=(0.0, HIGHEST),
     needs="subtopics",
     example="alpha_nDCG@10",
 )
 def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of the greedy ideal order's.
 
-    The greedy order is not always the best there is, so values slightly above 1 can occur.
+    The greedy order is not always the best there is, so a value above 1 can occur.
 
     Formula: alpha_DCG / alpha_DCG of the ideal order
     No relevant document: 0
@@ -184,14 +190,19 @@ def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: f
 
 
 @define(
-    "nERR_IA", cutoff="required", parameters=[ALPHA, REL], needs="subtopics", example="nERR_IA@10"
+    "nERR_IA",
+    cutoff="required",
+    parameters=[ALPHA, REL],
+    range=(0.0, HIGHEST),
+    needs="subtopics",
+    example="nERR_IA@10",
 )
 def intent_aware_normalised_reciprocal(
     run: JudgedRun, *, cutoff: int, alpha: float, rel: float
 ) -> FloatArray:
     """Expected reciprocal rank over subtopics, as a share of the greedy ideal order's.
 
-    The greedy order is not always the best there is, so values slightly above 1 can occur.
+    The greedy order is not always the best there is, so a value above 1 can occur.
 
     Formula: ERR_IA / ERR_IA of the ideal order
     No relevant document: 0
@@ -245,13 +256,15 @@ def novelty_rank_biased(run: JudgedRun, *, alpha: float, beta: float, rel: float
     return _novelty(run, _hits(run, rel), rel, alpha, beta)
 
 
-@define("nNRBP", parameters=[ALPHA, BETA, REL], needs="subtopics", example="nNRBP")
+@define(
+    "nNRBP", parameters=[ALPHA, BETA, REL], range=(0.0, HIGHEST), needs="subtopics", example="nNRBP"
+)
 def normalised_novelty_rank_biased(
     run: JudgedRun, *, alpha: float, beta: float, rel: float
 ) -> FloatArray:
     """Rank-biased precision that rewards new subtopics, as a share of the greedy ideal order's.
 
-    The greedy order is not always the best there is, so values slightly above 1 can occur.
+    The greedy order is not always the best there is, so a value above 1 can occur.
 
     Formula: NRBP / NRBP of the ideal order
     No relevant document: 0

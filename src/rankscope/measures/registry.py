@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from rankscope.judged import FloatArray, JudgedRun
     from rankscope.measures.language import Measure
 
-__all__ = ["aggregate", "all_definitions", "compute", "define", "definition_of", "known_names"]
+__all__ = [
+    "aggregate",
+    "all_definitions",
+    "compute",
+    "define",
+    "definition_of",
+    "known_names",
+    "measure",
+]
 
 FAMILIES = ("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity")
 """The modules of this package that hold the built-in measures."""
@@ -117,6 +125,10 @@ def define(
         return function
 
     return register
+
+
+measure = define
+"""The public name of `define`: ``@rankscope.measure("name")``."""
 
 
 def _load_families() -> None:

@@ -49,12 +49,7 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.total(hits.query, worth), run.graded(rel))
 
 
-@define(
-    "G",
-    parameters=[GAIN, REL],
-    example="G",
-    not_monotone="a document worth more than the ideal order's cost so far may gain by waiting",
-)
+@define("G", parameters=[GAIN, REL], example="G")
 def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Gains discounted by how far they lag behind the best possible ranking.
 
@@ -105,11 +100,7 @@ def gain_at_relevant(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     return ratio(at_each + (wanted - run.count(mine.query)) * at_end, wanted)
 
 
-@define(
-    "RnDCG",
-    parameters=[GAIN, REL],
-    example="RnDCG",
-)
+@define("RnDCG", parameters=[GAIN, REL], example="RnDCG")
 def gain_at_levels(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Normalised discounted gain, averaged over the ranks where the ideal gain steps down.
 

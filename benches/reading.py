@@ -1,0 +1,155 @@
+"""How long reading and checking a run takes, as a ratio to `polars.read_csv` in the same session.
+
+``python benches/reading.py [--small] [--rounds 5] [--only NAME]`` runs every job in turn, again and
+again, in fresh processes and warm in one, and prints medians. The peer is
+`polars.read_csv` of the three needed columns with ids as text, as they are here; the one that
+guesses types (and so loses leading zeros) is shown beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from files import make
+
+if TYPE_CHECKING:
+    from files import Files
+
+PEER = "read_csv, ids as text"
+
+
+def peer_text(files: Files) -> Any:
+    import polars as pl
+
+    types = {"column_1": pl.String, "column_3": pl.String, "column_5": pl.Float64}
+    return pl.read_csv(
+        files.clean, has_header=False, separator=" ", columns=[0, 2, 4], schema_overrides=types
+    )
+
+
+def peer_inferred(files: Files) -> Any:
+    import polars as pl
+
+    return pl.read_csv(files.clean, has_header=False, separator=" ", columns=[0, 2, 4])
+
+
+def read_clean(files: Files) -> Any:
+    import rankscope
+
+    return rankscope.read_run(files.clean)
+
+
+def read_mixed(files: Files) -> Any:
+    import rankscope
+
+    return rankscope.read_run(files.mixed)
+
+
+def read_gzipped(files: Files) -> Any:
+    import rankscope
+
+    return rankscope.read_run(files.gzipped)
+
+
+def validate(files: Files) -> Any:
+    import rankscope
+
+    return rankscope.validate_run(files.clean, depth=1000)
+
+
+def validate_with_qrels(files: Files) -> Any:
+    import rankscope
+
+    return rankscope.validate_run(files.clean, qrels=files.qrels, depth=1000)
+
+
+def validate_mixed(files: Files) -> Any:
+    import rankscope
+
+    return rankscope.validate_run(files.mixed, depth=1000)
+
+
+JOBS: dict[str, Callable[[Files], Any]] = {
+    PEER: peer_text,
+    "read_csv, types guessed": peer_inferred,
+    "read_run": read_clean,
+    "read_run, mixed blanks": read_mixed,
+    "read_run, gzip": read_gzipped,
+    "validate": validate,
+    "validate with qrels": validate_with_qrels,
+    "validate, mixed blanks": validate_mixed,
+}
+
+
+def timed(name: str, files: Files) -> float:
+    begin = time.perf_counter()
+    result = JOBS[name](files)
+    took = time.perf_counter() - begin
+    del result
+    return took
+
+
+def fresh(name: str, *, small: bool) -> tuple[float, float]:
+    """Run a job in a new process; return its seconds, imports included, and peak memory in MB."""
+    command = [sys.executable, __file__, "--job", name, *(["--small"] if small else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, peak = json.loads(done.stdout)
+    return seconds, peak
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="70,000 lines instead of 7 million")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", action="append", help="only jobs whose names hold this")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    files = make(small=options.small)
+    if options.job:
+        took = timed(options.job, files)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps([took, peak]))
+        return
+    wanted = [n for n in JOBS if n == PEER or not options.only or any(o in n for o in options.only)]
+    cold: dict[str, list[tuple[float, float]]] = {name: [] for name in wanted}
+    warm: dict[str, list[float]] = {name: [] for name in wanted}
+    for _ in range(options.rounds):
+        for name in wanted:
+            cold[name].append(fresh(name, small=options.small))
+    for name in wanted:
+        timed(name, files)
+    for _ in range(options.rounds):
+        for name in wanted:
+            warm[name].append(timed(name, files))
+    size = files.clean.stat().st_size / 2**20
+    report(cold, warm, size)
+
+
+def report(
+    cold: dict[str, list[tuple[float, float]]], warm: dict[str, list[float]], size: float
+) -> None:
+    """Print the table."""
+    print(f"a run of {size:,.0f} MB; medians of {len(warm[PEER])} rounds\n")
+    print(f"{'':26}{'fresh process':>22}{'warm':>18}{'peak memory':>18}")
+    first = statistics.median(seconds for seconds, _ in cold[PEER])
+    again = statistics.median(warm[PEER])
+    for name, measured in cold.items():
+        begin = statistics.median(seconds for seconds, _ in measured)
+        then = statistics.median(warm[name])
+        peak = statistics.median(peak for _, peak in measured)
+        print(
+            f"{name:26}{begin:13.2f} s {begin / first:5.2f}×{then:9.2f} s {then / again:5.2f}×"
+            f"{peak:10.0f} MB {peak / size:4.1f}×"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,353 @@
+"""The language: what parses, what it means, how it is written, and how it fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from measures.variants import BUILT_IN, VARIANTS
+from rankscope.errors import InputError, RankscopeError, UnknownNameError
+from rankscope.measures.definition import Definition, Parameter
+from rankscope.measures.language import (
+    DEFAULT_MEASURES,
+    Measure,
+    Parsed,
+    parse_measures,
+    parse_trec_measures,
+)
+
+MEANINGS = {
+    # ours, in any case
+    "nDCG@10": "nDCG@10",
+    "NDCG@10": "nDCG@10",
+    "ndcg@10": "nDCG@10",
+    "nDCG(gain=exp)@10": "nDCG(gain=exp)@10",
+    "nDCG( gain = 'exp' )@10": "nDCG(gain=exp)@10",
+    "nDCG(gain={2:4,1:1,0:0})": "nDCG(gain={0:0,1:1,2:4})",
+    "AP(rel=2)@100": "AP(rel=2)@100",
+    "AP(norm=rel)": "AP",
+    "RBP(p=0.8)": "RBP",
+    "RBP(P=.95)": "RBP(p=0.95)",
+    "P(judged_only=True)@5": "P(judged_only=True)@5",
+    "P(judged_only=true,rel=2)@5": "P(rel=2,judged_only=True)@5",
+    "Q": "Q",
+    "Q-measure@10": "Q@10",
+    "11pt": "11pt",
+    # trec_eval
+    "map": "AP",
+    "gm_map": "GMAP",
+    "recip_rank": "RR",
+    "Rprec": "Rprec",
+    "bpref": "Bpref",
+    "gm_bpref": "GMBpref",
+    "infAP": "infAP",
+    "ndcg": "nDCG",
+    "ndcg_cut_10": "nDCG@10",
+    "ndcg_cut.10": "nDCG@10",
+    "map_cut_100": "AP@100",
+    "P_5": "P@5",
+    "P.5": "P@5",
+    "recall_100": "R@100",
+    "recall.100": "R@100",
+    "success_10": "Success@10",
+    "relative_P_5": "R_cap@5",
+    "iprec_at_recall_0.10": "IPrec(recall=0.1)",
+    "Rprec_mult_0.20": "Rprec(mult=0.2)",
+    "11pt_avg": "11pt",
+    "set_P": "SetP",
+    "set_recall": "SetR",
+    "set_relative_P": "SetP(relative=True)",
+    "set_map": "SetAP",
+    "set_F": "SetF",
+    "set_F_4": "SetF(beta=2)",
+    "utility": "Utility",
+    "utility.2,-1,0,0": "Utility(weights=[2,-1,0,0])",
+    "num_q": "NumQ",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet",
+    "num_nonrel_judged_ret": "NumNonrelJudgedRet",
+    "ndcg.1=3,2=9,4=4.5": "nDCG(gain={1:3,2:9,4:4.5})",
+    "ndcg_rel": "nDCG_rel",
+    "Rndcg": "RnDCG",
+    "binG": "binG",
+    "G": "G",
+    "dcg": "DCG",
+    "ideal_dcg": "IDCG",
+    "yaap": "YAAP",
+    "rbp": "RBP(p=0.9,gain=linear,scale=query)",
+    "rbp.p=0.5": "RBP(p=0.5,gain=linear,scale=query)",
+    "rbp_resid": "RBP_residual(p=0.9,tail=unjudged)",
+    "unj_10": "Unjudged@10",
+    # ranx
+    "mrr": "RR",
+    "mrr@10": "RR@10",
+    "map@100": "AP@100",
+    "map@100-l2": "AP(rel=2)@100",
+    "ndcg_burges@10": "nDCG(gain=exp)@10",
+    "dcg_burges@10": "DCG(gain=exp)@10",
+    "hit_rate@10": "Success@10",
+    "hits@10": "NumRelRet@10",
+    "hits": "NumRelRet",
+    "precision@5": "P@5",
+    "precision": "SetP",
+    "recall@100": "R@100",
+    "f1@5": "F@5",
+    "f1": "SetF",
+    "r-precision": "Rprec",
+    "rbp.95": "RBP(p=0.95)",
+    # BEIR, MTEB
+    "MAP@100": "AP@100",
+    "Recall@100": "R@100",
+    "R_cap@100": "R_cap@100",
+    "Accuracy@10": "Success@10",
+    "ndcg_at_10": "nDCG@10",
+    "map_at_100": "AP@100",
+    "mrr_at_10": "RR@10",
+    "recall_at_100": "R@100",
+    "precision_at_5": "P@5",
+    "Hole@10": "Unjudged@10",
+    # sentence-transformers
+    "accuracy@10": "Success@10",
+    "cosine_accuracy@10": "Success@10",
+    "cosine_ndcg@10": "nDCG(gain=binary)@10",
+    "dot_map@100": "AP(norm=min)@100",
+    "cosine_mrr@10": "RR@10",
+    # ir_measures, ndeval
+    "nDCG(dcg='exp-log2')@10": "nDCG(gain=exp)@10",
+    'nDCG(dcg="log2")@10': "nDCG@10",
+    "nDCG(gains={0:0,1:2})@10": "nDCG(gain={0:0,1:2})@10",
+    "IPrec@0.1": "IPrec(recall=0.1)",
+    "NumRet(rel=1)": "NumRelRet",
+    "SetF(beta=0.5)": "SetF(beta=0.5)",
+    "SetRelP": "SetP(relative=True)",
+    "MAP_IA": "AP_IA",
+    "α_nDCG@20": "alpha_nDCG@20",
+    "alpha-nDCG@20": "alpha_nDCG@20",
+    "strec@10": "StRecall@10",
+    "ERR-IA@20": "ERR_IA@20",
+    "BPM(T=2.,max_rel=3)@5": "BPM(T=2,max_rel=3)@5",
+    "Accuracy": "Accuracy",
+    "P(cutoff=5)": "P@5",
+    "RPrec": "Rprec",
+    # the seeds
+    "hit@10": "Success@10",
+    "HR@5": "Success@5",
+    "HitRate@10": "Success@10",
+    "Recall@1": "R@1",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), MEANINGS.items())
+def test_meaning(text: str, expected: str) -> None:
+    measure = Measure.parse(text)
+    assert str(measure) == expected
+    assert Measure.parse(expected) == measure
+    assert hash(Measure.parse(expected)) == hash(measure)
+
+
+SEVERAL = {
+    "ndcg_cut.5,10": ["nDCG@5", "nDCG@10"],
+    "recall.50,100": ["R@50", "R@100"],
+    "P.10,5": ["P@5", "P@10"],
+    "nDCG@5,10": ["nDCG@5", "nDCG@10"],
+    "nDCG@10,RR@10": ["nDCG@10", "RR@10"],
+    "nDCG@10, P.5,10 AP(rel=2, norm=min)@5": [
+        "nDCG@10",
+        "P@5",
+        "P@10",
+        "AP(rel=2,norm=min)@5",
+    ],
+    "AP map AP": ["AP"],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SEVERAL.items())
+def test_several(text: str, expected: list[str]) -> None:
+    assert [str(found.measure) for found in parse_measures(text)] == expected
+    if len(expected) > 1:
+        with pytest.raises(InputError, match="where one was expected"):
+            Measure.parse(text)
+
+
+def test_lists_of_texts_and_measures() -> None:
+    found = parse_measures(["nDCG@10", Measure.of("RR", cutoff=10), "map"])
+    assert [str(item) for item in found] == ["nDCG@10", "RR@10", "AP, asked for as map"]
+
+
+def test_foreign_names_show_both() -> None:
+    assert str(parse_measures("map_cut_100")[0]) == "AP@100, asked for as map_cut_100"
+    assert [found.asked for found in parse_measures("recall.50,100")] == ["recall_50", "recall_100"]
+    assert not Parsed(Measure.parse("AP"), "AP").is_foreign
+
+
+def test_all_trec_is_in_the_order_trec_eval_prints() -> None:
+    labels = [found.asked for found in parse_trec_measures("all_trec")]
+    assert labels[:6] == ["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map"]
+    assert labels[9] == "iprec_at_recall_0.00"
+    assert labels[-5:] == ["rbp", "rbp_resid", "unj_5", "unj_10", "unj_20"]
+    assert len(labels) == len(set(labels)) == 98
+
+
+def test_trec_eval_expands_bare_names() -> None:
+    assert len(parse_trec_measures("P")) == len(parse_trec_measures("recall")) == 9
+    with pytest.raises(UnknownNameError, match="ndcg_cut"):
+        parse_trec_measures("ndgc_cut_10")
+
+
+def test_default_measures() -> None:
+    assert [str(found) for found in parse_measures(DEFAULT_MEASURES)] == list(DEFAULT_MEASURES)
+
+
+def test_accuracy_is_two_things_under_two_names() -> None:
+    assert Measure.parse("Accuracy@10").name == "Success"
+    assert str(Measure.parse("accuracy(depth=10)")) == "Accuracy(depth=10)"
+
+
+def test_made_by_hand() -> None:
+    measure = Measure.of("nDCG", cutoff=10, gain={1: 3})
+    assert str(measure) == "nDCG(gain={1:3})@10"
+    assert measure.replaced(cutoff=5, gain="linear") == Measure.parse("nDCG@5")
+    assert measure.options == {"gain": ((1.0, 3.0),), "rel": 1.0, "judged_only": False}
+    assert repr(measure) == "Measure('nDCG(gain={1:3})@10')"
+
+
+BAD = {
+    "": "expected a measure such as nDCG@10",
+    "P": "P needs a cutoff; write P@5",
+    "recall": "R needs a cutoff",
+    "Rprec@10": "Rprec takes no cutoff; write Rprec",
+    "P@0": "between 1 and 10000000, not 0",
+    "P@-3": "between 1 and 10000000, not -3",
+    "P@2.5": "not 2.5",
+    "P@99999999999": "between 1 and",
+    "P@1" + "0" * 5000: "too long",
+    "P@" + "9" * 400: "between 1 and",
+    "P@ten": "expected a number before 'ten'",
+    "P(x=3)@5": "P has no parameter 'x'; it takes rel, judged_only",
+    "P(rel=2,rel=3)@5": "the parameter rel is given twice",
+    "P(rel=high)@5": "rel must be a number from 0 up, not 'high'",
+    "P(rel=-1)@5": "rel must be a number from 0 up, not -1",
+    "P(rel=nan)@5": "rel must be",
+    "P(rel=1e999)@5": "rel must be",
+    "P(judged_only=1)@5": "judged_only must be True or False, not 1",
+    "RBP(p=1)": "p must be a number strictly between 0 and 1, not 1",
+    "AP(norm=max)": "norm must be rel or min or retrieved",
+    "nDCG(gain=log)@5": "gain must be linear, exp, binary or a table",
+    "nDCG(gain={1:-1})@5": "gain must be",
+    "nDCG(gain={})@5": "gain must be",
+    "nDCG(gain={1})@5": "expected : before",
+    "nDCG(rel=2)@10": "rel counts only with gain=binary",
+    "nDCG(dcg=ln)@5": "dcg must be log2 or exp-log2",
+    "Utility(weights=[1,2])": "weights must be a list of 4 numbers",
+    "11pt(points=[])": "points must be",
+    "11pt(points=[2])": "points must be a list of numbers between 0 and 1",
+    "P(rel=2": "expected ) before its end",
+    "P)@5": "expected nothing more before",
+    "((((": "expected a measure's name before",
+    "@5": "expected a measure's name before",
+    "nDCG@10 extra junk(": "unknown measure 'extra'",
+    "P_0": "between 1 and",
+    "P.1e999": "too large",
+    "ndcg.1=x": "expected nothing more before",
+    "rbp.p=2": "p must be",
+    "set_F.-1": "cannot be negative",
+    "map.5": "map: takes no parameter",
+    "utility.1,2": "weights must be",
+    "iprec_at_recall_7": "recall must be",
+    "__import__('os').system('x')": "cannot read the measure",
+    "lambda: 1": "expected nothing more before",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.items())
+def test_one_clear_sentence(text: str, message: str) -> None:
+    with pytest.raises(RankscopeError) as caught:
+        parse_measures(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_not_text() -> None:
+    with pytest.raises(InputError, match="a measure is given as text"):
+        parse_measures([10])  # type: ignore[list-item]
+
+
+def test_unknown_name_gets_the_three_nearest() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        Measure.parse("ndgc@10")
+    assert "nDCG" in caught.value.nearest
+    assert len(caught.value.nearest) == 3
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.one_of(st.text(max_size=40), st.text("nDCGPRap@0123456789.,=(){}[]:'_- -+e", max_size=25))
+)
+@example("P@\u0661")
+@example("\x00")
+@example("P(rel=\ud800)@5")
+def test_any_text_is_a_measure_or_one_of_our_errors(text: str) -> None:
+    try:
+        found = parse_measures(text)
+    except RankscopeError:
+        return
+    for item in found:
+        assert Measure.parse(str(item.measure)) == item.measure
+
+
+def values(parameter: Parameter) -> st.SearchStrategy[object]:
+    low, high = max(parameter.lowest, -1e6), min(parameter.highest, 1e6)
+    real = st.floats(low, high, exclude_min=parameter.open_ended, exclude_max=parameter.open_ended)
+    if parameter.kind == "flag":
+        return st.booleans()
+    if parameter.kind == "choice":
+        return st.sampled_from(parameter.choices)
+    if parameter.kind == "gain":
+        grade = st.one_of(st.integers(0, 9), st.floats(0, 1e6))
+        table = st.dictionaries(grade, grade, min_size=1, max_size=5)
+        return st.one_of(st.sampled_from(parameter.choices), table)
+    if parameter.kind == "numbers":
+        size = len(parameter.choices)
+        return st.lists(real, min_size=size or 1, max_size=size or 5)
+    if parameter.kind == "whole":
+        return st.integers(int(low) + parameter.open_ended, int(high))
+    return real
+
+
+@st.composite
+def measures(draw: st.DrawFn) -> Measure:
+    definition: Definition = draw(st.sampled_from(BUILT_IN))
+    chosen = {p.name: draw(values(p)) for p in definition.parameters if draw(st.booleans())}
+    if definition.parameter("gain") is not None and chosen.get("gain") != "binary":
+        chosen.pop("rel", None)
+    cutoff = draw(st.integers(1, 10_000_000)) if definition.cutoff != "none" else None
+    if definition.cutoff == "optional" and draw(st.booleans()):
+        cutoff = None
+    return Measure.of(definition.name, cutoff=cutoff, **chosen)
+
+
+@settings(max_examples=400, deadline=None)
+@given(measures())
+def test_written_and_read_back(measure: Measure) -> None:
+    if len(str(measure)) <= 500:
+        assert Measure.parse(str(measure)) == measure
+        assert str(Measure.parse(str(measure))) == str(measure)
+
+
+def test_two_measures_never_share_a_label() -> None:
+    assert len({str(measure) for measure in VARIANTS}) == len(set(VARIANTS))
+
+
+def test_reading_measures_does_not_import_polars() -> None:
+    code = (
+        "import sys; from rankscope.measures.language import Measure;"
+        "assert 'numpy' not in sys.modules; Measure.parse('nDCG@10');"
+        "assert 'polars' not in sys.modules and 'importlib.metadata' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
