@@ -29,16 +29,24 @@ PEER = "read_csv, ids as text"
 def peer_text(files: Files) -> Any:
     import polars as pl
 
-    types = {"column_1": pl.String, "column_3": pl.String, "column_5": pl.Float64}
-    return pl.read_csv(
-        files.clean, has_header=False, separator=" ", columns=[0, 2, 4], schema_overrides=types
-    )
+    types = {"column_0": pl.String, "column_2": pl.String, "column_4": pl.Float64}
+    frame = _read_csv(files, schema_overrides=types)
+    assert dict(frame.schema) == types, frame.schema  # a name it does not know is passed over
+    return frame
 
 
 def peer_inferred(files: Files) -> Any:
+    frame = _read_csv(files)
+    assert [str(dtype) for dtype in frame.dtypes] == ["Int64", "Int64", "Float64"], frame.schema
+    return frame
+
+
+def _read_csv(files: Files, **options: Any) -> Any:
     import polars as pl
 
-    return pl.read_csv(files.clean, has_header=False, separator=" ", columns=[0, 2, 4])
+    return pl.read_csv(
+        files.clean, has_header=False, separator=" ", columns=[0, 2, 4], **options
+    )
 
 
 def read_clean(files: Files) -> Any:

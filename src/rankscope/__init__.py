@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rankscope.attribution import why as why
     from rankscope.collection.corpus import Corpus as Corpus
     from rankscope.collection.corpus import Document as Document
     from rankscope.collection.corpus import read_corpus as read_corpus
@@ -20,38 +21,63 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import read_qrels as read_qrels
     from rankscope.collection.queries import Queries as Queries
     from rankscope.collection.queries import read_queries as read_queries
+    from rankscope.conversion import convert as convert
     from rankscope.errors import FormatError as FormatError
     from rankscope.errors import InputError as InputError
     from rankscope.errors import InvalidDataError as InvalidDataError
     from rankscope.errors import MissingExtraError as MissingExtraError
     from rankscope.errors import RankscopeError as RankscopeError
     from rankscope.errors import UnknownNameError as UnknownNameError
+    from rankscope.evaluation import Accounting as Accounting
+    from rankscope.evaluation import Scores as Scores
+    from rankscope.evaluation import evaluate as evaluate
+    from rankscope.explanation import Explanation as Explanation
+    from rankscope.explanation import explain as explain
     from rankscope.findings import Finding as Finding
     from rankscope.findings import Place as Place
+    from rankscope.judged import JudgedRun as JudgedRun
+    from rankscope.measures.language import Measure as Measure
+    from rankscope.measures.registry import measure as measure
     from rankscope.runs.run import Run as Run
     from rankscope.runs.run import read_run as read_run
+    from rankscope.runs.validation import Validation as Validation
     from rankscope.runs.validation import validate_run as validate_run
+    from rankscope.sensitivity import Bounds as Bounds
+    from rankscope.sensitivity import bounds as bounds
 
 _HOME = {
+    "Accounting": "evaluation",
+    "Bounds": "sensitivity",
     "Corpus": "collection.corpus",
     "Document": "collection.corpus",
+    "Explanation": "explanation",
     "Finding": "findings",
     "FormatError": "errors",
     "InputError": "errors",
     "InvalidDataError": "errors",
+    "JudgedRun": "judged",
+    "Measure": "measures.language",
     "MissingExtraError": "errors",
     "Place": "findings",
     "Qrels": "collection.qrels",
     "Queries": "collection.queries",
     "RankscopeError": "errors",
     "Run": "runs.run",
+    "Scores": "evaluation",
     "UnknownNameError": "errors",
+    "Validation": "runs.validation",
+    "bounds": "sensitivity",
+    "convert": "conversion",
+    "evaluate": "evaluation",
+    "explain": "explanation",
+    "measure": "measures.registry",
     "read_corpus": "collection.corpus",
     "read_qrels": "collection.qrels",
     "read_queries": "collection.queries",
     "read_run": "runs.run",
     "stream_corpus": "collection.corpus",
     "validate_run": "runs.validation",
+    "why": "attribution",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604

@@ -81,7 +81,7 @@ class _Rules:
     measure: Measure | None = None
 
 
-_WORDS = {
+_WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "ties": ("ties", {"trec": "higher id first", "id-asc": "lower id first", "given": "as given"}),
     "precision": ("score precision", {"double": "double", "single": "single (float32)"}),
     "queries": ("missing queries", {"all": "count as 0", "both": "left out"}),
@@ -222,7 +222,8 @@ def _variants(measure: Measure) -> Iterator[tuple[Measure, str]]:
         parameter = measure.definition.parameter(name)
         for word in words if parameter is not None else ():
             if parameter is not None and word in parameter.choices:
-                other = measure.replaced(**{name: word})
+                changed: dict[str, Any] = {name: word}
+                other = measure.replaced(**changed)
                 if other != measure:
                     yield other, f"{name}: {word}"
     if measure.definition.parameter("rel") is not None:

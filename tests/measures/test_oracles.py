@@ -287,15 +287,19 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
     return run
 
 
+def unpacked(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode().splitlines()
+
+
 def test_robust_2003() -> None:
     """A real run against pytrec_eval; it ranks by scores in single precision."""
     folder = collection("robust03")
     qrels: dict[str, dict[str, int]] = {}
-    for line in gzip.open(folder / "qrels.txt.gz", "rt"):
+    for line in unpacked(folder / "qrels.txt.gz"):
         query, _, doc, grade = line.split()
         qrels.setdefault(query, {})[doc] = int(grade)
     run: dict[str, dict[str, float]] = {}
-    for line in gzip.open(folder / "aplrob03a.run.gz", "rt"):
+    for line in unpacked(folder / "aplrob03a.run.gz"):
         query, _, doc, _, score, _ = line.split()
         run.setdefault(query, {})[doc] = float(np.float32(score))
     judged_run, _ = make(qrels, run)

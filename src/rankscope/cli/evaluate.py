@@ -11,8 +11,8 @@ from rankscope.cli.console import json_text, make_console, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankscope.bounds import Bounds
     from rankscope.evaluation import Scores
+    from rankscope.sensitivity import Bounds
 
 __all__ = ["evaluate", "show_scores"]
 
@@ -83,11 +83,11 @@ def evaluate(
 
     A query that is judged and missing from a run counts as 0; how many there are is always said.
     """
-    from rankscope.bounds import bounds as find_bounds
     from rankscope.collection.qrels import parse_labels, read_qrels
     from rankscope.evaluation import evaluate as score
     from rankscope.inputs import as_judgments, as_runs
     from rankscope.measures.language import DEFAULT_MEASURES
+    from rankscope.sensitivity import bounds as find_bounds
 
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))

@@ -56,7 +56,12 @@ def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     return _preference(run, rel)
 
 
-@define("infAP", parameters=[REL], example="infAP")
+@define(
+    "infAP",
+    parameters=[REL],
+    example="infAP",
+    not_monotone="a pooled but unjudged document above is expected to be as relevant as the judged",
+)
 def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision estimated from judgments of a random sample of the pool.
 
