@@ -33,7 +33,10 @@ def make(*, small: bool = False) -> Files:
     """Return the files, written if they are not there: 6,980 queries × 1,000, or 700 × 100."""
     queries, depth, name = (700, 100, "small") if small else (6_980, 1_000, "large")
     files = Files(
-        DATA / f"{name}.run", DATA / f"{name}-mixed.run", DATA / f"{name}.run.gz", DATA / f"{name}.qrels"
+        DATA / f"{name}.run",
+        DATA / f"{name}-mixed.run",
+        DATA / f"{name}.run.gz",
+        DATA / f"{name}.qrels",
     )
     DATA.mkdir(exist_ok=True)
     if not (files.clean.exists() and files.qrels.exists()):

@@ -44,9 +44,7 @@ def peer_inferred(files: Files) -> Any:
 def _read_csv(files: Files, **options: Any) -> Any:
     import polars as pl
 
-    return pl.read_csv(
-        files.clean, has_header=False, separator=" ", columns=[0, 2, 4], **options
-    )
+    return pl.read_csv(files.clean, has_header=False, separator=" ", columns=[0, 2, 4], **options)
 
 
 def read_clean(files: Files) -> Any:

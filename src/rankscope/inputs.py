@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rankscope.alignment.judgments import Judgments
 from rankscope.errors import InputError, shown
 
-if TYPE_CHECKING:
-    pass
+__all__ = ["as_judgments", "as_runs", "without_identical"]
 
-__all__ = ["RunLike", "as_judgments", "as_runs", "without_identical"]
-
-RunLike = "Run | Mapping[str, Mapping[str, float]]"
+_FRAME = "__arrow_c_stream__"
 
 
 def _is_path(data: object) -> bool:
@@ -29,13 +26,14 @@ def _is_plain(data: object) -> bool:
     """
     if not isinstance(data, Mapping):
         return False
-    for query_id, documents in data.items():
-        if type(query_id) is not str:
-            return False
+    for query_id in data:
+        documents = data[query_id]
         if type(documents) is not dict and not isinstance(documents, Mapping):
             return False
+        if not isinstance(query_id, str):
+            return False
         for doc_id in islice(documents, 1):
-            if type(doc_id) is not str or isinstance(documents[doc_id], dict | str):
+            if not isinstance(doc_id, str) or isinstance(documents[doc_id], Mapping):
                 return False
     return True
 
@@ -66,12 +64,13 @@ def as_run(run: object, name: str) -> Any:
 
 def _holds_runs(runs: Mapping[Any, Any]) -> bool:
     """Tell ``{name: run}`` from a run ``{query_id: {doc_id: score}}``."""
-    for value in runs.values():
+    for name in runs:
+        value = runs[name]
         if isinstance(value, Mapping):
-            for inner in value.values():
-                return isinstance(inner, Mapping | list | tuple)
+            for key in value:
+                return isinstance(value[key], Mapping | list | tuple)
             continue  # an empty query says nothing
-        return not isinstance(value, list | tuple | int | float)
+        return _is_path(value) or hasattr(value, "query_ids") or hasattr(value, _FRAME)
     return False
 
 
@@ -79,15 +78,20 @@ def as_runs(runs: object) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one."""
     if isinstance(runs, Mapping) and _holds_runs(runs):
         return {str(name): as_run(run, str(name)) for name, run in runs.items()}, False
-    if isinstance(runs, Sequence) and not isinstance(runs, str) and runs and _lists_runs(runs):
+    if isinstance(runs, list | tuple) and _lists_runs(runs):
         return _named([as_run(run, f"run{n}") for n, run in enumerate(runs, start=1)], runs), False
     run = as_run(runs, "run")
     return {getattr(run, "name", "run"): run}, True
 
 
 def _lists_runs(runs: Sequence[Any]) -> bool:
+    """Tell a list of runs from a list of rows."""
+    if not runs:
+        raise InputError("there is no run in an empty list; give a run, or several by name")
     first = runs[0]
-    return _is_path(first) or _is_plain(first) or hasattr(first, "query_ids")
+    if isinstance(first, Mapping):
+        return all(isinstance(documents, Mapping | list) for documents in first.values())
+    return _is_path(first) or hasattr(first, "query_ids") or hasattr(first, _FRAME)
 
 
 def _named(taken: list[Any], given: Sequence[Any]) -> dict[str, Any]:

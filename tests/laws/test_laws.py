@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measures.naive import ranked
-from measures.variants import BUILT_IN, EXAMPLES, VARIANTS
+from measures.variants import BUILT_IN, EXAMPLES, VARIANTS, measures
 from measures.worlds import World, worlds
+from rankscope.errors import InputError
 from rankscope.judged import JudgedRun
 from rankscope.measures.definition import Definition
 from rankscope.measures.language import Measure
@@ -35,6 +36,20 @@ def test_stays_in_its_range(world: World) -> None:
         assert np.isfinite(values).all(), measure
         assert (values >= lowest - 1e-9).all(), measure
         assert (values <= highest + 1e-9).all(), measure
+
+
+@settings(max_examples=400, deadline=None)
+@given(world=worlds(), measure=measures(deepest=5000))
+def test_any_valid_parameters_give_a_number(world: World, measure: Measure) -> None:
+    lowest, highest = measure.definition.range
+    try:
+        values = compute(measure, world.judged_run)
+    except InputError as error:
+        assert "must be above min_rel" in str(error)  # noqa: PT017
+        return
+    assert np.isfinite(values).all()
+    assert (values >= lowest - 1e-9).all()
+    assert (values <= highest + 1e-9).all()
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from measures.variants import BUILT_IN, VARIANTS
+from measures.variants import VARIANTS, measures
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
-from rankscope.measures.definition import Definition, Parameter
 from rankscope.measures.language import (
     DEFAULT_MEASURES,
     Measure,
@@ -229,6 +228,9 @@ BAD = {
     "P@" + "9" * 400: "between 1 and",
     "P@ten": "expected a number before 'ten'",
     "P(x=3)@5": "P has no parameter 'x'; it takes rel, judged_only",
+    "P(name=3)@5": "P has no parameter 'name'",
+    "P(cutoff=3)@5": "P has no parameter 'cutoff'",
+    "INST(T=0.1)": "T must be a number from 0.5 up",
     "P(rel=2,rel=3)@5": "the parameter rel is given twice",
     "P(rel=high)@5": "rel must be a number from 0 up, not 'high'",
     "P(rel=-1)@5": "rel must be a number from 0 up, not -1",
@@ -276,6 +278,10 @@ def test_one_clear_sentence(text: str, message: str) -> None:
 def test_not_text() -> None:
     with pytest.raises(InputError, match="a measure is given as text"):
         parse_measures([10])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="a measure is given as text"):
+        parse_measures(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a measure is given as text"):
+        Measure.parse(["nDCG@10"])  # type: ignore[arg-type]
 
 
 def test_unknown_name_gets_the_three_nearest() -> None:
@@ -299,37 +305,6 @@ def test_any_text_is_a_measure_or_one_of_our_errors(text: str) -> None:
         return
     for item in found:
         assert Measure.parse(str(item.measure)) == item.measure
-
-
-def values(parameter: Parameter) -> st.SearchStrategy[object]:
-    low, high = max(parameter.lowest, -1e6), min(parameter.highest, 1e6)
-    real = st.floats(low, high, exclude_min=parameter.open_ended, exclude_max=parameter.open_ended)
-    if parameter.kind == "flag":
-        return st.booleans()
-    if parameter.kind == "choice":
-        return st.sampled_from(parameter.choices)
-    if parameter.kind == "gain":
-        grade = st.one_of(st.integers(0, 9), st.floats(0, 1e6))
-        table = st.dictionaries(grade, grade, min_size=1, max_size=5)
-        return st.one_of(st.sampled_from(parameter.choices), table)
-    if parameter.kind == "numbers":
-        size = len(parameter.choices)
-        return st.lists(real, min_size=size or 1, max_size=size or 5)
-    if parameter.kind == "whole":
-        return st.integers(int(low) + parameter.open_ended, int(high))
-    return real
-
-
-@st.composite
-def measures(draw: st.DrawFn) -> Measure:
-    definition: Definition = draw(st.sampled_from(BUILT_IN))
-    chosen = {p.name: draw(values(p)) for p in definition.parameters if draw(st.booleans())}
-    if definition.parameter("gain") is not None and chosen.get("gain") != "binary":
-        chosen.pop("rel", None)
-    cutoff = draw(st.integers(1, 10_000_000)) if definition.cutoff != "none" else None
-    if definition.cutoff == "optional" and draw(st.booleans()):
-        cutoff = None
-    return Measure.of(definition.name, cutoff=cutoff, **chosen)
 
 
 @settings(max_examples=400, deadline=None)

@@ -1,7 +1,10 @@
-"""Each measure as it is written by default, and with its parameters changed."""
+"""Each measure as it is written by default, with its parameters changed, and at random."""
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
+from rankscope.measures.definition import Definition, Parameter
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
 
@@ -32,3 +35,35 @@ Unjudged(judged_only=True)@5
 BUILT_IN = [definition for definition in all_definitions() if definition.family != "own"]
 EXAMPLES = [Measure.parse(definition.example) for definition in BUILT_IN]
 VARIANTS = [*EXAMPLES, *(Measure.parse(text) for text in CHANGED.split())]
+
+
+def values(parameter: Parameter) -> st.SearchStrategy[object]:
+    low, high = max(parameter.lowest, -1e6), min(parameter.highest, 1e6)
+    real = st.floats(low, high, exclude_min=parameter.open_ended, exclude_max=parameter.open_ended)
+    if parameter.kind == "flag":
+        return st.booleans()
+    if parameter.kind == "choice":
+        return st.sampled_from(parameter.choices)
+    if parameter.kind == "gain":
+        grade = st.one_of(st.integers(0, 9), st.floats(0, 1e6))
+        table = st.dictionaries(grade, grade, min_size=1, max_size=5)
+        return st.one_of(st.sampled_from(parameter.choices), table)
+    if parameter.kind == "numbers":
+        size = len(parameter.choices)
+        return st.lists(real, min_size=size or 1, max_size=size or 5)
+    if parameter.kind == "whole":
+        return st.integers(int(low) + parameter.open_ended, int(high))
+    return real
+
+
+@st.composite
+def measures(draw: st.DrawFn, deepest: int = 10_000_000) -> Measure:
+    """Any valid measure."""
+    definition: Definition = draw(st.sampled_from(BUILT_IN))
+    chosen = {p.name: draw(values(p)) for p in definition.parameters if draw(st.booleans())}
+    if definition.parameter("gain") is not None and chosen.get("gain") != "binary":
+        chosen.pop("rel", None)
+    cutoff = draw(st.integers(1, deepest)) if definition.cutoff != "none" else None
+    if definition.cutoff == "optional" and draw(st.booleans()):
+        cutoff = None
+    return Measure.of(definition.name, cutoff=cutoff, **chosen)

@@ -21,7 +21,9 @@ LAW = settings(max_examples=40, deadline=None)
 
 BLANKS = " \t\n\v\f\r"  # what is white space to C
 letters = st.characters(exclude_categories=["Cs"])
-odd = st.sampled_from([*"\"',;#|\\{}[]<>%&=\x00\x07\x1b\x7f\x85\xa0\u2028\ufeff\u202eéß中🙂", "\t", "\n"])
+odd = st.sampled_from(
+    [*"\"',;#|\\{}[]<>%&=\x00\x07\x1b\x7f\x85\xa0\u2028\ufeff\u202eéß中🙂", "\t", "\n"]
+)
 any_ids = st.text(st.one_of(letters, odd), min_size=1, max_size=6)
 trec_ids = any_ids.map(lambda text: "".join(c for c in text if c not in BLANKS).lstrip("#\ufeff"))
 trec_ids = trec_ids.filter(bool)

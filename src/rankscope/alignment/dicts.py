@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.alignment.numbers import numbers_of
 from rankscope.alignment.rules import Hits
 from rankscope.errors import InputError, shown
 
@@ -109,17 +108,11 @@ class _Scores:
         self.sizes = np.array([len(documents) for documents in self._documents], np.int64)
         self._ends = np.cumsum(self.sizes)
         self._begins = self._ends - self.sizes
-        total = int(self._ends[-1])
-        try:
-            values = chain.from_iterable(documents.values() for documents in self._documents)
-            scores = np.fromiter(values, np.float64, total)
-            sound = math.isfinite(scores.sum()) or bool(np.isfinite(scores).all())
-        except (TypeError, ValueError):
-            sound = False
-        if not sound:
-            raise _bad_score(batch, query_ids)
+        own_ids = (query_ids[number] for number, _ in batch)
+        scores = numbers_of(self._documents, int(self._ends[-1]), own_ids, "score")
         if precision == "single":
             scores = _single(scores)
+        self._given: FloatArray = scores
         rising = scores[1:] > scores[:-1]
         rising[self._begins[1:] - 1] = False
         if rising.any():
@@ -170,16 +163,16 @@ class _Scores:
         groups: dict[tuple[int, float], list[str]] = {
             key: [] for key in zip(query, mine, strict=True)
         }
-        single = self._falling.dtype == np.float32
         for number in dict.fromkeys(query):
-            for doc_id, score in self._documents[number].items():
-                group = groups.get((number, float(np.float32(score)) if single else score))
+            given = self._given[self._begins[number] : self._ends[number]].tolist()
+            for doc_id, score in zip(self._documents[number], given, strict=True):
+                group = groups.get((number, score))
                 if group is not None:
                     group.append(doc_id)
         places: dict[tuple[int, str], int] = {}
         for (number, _), group in groups.items():
             if ties != "given":
-                group.sort(reverse=ties == "trec")
+                _sort_ids(group, descending=ties == "trec")
             places |= {(number, doc_id): place for place, doc_id in enumerate(group)}
         return [places[key] for key in zip(query, names, strict=True)]
 
@@ -189,16 +182,11 @@ def _single(scores: Any) -> Any:
         return np.asarray(scores, np.float64).astype(np.float32)
 
 
-def _bad_score(batch: list[tuple[int, Documents]], query_ids: tuple[str, ...]) -> InputError:
-    for number, documents in batch:
-        for doc_id, score in documents.items():
-            try:
-                if math.isfinite(score):
-                    continue
-            except TypeError:
-                pass
-            return InputError(
-                f"query {shown(query_ids[number])}, document {shown(doc_id)}: the score is "
-                f"{shown(score)}; expected a finite number"
-            )
-    return InputError(f"query {shown(query_ids[batch[0][0]])}: the scores are not numbers")
+def _sort_ids(group: list[str], *, descending: bool) -> None:
+    try:
+        group.sort(reverse=descending)
+    except TypeError:
+        other = next(doc_id for doc_id in group if not isinstance(doc_id, str))
+        raise InputError(
+            f"the document id {shown(other)} is not text as others are; give all ids as text"
+        ) from None

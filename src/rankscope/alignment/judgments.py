@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
+from rankscope.alignment.numbers import numbers_of
 from rankscope.judged import Subtopics
 
 if TYPE_CHECKING:
@@ -32,7 +31,8 @@ class Judgments:
             self.by_query: Mapping[str, Mapping[str, float]] = qrels
             self.query_ids = tuple(qrels)
             lengths = np.fromiter(map(len, qrels.values()), np.int64, len(qrels))
-            grades = _dict_grades(qrels, int(lengths.sum()))
+            documents = list(qrels.values())
+            grades = numbers_of(documents, int(lengths.sum()), qrels, "grade")
         else:
             self.table = qrels
             self.query_ids = tuple(qrels.query_ids)
@@ -114,24 +114,3 @@ class Judgments:
             grade=frame["grade"].cast(pl.Float64).to_numpy(),
             rank=frame["rank"].fill_null(0).to_numpy().astype(np.int64),
         )
-
-
-def _dict_grades(
-    qrels: Mapping[str, Mapping[str, float]], size: int
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the grades of plain dicts, in order."""
-    try:
-        values = chain.from_iterable(documents.values() for documents in qrels.values())
-        grades = np.fromiter(values, np.float64, size)
-        if np.isfinite(grades).all():
-            return grades
-    except (TypeError, ValueError):
-        pass
-    for query_id, documents in qrels.items():
-        for doc_id, grade in documents.items():
-            if not isinstance(grade, int | float | np.number) or not np.isfinite(grade):
-                raise InputError(
-                    f"qrels, query {shown(query_id)}, document {shown(doc_id)}: the grade is "
-                    f"{shown(grade)}; expected a finite number"
-                )
-    raise InputError("qrels: a grade is not a finite number")

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["hits_in_table"]
 
+SMALL = 1 << 17
+"""A run of so many rows is joined as it is; in a larger one hashes say where to look."""
+
 _BLOCK = 1 << 20
-_SMALL = 1 << 17
 _MARK_BITS = 22
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -79,7 +81,7 @@ def _judged_rows(
 def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
     """Return rows that may be judged: all of a small run, else those whose hash is marked."""
     size = len(run)
-    if size <= _SMALL:
+    if size <= SMALL:
         return np.arange(size)
     marks = np.zeros(1 << _MARK_BITS, np.bool_)
     shift = np.uint64(64 - _MARK_BITS)
@@ -141,7 +143,8 @@ class _Order:
         score = self._scores[rows]
         order = np.lexsort((-score, query))  # stable: equal scores stay as given
         mine = np.searchsorted(rows, row)
-        new = np.append([True], np.diff(score[order]) != 0)
+        new = np.ones(len(order), np.bool_)
+        np.not_equal(score[order[1:]], score[order[:-1]], out=new[1:])
         new[begins] = True
         tie = np.cumsum(new) - 1
         if ties != "given":

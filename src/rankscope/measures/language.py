@@ -65,6 +65,8 @@ class Measure:
         """Read one measure in our notation or in another tool's."""
         if isinstance(text, Measure):
             return text
+        if not isinstance(text, str):
+            raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(text)}")
         found = parse_measures(text)
         if len(found) != 1:
             raise InputError(
@@ -253,8 +255,8 @@ def _word(word: str, *, strict: bool = False) -> list[Parsed]:
         raise UnknownNameError("trec_eval measure", word, [*names.NICKNAMES, *names.TREC_NAMES])
     found = []
     for request in requests:
-        cutoff = cast("int | None", request.cutoff)
-        measure = Measure.of(request.name, cutoff=cutoff, **request.params)
+        params = cast("tuple[tuple[str, Value], ...]", tuple(request.params.items()))
+        measure = Measure(request.name, params, cast("int | None", request.cutoff))
         found.append(Parsed(measure, request.label or word))
     return found
 
@@ -268,7 +270,9 @@ def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Pars
     >>> [str(found) for found in parse_measures("nDCG@10 map_cut.5,10")]
     ['nDCG@10', 'AP@5, asked for as map_cut_5', 'AP@10, asked for as map_cut_10']
     """
-    items = [source] if isinstance(source, str | Measure) else list(source)
+    items = (
+        list(source) if isinstance(source, Iterable) and not isinstance(source, str) else [source]
+    )
     found: dict[Measure, Parsed] = {}
     for item in items:
         if isinstance(item, Measure):

@@ -36,7 +36,8 @@ REL = relevance_level()
 PERSISTENCE = number(
     "p", 0.8, "chance to read on after each document", highest=1.0, open_ended=True
 )
-TARGET = number("T", 1.0, "gain the user wants, in documents of the highest grade", open_ended=True)
+WANTED = "gain the user wants, in documents of the highest grade"
+TARGET = number("T", 1.0, WANTED, lowest=0.5)  # below, the chance to read on would pass 1
 MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
 MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
@@ -180,7 +181,12 @@ def insq(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
     )
 
 
-@define("BPM", cutoff="required", parameters=[TARGET, MIN_REL, MAX_REL], example="BPM(T=2)@10")
+@define(
+    "BPM",
+    cutoff="required",
+    parameters=[number("T", 1.0, WANTED, open_ended=True), MIN_REL, MAX_REL],
+    example="BPM(T=2)@10",
+)
 def bejewelled_player(
     run: JudgedRun,
     *,
@@ -210,7 +216,7 @@ def bejewelled_player(
     "TBG",
     cutoff="optional",
     parameters=[
-        number("halflife", 224.0, "seconds after which half the users are gone", open_ended=True),
+        number("halflife", 224.0, "seconds after which half the users are gone", lowest=1.0),
         REL,
     ],
     range=(0.0, INFINITY),

@@ -57,10 +57,14 @@ class RunUnderTest:
         """How many rows each query has."""
         return np.diff(self.offsets)
 
-    @cached_property
+    @property
     def group(self) -> NDArray[np.int64]:
         """The query's number of every row."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    def queries_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the numbers of the queries that some rows belong to."""
+        return np.unique(np.searchsorted(self.offsets, rows, side="right") - 1)
 
     @cached_property
     def query_ids(self) -> list[str]:
@@ -88,9 +92,9 @@ class RunUnderTest:
     @cached_property
     def same_query(self) -> NDArray[np.bool_]:
         """Whether row i and row i + 1 belong to one query."""
-        same = np.ones(max(len(self.group) - 1, 0), bool)
-        inner = self.offsets[1:-1]
-        same[inner[(inner > 0) & (inner < len(self.group))] - 1] = False
+        rows = int(self.offsets[-1])
+        same = np.ones(max(rows - 1, 0), bool)
+        same[self.offsets[1:-1] - 1] = False  # no group is empty
         return same
 
     @cached_property
@@ -255,10 +259,10 @@ def ranks_not_contiguous(run: RunUnderTest) -> Seen | None:
         return None
     order = _rank_order(run)
     rank = run.rank if order is None else run.rank[order]
-    first = np.repeat(rank[run.offsets[:-1]], run.lengths)
-    place = np.arange(len(rank)) - run.offsets[run.group]
-    odd = (rank != first + place) | ((first != 0) & (first != 1))
-    queries = np.unique(run.group[odd])
+    jumps = np.flatnonzero((rank[1:] - rank[:-1] != 1) & run.same_query)
+    first = rank[run.offsets[:-1]]
+    elsewhere = np.flatnonzero((first != 0) & (first != 1))
+    queries = np.union1d(run.queries_of(jumps), elsewhere)
     if not queries.size:
         return None
     message = "the ranks of a query do not run from 1 (or 0) without gaps"
@@ -277,8 +281,7 @@ def rank_against_score(run: RunUnderTest) -> Seen | None:
         return None
     order = _rank_order(run)
     score = run.score if order is None else run.score[order]
-    rising = (score[1:] > score[:-1]) & run.same_query
-    queries = np.unique(run.group[1:][rising])
+    queries = run.queries_of(np.flatnonzero((score[1:] > score[:-1]) & run.same_query))
     if not queries.size:
         return None
     message = "a document with a worse rank has a better score"
@@ -299,7 +302,7 @@ def tied_scores(run: RunUnderTest) -> Seen | None:
     if not count:
         return None
     straddling = {cutoff: _straddling(run, tied, cutoff) for cutoff in {10, run.depth}}
-    queries = np.unique(run.group[1:][tied])
+    queries = run.queries_of(np.flatnonzero(tied))
     documents = int(np.count_nonzero(np.append(tied, False) | np.append([False], tied)))
     shares = " and ".join(f"rank {k} in {_counted(n, 'query')}"
                           for k, n in sorted(straddling.items()))  # fmt: skip
@@ -336,7 +339,7 @@ def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
     count = int(np.count_nonzero(lost))
     if not count:
         return None
-    queries = np.unique(run.group[1:][lost])
+    queries = run.queries_of(np.flatnonzero(lost))
     message = f"{_counted(count, 'pair')} of neighbouring scores differ only in double precision"
     return Seen(message, len(queries), run.query_places(queries), {"pairs": count})
 
@@ -389,22 +392,15 @@ def incomplete(run: RunUnderTest) -> Seen | None:
 )
 def query_is_document(run: RunUnderTest) -> Seen | None:
     """A query's own id is among its results."""
-    ids = pl.Series(run.query_ids[: len(run.lengths)], dtype=pl.String)
-    queries = ids.is_in(run.doc_id.unique().implode()).arg_true().to_list()
-    if not queries:
-        return None
-    rows = [
-        position
-        for query in queries
-        for low in [int(run.offsets[query])]
-        for position in (
-            (run.doc_id.slice(low, int(run.lengths[query])) == ids[query]).arg_true() + low
-        )
-    ]
-    if not rows:
+    ids = run.groups.query_ids
+    alike = np.repeat(ids.hash().to_numpy(), run.lengths) == run.doc_id.hash().to_numpy()
+    rows = np.flatnonzero(alike)
+    query = np.searchsorted(run.offsets, rows, side="right") - 1
+    rows = rows[(run.doc_id.gather(rows) == ids.gather(query)).to_numpy()]
+    if not rows.size:
         return None
     message = "a document has the id of the query it was found for"
-    return Seen(message, len(rows), run.places(np.array(rows, np.int64)))
+    return Seen(message, len(rows), run.places(rows))
 
 
 @RUN_CHECKS.add(
@@ -416,11 +412,12 @@ def several_tags(run: RunUnderTest) -> Seen | None:
     """Lines of one file carry different run tags."""
     if "tag" not in run.rows.frame.columns:
         return None
-    tag = run.rows.frame["tag"].cast(pl.String)
-    tags = tag.drop_nulls().unique(maintain_order=True).to_list()
+    tag = run.rows.frame["tag"]
+    stretches = tag.rle().struct.field("value").cast(pl.String)
+    tags = stretches.drop_nulls().unique(maintain_order=True).to_list()
     if len(tags) < 2:
         return None
-    rows = [int(row) for row in (tag != tags[0]).arg_true()[:PLACES_SHOWN]]
+    rows = [int(row) for row in (tag.cast(pl.String) != tags[0]).arg_true()[:PLACES_SHOWN]]
     names = ", ".join(shown(name, 30) for name in tags[:PLACES_SHOWN])
     return Seen(
         f"{len(tags)} run tags in one file ({names}{', …' if len(tags) > PLACES_SHOWN else ''})",

@@ -25,15 +25,15 @@ __all__ = ["cells_of", "decoded", "read_delimited", "separator_of"]
 _ROW = "_row"
 
 
-def decoded(data: bytes, *, source: str) -> str:
-    """Decode UTF-8, or say on which line it is not."""
+def decoded(data: bytes, *, source: str, line: int = 1) -> str:
+    """Decode UTF-8 that starts on this line of its file, or say on which line it is not."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(
-            "bytes that are not UTF-8; convert the file to UTF-8",
+            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8",
             source=source,
-            line=data.count(b"\n", 0, error.start) + 1,
+            line=line + data.count(b"\n", 0, error.start),
         ) from None
 
 

@@ -35,18 +35,23 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+
+
 def parse_json(text: str, *, source: str, line: int | None = None) -> Any:
     """Parse one JSON value; whatever is wrong with it becomes a `FormatError` with its line."""
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        at = error.lineno + (line - 1 if line else 0)
-        raise FormatError(f"not valid JSON ({error.msg})", source=source, line=at) from None
+        problem = f"not valid JSON ({error.msg} at column {error.colno})"
+        line = error.lineno + (line - 1 if line else 0)
     except _DuplicateKeyError as error:
-        raise FormatError(f"{error}; keep one", source=source, line=line) from None
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise FormatError(f"not usable JSON ({reason})", source=source, line=line) from None
+        problem = f"{error}; keep one"
+    except RecursionError:
+        problem = "not usable JSON (nested too deeply)"
+    except ValueError:  # all that is left: Python refuses to parse so long an integer
+        problem = "not usable JSON (a number has too many digits)"
+    raise FormatError(problem, source=source, line=line)
 
 
 def read_json(data: bytes, layout: Layout, *, source: str) -> Rows:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankscope.errors import InputError, MissingExtraError, shown
+from rankscope.errors import InputError, shown
 from rankscope.tabular.columns import find_columns, folded, rater_columns, require_columns
+from rankscope.tabular.frames import frame_of
 from rankscope.tabular.rows import Rows
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def rows_from_object(data: object, layout: Layout, *, source: str) -> Rows:
 
 def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
     """Take the columns of anything with the Arrow PyCapsule interface."""
-    frame = data if isinstance(data, pl.DataFrame) else _frame_of(data, source)
+    frame = frame_of(data, source=source)
     if not frame.width:
         return _Columns(layout, source).rows()
     roles = require_columns(frame.columns, layout, source=source)
@@ -51,35 +51,6 @@ def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
         source,
         layout,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Stream:
-    """Only the Arrow side of a frame; so a named index of pandas comes as a column."""
-
-    frame: Any
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.frame.__arrow_c_stream__(requested_schema)
-
-
-def _frame_of(data: Any, source: str) -> pl.DataFrame:
-    try:
-        return pl.DataFrame(_Stream(data))
-    except ImportError as error:
-        package = getattr(error, "name", None) or "pyarrow"
-        raise MissingExtraError(package, needed_for="a pandas frame", extra="frames") from None
-    except (
-        TypeError,
-        ValueError,
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-    ) as error:
-        reason = (str(error).splitlines() or ["no reason given"])[0]
-        raise InputError(
-            f"{source}: the frame cannot be taken as columns of one type each "
-            f"({shown(reason, 120)}); give ids as text"
-        ) from None
 
 
 def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -> Rows:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankscope.errors import MissingExtraError, UnknownNameError
+from rankscope.errors import UnknownNameError
+from rankscope.tabular.frames import to_pandas
 from rankscope.tabular.writing import write_pairs
 
 if TYPE_CHECKING:
@@ -154,11 +155,7 @@ class PairTable(ABC):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a new pandas frame."""
-        try:
-            return self.to_polars().to_pandas()
-        except ImportError as error:
-            package = getattr(error, "name", None) or "pandas"
-            raise MissingExtraError(package, needed_for="to_pandas()", extra="frames") from None
+        return to_pandas(self.to_polars(), needed_for=f"{type(self).__name__}.to_pandas")
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return ``{query_id: {doc_id: number}}``, queries without documents included."""

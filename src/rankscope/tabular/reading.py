@@ -10,8 +10,9 @@ import io
 import os
 import re
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -19,6 +20,7 @@ from rankscope.errors import FormatError, UnknownNameError
 from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, suffix_of
 from rankscope.tabular.columns import find_columns
 from rankscope.tabular.delimited import cells_of, read_delimited, separator_of
+from rankscope.tabular.frames import engine_errors
 from rankscope.tabular.jsontext import read_json, read_json_lines
 from rankscope.tabular.objects import rows_from_frame
 from rankscope.tabular.rows import Rows
@@ -26,10 +28,20 @@ from rankscope.tabular.third_column import ranks_or_scores
 from rankscope.tabular.whitespace import BOM, read_clean, read_exact, shape_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rankscope.files import PathLike
     from rankscope.tabular.columns import Layout
 
-__all__ = ["FORMATS", "PARQUET_MAGIC", "TableFile", "detect_format", "first_line"]
+__all__ = [
+    "BY_SUFFIX",
+    "FORMATS",
+    "PARQUET_MAGIC",
+    "TableFile",
+    "detect_format",
+    "first_line",
+    "parquet_frame",
+]
 
 FORMATS = ("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet")
 """Formats of qrels and runs; ``msmarco`` (query, document, rank) is for runs."""
@@ -37,13 +49,17 @@ FORMATS = ("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet")
 SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
 
 PARQUET_MAGIC = b"PAR1"
-_BY_SUFFIX = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
+BY_SUFFIX = {
+    ".csv": "csv",
+    ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
-    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".tsv": "tsv",
 }
+"""What a suffix says about the format, whatever the table holds."""
+
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _HEAD = 1 << 16
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not any id that starts with a bracket
@@ -86,6 +102,15 @@ class TableFile:
     def bytes(self) -> bytes:
         """The whole content, decompressed."""
         return read_bytes(self.path) if self.data is None else self.data
+
+    @contextmanager
+    def stream(self) -> Iterator[BinaryIO]:
+        """Open the decompressed content."""
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+        else:
+            with open_bytes(self.path) as stream:
+                yield stream
 
     @property
     def first_tag(self) -> str | None:
@@ -131,11 +156,14 @@ def _head_of(path: PathLike) -> bytes:
 
 def parquet_frame(data: bytes, *, source: str) -> pl.DataFrame:
     """Read Parquet from bytes; damage becomes a `FormatError`."""
-    try:
+    with engine_errors(lambda reason: unreadable_parquet(reason, source=source)):
         return pl.read_parquet(io.BytesIO(data), glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        reason = (str(error).splitlines() or ["damaged"])[0]
-        raise FormatError(f"not a readable Parquet file ({reason})", source=source) from None
+
+
+def unreadable_parquet(reason: str, *, source: str) -> FormatError:
+    """Return the error for a Parquet file that its engine refuses."""
+    problem = f"not a Parquet file that can be read ({reason}); write it again"
+    return FormatError(problem, source=source)
 
 
 def data_lines(head: bytes) -> list[str]:
@@ -172,7 +200,7 @@ def detect_format(head: bytes, suffix: str, layout: Layout) -> str:
     if head.startswith(PARQUET_MAGIC):
         return "parquet"
     text = head.removeprefix(BOM)
-    by_suffix = _BY_SUFFIX.get(suffix)
+    by_suffix = BY_SUFFIX.get(suffix)
     if _JSON.match(text) or (suffix in _JSON_SUFFIXES and text.strip()):
         return _json_or_lines(text.lstrip(), suffix)
     if by_suffix in ("parquet", "csv"):
@@ -216,7 +244,8 @@ def _read_whitespace(file: TableFile, roles: tuple[str, ...], *, as_text: bool) 
     }
     rows = None if as_text else _read_if_clean(file, columns, types)
     if rows is None:
-        rows = read_exact(file.bytes, columns, types, source=source, layout=layout)
+        with file.stream() as stream:
+            rows = read_exact(stream, columns, types, source=source, layout=layout)
     return ranks_or_scores(rows, surely_ranks=file.named) if len(columns) == 3 else rows
 
 
@@ -232,5 +261,5 @@ def _read_if_clean(
 
 
 def _has_comments(query_id: pl.Series) -> bool:
-    ids = query_id.unique().cast(pl.String) if query_id.dtype == pl.Categorical else query_id
+    ids = query_id.rle().struct.field("value").cast(pl.String)  # much shorter, as a rule
     return bool(ids.str.starts_with("#").any())

@@ -1,10 +1,10 @@
 """Tables separated by white space: TREC runs and qrels, and their headerless cousins.
 
 Two ways to the same table. `read_clean` is for the usual file, one space (or one tab) between
-columns and nothing else: it first proves from the bytes that the file is of that shape, then lets
-Polars parse only the columns that are needed. `read_exact` is for everything else: mixed and
-repeated white space, CRLF, comments, blank lines, a byte-order mark, broken lines; it keeps every
-column as text and knows the line of every row.
+columns and nothing else: once `shape_of` has proved from the bytes that the file is of that shape,
+Polars parses only the columns that are needed. `read_exact` is for everything else: mixed and
+repeated white space, CRLF, comments, blank lines, a byte-order mark, broken lines. It goes through
+the file in blocks of lines, makes each one clean, and knows the line of every row.
 
 White space is what it is to C in the plain locale (space, tab, vertical tab, form feed, carriage
 return); other characters, however they look, belong to the ids.
@@ -13,9 +13,10 @@ return); other characters, however they look, belong to the ids.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from rankscope.tabular.columns import Layout
 
     Bytes = NDArray[np.uint8]
-    Mask = NDArray[np.bool_]
 
 __all__ = ["BOM", "Shape", "read_clean", "read_exact", "shape_of"]
 
@@ -39,7 +39,8 @@ BOM = b"\xef\xbb\xbf"
 MALFORMED_KEPT = 3
 _TAB, _NEWLINE, _SPACE, _HASH = 9, 10, 32, 35
 _AFTER_LAST = 0x80  # no blank
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18  # fits a core's own cache
+_LINES = 1 << 23  # bytes that are split at a time
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 
@@ -49,7 +50,7 @@ class Shape:
 
     lines: int
     spaces: int
-    tabs: int
+    tabs: int  # 0 where there are spaces, too: such a file is not clean anyway
     blanks: int  # bytes up to and including the space: white space and control characters
     adjacent: bool  # two such bytes side by side: repeated separators, blank lines, CRLF
     ascii: bool
@@ -72,10 +73,11 @@ def _shape_of_block(block: Bytes, following: int) -> Shape:
     """Look at one block; ``following`` is the byte after it."""
     blank = block <= _SPACE
     adjacent = bool((blank[1:] & blank[:-1]).any()) or bool(blank[-1] and following <= _SPACE)
+    spaces = int(np.count_nonzero(block == _SPACE))
     return Shape(
         lines=int(np.count_nonzero(block == _NEWLINE)),
-        spaces=int(np.count_nonzero(block == _SPACE)),
-        tabs=int(np.count_nonzero(block == _TAB)),
+        spaces=spaces,
+        tabs=0 if spaces else int(np.count_nonzero(block == _TAB)),
         blanks=int(np.count_nonzero(blank)),
         adjacent=adjacent,
         ascii=bool(block.view(np.int8).min() >= 0),
@@ -123,7 +125,7 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int) -> Sh
                 break
         return _merged(parts)
 
-    workers = min(os.cpu_count() or 1, 4) if size > 8 * _BLOCK else 1
+    workers = min(os.cpu_count() or 1, 4) if size > 32 * _BLOCK else 1
     edges = [size * part // workers for part in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:
         shape = _merged(list(pool.map(look, edges, edges[1:])))
@@ -175,7 +177,7 @@ def _scan(source: str | bytes, schema: dict[str, Any], separator: bytes) -> pl.L
 
 
 def read_exact(
-    data: bytes,
+    stream: BinaryIO,
     columns: Sequence[str | None],
     types: dict[str, Any],
     *,
@@ -186,26 +188,21 @@ def read_exact(
 
     A value that is not of its type becomes null.
     """
-    if data.startswith(BOM):
-        data = data[len(BOM) :]
-    frames: list[pl.DataFrame] = []
-    lines: list[NDArray[np.int64]] = []
+    frames = [pl.DataFrame(schema=types)]
+    lines = _LineNumbers()
     malformed: list[Malformed] = []
-    broken = before = 0
-    for block in _line_blocks(data):
-        part = _split_block(block, columns, types)
+    broken = 0
+    for number, block in enumerate(_line_blocks(stream)):
+        part = _split_block(block if number else block.removeprefix(BOM), columns, types)
+        first_line = lines.add(part)
         frames.append(part.frame)
-        lines.append(part.kept + (before + 1))
-        broken += len(part.broken)
-        malformed += [Malformed(line + before + 1, why) for line, why in part.reasons]
-        before += part.lines
-    empty = pl.DataFrame(schema=types)
-    numbers = np.concatenate(lines) if lines else np.empty(0, np.int64)
+        broken += part.broken
+        malformed += [Malformed(first_line + line, why) for line, why in part.reasons]
     return Rows(
-        frame=pl.concat([empty, *frames], how="vertical"),
+        frame=pl.concat(frames, how="vertical"),
         source=source,
         layout=layout,
-        line_of=lambda row: int(numbers[row]),
+        line_of=lines,
         malformed=tuple(malformed[:MALFORMED_KEPT]),
         malformed_count=broken,
         ids_complete=True,
@@ -214,25 +211,69 @@ def read_exact(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
+    """A block of lines, split; lines are counted from 0 within it."""
+
     frame: pl.DataFrame
-    lines: int  # in the block
-    kept: NDArray[np.int64]  # lines that became rows, from 0
-    broken: NDArray[np.int64]  # lines that did not fit
-    reasons: list[tuple[int, str]]
+    lines: int
+    kept: NDArray[np.int64] | None = None  # the lines that became rows; None: all of them
+    broken: int = 0
+    reasons: list[tuple[int, str]] = field(default_factory=list)
 
 
-def _line_blocks(data: bytes, size: int = 1 << 25) -> Iterator[bytes]:
-    """Cut bytes into blocks that end with a line."""
-    low = 0
-    while low < len(data):
-        high = len(data) if low + size >= len(data) else data.find(b"\n", low + size) + 1
-        high = high or len(data)
-        yield data[low:high]
-        low = high
+class _LineNumbers:
+    """From row to line, over blocks."""
+
+    def __init__(self) -> None:
+        self._first_rows: list[int] = []
+        self._blocks: list[tuple[int, NDArray[np.int64] | None]] = []
+        self._rows = 0
+        self._lines = 0
+
+    def add(self, block: _Block) -> int:
+        """Take the next block; return the number of its first line."""
+        first = self._lines + 1
+        self._first_rows.append(self._rows)
+        self._blocks.append((first, block.kept))
+        self._rows += block.frame.height
+        self._lines += block.lines
+        return first
+
+    def __call__(self, row: int) -> int:
+        at = bisect_right(self._first_rows, row) - 1
+        first, kept = self._blocks[at]
+        within = row - self._first_rows[at]
+        return first + (within if kept is None else int(kept[within]))
+
+
+def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Read a stream in blocks that end with a line."""
+    while block := stream.read(_LINES):
+        yield block if block.endswith(b"\n") else block + stream.readline()
 
 
 def _split_block(block: bytes, columns: Sequence[str | None], types: dict[str, Any]) -> _Block:
     text = _collapsed(_with_valid_text(block))
+    lines = text.count(b"\n")
+    if _may_fit(text, lines, len(columns)):
+        frame = read_clean(text, b" ", columns, types)
+        if frame is not None and frame.height == lines:
+            return _Block(frame, lines)
+    return _split_line_by_line(text, columns, types)
+
+
+def _may_fit(text: bytes, lines: int, columns: int) -> bool:
+    """Tell whether a block may be clean: no line left out, and as many columns as there should be.
+
+    Lines too short and too long could balance out, but `read_clean` would see the short one.
+    """
+    skipped = text[:1] in (b"\n", b"#") or b"\n\n" in text or b"\n#" in text
+    return not skipped and text.count(b" ") == lines * (columns - 1)
+
+
+def _split_line_by_line(
+    block: bytes, columns: Sequence[str | None], types: dict[str, Any]
+) -> _Block:
+    text = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(text == _NEWLINE)
     begins = np.concatenate(([0], ends[:-1] + 1))
     fields = np.add.reduceat((text == _SPACE).view(np.uint8), begins, dtype=np.int64) + 1
@@ -241,11 +282,11 @@ def _split_block(block: bytes, columns: Sequence[str | None], types: dict[str, A
     broken = np.flatnonzero(data_line & ~fits)
     kept = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
     reasons = [
-        (line, _reason(bytes(text[begins[line] : ends[line]][:200]), fields[line], len(columns)))
+        (line, _reason(block[begins[line] : ends[line]][:200], int(fields[line]), len(columns)))
         for line in map(int, broken[:MALFORMED_KEPT])
     ]
     frame = _parsed(kept.tobytes(), columns, types)
-    return _Block(frame, len(ends), np.flatnonzero(fits), broken, reasons)
+    return _Block(frame, len(ends), np.flatnonzero(fits), len(broken), reasons)
 
 
 def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -> pl.DataFrame:
@@ -259,13 +300,13 @@ def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -
     )
 
 
-_NOT_UTF8 = b"\xef\xbf\xbd"
+_NOT_UTF8 = "\ufffd".encode()
 
 
 def _reason(line: bytes, found: int, expected: int) -> str:
     if line == _NOT_UTF8:
         return "bytes that are not UTF-8"
-    start = line[:60].decode("utf-8", "replace")
+    start = line.decode("utf-8", "replace")
     return f"expected {expected} columns, found {found} in {shown(start)}"
 
 
@@ -284,14 +325,10 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _collapsed(block: bytes) -> Bytes:
+def _collapsed(block: bytes) -> bytes:
     """Return the block with single spaces between columns, none at the ends of lines."""
-    if not block.endswith(b"\n"):
-        block += b"\n"
-    text = np.frombuffer(block.translate(_TO_SPACE), np.uint8)
-    keep: Mask = text != _SPACE  # of a row of spaces only the last, and none before a newline
-    keep[:-1] |= (text[1:] != _SPACE) & (text[1:] != _NEWLINE)
-    text = text[keep]
-    keep = text != _SPACE  # none after a newline
-    keep[1:] |= text[:-1] != _NEWLINE
-    return text[keep]
+    text = block.translate(_TO_SPACE)
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ").removesuffix(b" ")
+    return text if text.endswith(b"\n") else text + b"\n"

@@ -9,7 +9,8 @@ import polars as pl
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import replacing, source_name, suffix_of
-from rankscope.tabular.reading import FORMATS, named_format
+from rankscope.tabular.frames import parquet_bytes
+from rankscope.tabular.reading import BY_SUFFIX, FORMATS, named_format
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -17,21 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["format_for", "write_pairs"]
 
-_BY_SUFFIX = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".qrel": "trec",
-    ".qrels": "trec",
-    ".res": "trec",
-    ".run": "trec",
-    ".trec": "trec",
-    ".tsv": "tsv",
-    ".txt": "trec",
-}
+_TREC_SUFFIXES = (".qrel", ".qrels", ".res", ".run", ".trec", ".txt")
+_BY_SUFFIX = {**BY_SUFFIX, **dict.fromkeys(_TREC_SUFFIXES, "trec")}
 
 
 def format_for(path: PathLike, format: str | None) -> str:
@@ -68,19 +56,11 @@ def write_pairs(table: PairTable, path: PathLike, *, format: str | None) -> None
             separator = "," if chosen == "csv" else "\t"
             sink.write(table.to_polars().write_csv(separator=separator).encode())
         elif chosen == "parquet":
-            _write_parquet(table.to_polars(), sink)
+            sink.write(parquet_bytes(table.to_polars()))
         elif chosen == "json":
             _write_json(table, sink)
         else:
             _write_json_lines(table, sink)
-
-
-def _write_parquet(frame: pl.DataFrame, sink: BinaryIO) -> None:
-    import io  # noqa: PLC0415
-
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    sink.write(buffer.getbuffer())
 
 
 def _check_white_space(frame: pl.DataFrame, chosen: str) -> None:

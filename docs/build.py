@@ -1,0 +1,141 @@
+"""Write the pages that repeat what the code says: ``docs/commands.md`` and ``docs/measures.md``.
+
+Run ``python docs/build.py`` after changing a command or a measure; a test fails when a page is not
+what this would write.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from rankscope.cli import demo as demo_module
+from rankscope.cli.app import app
+from rankscope.measures.definition import Definition, written
+from rankscope.measures.registry import all_definitions
+
+HERE = Path(__file__).parent
+
+FAMILIES = {
+    "rank": "Rank",
+    "graded": "Graded",
+    "user_models": "User models",
+    "incomplete": "Incomplete judgments",
+    "sets": "Sets and counts",
+    "trec": "trec_eval's lesser-known ones",
+    "diversity": "Diversity",
+}
+
+
+MEASURES_INTRODUCTION = (
+    "Every measure by its own name; the names of other tools are understood too (`rankscope "
+    "measures ndcg_cut_10`). All take `judged_only=True`: unjudged documents are removed before "
+    "ranks are counted."
+)
+
+
+def commands_page() -> str:
+    """Return the help of every command."""
+    parts = [
+        "# Commands",
+        "What `rankscope --help` and every command's `--help` print.",
+    ]
+    parts += [f"## {name}\n\n```text\n{text}\n```" for name, text in _helps(app, "rankscope", None)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _helps(
+    command: click.Command, name: str, parent: click.Context | None
+) -> Iterator[tuple[str, str]]:
+    with click.Context(command, info_name=name.rsplit(maxsplit=1)[-1], parent=parent) as context:
+        context.terminal_width = 100
+        yield name, command.get_help(context)
+        if isinstance(command, click.Group):
+            for child in command.list_commands(context):
+                found = command.get_command(context, child)
+                assert found is not None
+                yield from _helps(found, f"{name} {child}", context)
+
+
+def measures_page() -> str:
+    """Return every measure with all that its definition says."""
+    definitions = [one for one in all_definitions() if one.family in FAMILIES]
+    parts = [
+        "# Measures",
+        MEASURES_INTRODUCTION,
+    ]
+    for family, title in FAMILIES.items():
+        parts.append(f"## {title}")
+        parts += [_measure(one) for one in definitions if one.family == family]
+    return "\n\n".join(parts) + "\n"
+
+
+def _measure(one: Definition) -> str:
+    low, high = one.range
+    top = "∞" if high == float("inf") else f"{high:g}"
+    bottom = "−∞" if low == float("-inf") else f"{low:g}"
+    better = "higher is better" if one.higher_is_better else "lower is better"
+    lines = [
+        f"### {one.name}",
+        "",
+        one.summary,
+        "",
+        f"- formula: {one.formula}",
+        f"- written: `{one.example}` (cutoff {one.cutoff})",
+        f"- range: {bottom} to {top}, {better}; over queries: {one.aggregate}",
+        f"- no relevant document: {one.no_relevant}; short run: {one.short_run}",
+        f"- reference: {one.reference}",
+    ]
+    lines += [
+        f"- `{parameter.name}={written(parameter.default)}`: {parameter.summary}"
+        for parameter in one.parameters
+        if parameter.name != "judged_only"
+    ]
+    return "\n".join(line for line in lines if not line.endswith(": "))
+
+
+SVG = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>{lines}</defs>
+<rect fill="#101418" x="1" y="1" width="{terminal_width}" height="{terminal_height}" rx="10"/>
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g></svg>
+"""
+"""A terminal drawn with fonts every machine has; nothing is fetched."""
+
+
+def demo_picture() -> str:
+    """Return what ``rankscope demo`` prints, as a picture."""
+    console = Console(
+        record=True, width=84, force_terminal=True, color_system="truecolor", highlight=False,
+        file=io.StringIO(),
+    )  # fmt: skip
+    console.print("[bold]$ make demo[/bold]")
+    original = demo_module.make_console
+    demo_module.make_console = lambda: console
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            app.main(["demo", "--output", folder], standalone_mode=False)
+            recorded = console.export_svg(title="", code_format=SVG, unique_id="demo")
+    finally:
+        demo_module.make_console = original
+    return recorded.replace(folder, "rankscope-demo")
+
+
+PAGES = {"commands.md": commands_page, "measures.md": measures_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
+    (HERE / "demo.svg").write_text(demo_picture(), encoding="utf-8")

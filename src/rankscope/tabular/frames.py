@@ -1,0 +1,89 @@
+"""Frames at the border: in by their Arrow stream, out to pandas and Parquet.
+
+Here the engines behind frames (Polars, Arrow, pandas) may fail in their own ways, a Rust panic
+included; whoever calls sees one of our errors.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
+
+from rankscope.errors import InputError, MissingExtraError, RankscopeError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pandas as pd
+
+__all__ = ["ArrowFrame", "engine_errors", "frame_of", "parquet_bytes", "to_pandas"]
+
+
+class ArrowFrame(Protocol):
+    """Any frame with the Arrow PyCapsule interface: pandas, Polars, pyarrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the columns as an Arrow stream."""
+
+
+@contextmanager
+def engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
+    """Turn whatever an engine raises into the error that ``refusal`` makes of its reason."""
+    try:
+        yield
+    except RankscopeError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        first_line = (str(error).splitlines() or ["no reason given"])[0]
+        raise refusal(f"{type(error).__name__}: {shown(first_line, 120)}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """Only the Arrow side of a frame; so a named index of pandas comes as a column."""
+
+    frame: ArrowFrame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+def frame_of(data: ArrowFrame, *, source: str) -> pl.DataFrame:
+    """Return a Polars frame of anything that has the Arrow PyCapsule interface."""
+    if isinstance(data, pl.DataFrame):
+        return data
+
+    def refusal(reason: str) -> InputError:
+        return InputError(
+            f"{source}: the frame cannot be read ({reason}); give each column one type, and ids "
+            "as text"
+        )
+
+    with engine_errors(refusal):
+        try:
+            return pl.DataFrame(_Stream(data))
+        except ImportError as error:
+            package = error.name or "pyarrow"
+            raise MissingExtraError(package, needed_for="this frame", extra="frames") from None
+
+
+def to_pandas(frame: pl.DataFrame, *, needed_for: str) -> pd.DataFrame:
+    """Return a frame as a pandas frame, or say what has to be installed."""
+    try:
+        import pandas  # noqa: F401, PLC0415
+        import pyarrow  # noqa: F401, PLC0415
+    except ImportError as error:
+        package = error.name or "pandas"
+        raise MissingExtraError(package, needed_for=needed_for, extra="frames") from None
+    return frame.to_pandas()
+
+
+def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
+    """Return a frame as a Parquet file, with notes of our own in its metadata."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata=metadata)
+    return buffer.getvalue()

@@ -1,0 +1,104 @@
+"""Docs cannot drift: generated pages are current, and every example runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import rankscope
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+DEMO = Path(rankscope.__file__).parent / "data" / "demo"
+
+
+def builder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["commands.md", "measures.md"])
+def test_generated_pages_are_current(name: str) -> None:
+    page = builder().PAGES[name]()
+    written = (DOCS / name).read_text("utf-8")
+    assert page == written, f"run python docs/build.py: docs/{name} is old"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+
+
+PYTHON = [
+    pytest.param(page, code, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, code in enumerate(blocks(page, "python"), start=1)
+]
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a folder with the files the examples name."""
+    for file in DEMO.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    rankscope.read_qrels(DEMO / "qrels.tsv").write(tmp_path / "qrels.trec")
+    (tmp_path / "bm25.run").write_bytes((DEMO / "words.run").read_bytes())
+    (tmp_path / "dense.run").write_bytes((DEMO / "letters.run").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("workplace")
+@pytest.mark.parametrize(("page", "code"), PYTHON)
+def test_python_examples_run(page: Path, code: str) -> None:
+    if ">>>" in code:
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        test = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
+        assert runner.run(test).failed == 0
+    else:
+        exec(compile(code, str(page), "exec"), {"__name__": "example"})
+
+
+COMMANDS = [
+    pytest.param(line.removeprefix("$ "), id=line.removeprefix("$ ")[:60])
+    for page in PAGES
+    if page.name != "commands.md"
+    for block in blocks(page, "console")
+    for line in block.splitlines()
+    if line.startswith("$ rankscope")
+]
+
+
+@pytest.mark.usefixtures("workplace")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_console_examples_run(command: str) -> None:
+    arguments = shlex.split(command, comments=True)[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "rankscope", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [page.name for page in DOCS.glob("*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def test_every_link_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
