@@ -108,7 +108,7 @@ SVG = """\
 </style>
 <defs><clipPath id="{unique_id}-clip-terminal">
 <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>{lines}</defs>
-<rect fill="#101418" x="1" y="1" width="{terminal_width}" height="{terminal_height}" rx="10"/>
+<rect fill="#101418" width="100%" height="100%" rx="10"/>
 <g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
 {backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g></svg>
 """

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rankscope.alignment import Aligned, Precision, QueryPolicy, Ties
+    from rankscope.alignment import Aligned, Judgments, Precision, QueryPolicy, Ties
     from rankscope.judged import FloatArray
     from rankscope.measures.language import Parsed
     from rankscope.profiles import Profile
+
+SCHEMA = "rankscope/scores/1"
+"""What `Scores.to_dict` writes; a later version will read earlier ones."""
 
 __all__ = ["Accounting", "RunScores", "Scores", "evaluate"]
 
@@ -88,11 +91,13 @@ class Scores:
         measures: Iterable[Parsed],
         profile: Profile,
         *,
+        judgments: Judgments,
         single: bool,
     ) -> None:
         self._runs = {run.name: run for run in runs}
         self._asked = {str(parsed.measure): parsed.asked for parsed in measures}
         self.profile = profile
+        self.judgments = judgments
         self._single = single
 
     @property
@@ -172,7 +177,7 @@ class Scores:
         return pl.concat(parts)
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
+        """Return plain data, ready for JSON; by query, it is a record that can be compared later."""
         runs = {}
         for name, run in self._runs.items():
             runs[name] = {"means": dict(run.means), "accounting": run.accounting.to_dict()}
@@ -181,7 +186,16 @@ class Scores:
                     query_id: dict(zip(self.measures, column, strict=True))
                     for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
                 }
-        return {"profile": self.profile.name, "measures": self.asked, "runs": runs}
+        return {
+            "schema": SCHEMA,
+            "profile": self.profile.name,
+            "qrels": {
+                "sha256": self.judgments.fingerprint,
+                "queries": len(self.judgments.query_ids),
+            },
+            "measures": self.asked,
+            "runs": runs,
+        }
 
     def __repr__(self) -> str:
         wide = max((len(name) for name in self.measures), default=0)
@@ -233,7 +247,7 @@ def evaluate(
         )
         results.append(_scored(name, aligned, meant, policy, len(judgments.query_ids)))
     labels = _labels(asked, meant)
-    return Scores(results, labels, rules, single=single)
+    return Scores(results, labels, rules, judgments=judgments, single=single)
 
 
 def _labels(asked: list[Parsed], meant: list[Measure]) -> list[Parsed]:

@@ -12,6 +12,8 @@ from rankscope.alignment.numbers import numbers_of
 from rankscope.judged import Subtopics
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
 
     from rankscope.alignment.rules import Hits
@@ -84,6 +86,24 @@ class Judgments:
             return np.diff(self.table.offsets)
         counts = dict(self.pairs.group_by("query_id").len().iter_rows())
         return np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content: equal for equal judgments, whatever their order and format."""
+        if self.has_subtopics:
+            rows: Iterable[tuple[Any, ...]] = self.table.to_polars().iter_rows()
+        else:
+            rows = (
+                (query_id, doc_id, grade)
+                for query_id, documents in self.by_query.items()
+                for doc_id, grade in documents.items()
+            )
+        lines = sorted(
+            json.dumps([query_id, doc_id, float(grade), *rest], ensure_ascii=False)
+            for query_id, doc_id, grade, *rest in rows
+        )
+        lines += sorted(json.dumps(q) for q, docs in self.by_query.items() if not docs)
+        return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
     def subtopics(self, found: Hits) -> Subtopics | None:
         """Return the judgments by subtopic, with the ranks of those retrieved."""

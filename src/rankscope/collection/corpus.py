@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.collection.queries import ArrowFrame, Table
-from rankscope.collection.records import Kind, Row, identify, read_rows
+from rankscope.collection.reading import read_rows
+from rankscope.collection.records import Kind, Row, identify
+from rankscope.collection.table import Table
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
+from rankscope.tabular.frames import ArrowFrame
 
 __all__ = [
     "Corpus",

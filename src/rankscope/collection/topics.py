@@ -19,7 +19,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from rankscope.collection.records import Origin, Row, dump_json
+from rankscope.collection.jsontext import dump_json
+from rankscope.collection.records import Origin, Row
 from rankscope.errors import InputError, shown
 
 __all__ = ["read_topics", "write_sgml", "write_xml"]

@@ -162,7 +162,7 @@ def parquet_frame(data: bytes, *, source: str) -> pl.DataFrame:
 
 def unreadable_parquet(reason: str, *, source: str) -> FormatError:
     """Return the error for a Parquet file that its engine refuses."""
-    problem = f"not a Parquet file that can be read ({reason}); write it again"
+    problem = f"not a parquet file that can be read ({reason}); write it again"
     return FormatError(problem, source=source)
 
 
