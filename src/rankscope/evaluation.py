@@ -177,7 +177,7 @@ class Scores:
         return pl.concat(parts)
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Return plain data, ready for JSON; by query, it is a record that can be compared later."""
+        """Return plain data, ready for JSON; by query it is a record to compare with later."""
         runs = {}
         for name, run in self._runs.items():
             runs[name] = {"means": dict(run.means), "accounting": run.accounting.to_dict()}
