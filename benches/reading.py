@@ -142,19 +142,22 @@ def main() -> None:
 def report(
     cold: dict[str, list[tuple[float, float]]], warm: dict[str, list[float]], size: float
 ) -> None:
-    """Print the table."""
+    """Print the table; a ratio is the median of the ratios to the peer in the same round."""
     print(f"a run of {size:,.0f} MB; medians of {len(warm[PEER])} rounds\n")
     print(f"{'':26}{'fresh process':>22}{'warm':>18}{'peak memory':>18}")
-    first = statistics.median(seconds for seconds, _ in cold[PEER])
-    again = statistics.median(warm[PEER])
-    for name, measured in cold.items():
-        begin = statistics.median(seconds for seconds, _ in measured)
-        then = statistics.median(warm[name])
-        peak = statistics.median(peak for _, peak in measured)
+    started = {name: [seconds for seconds, _ in measured] for name, measured in cold.items()}
+    for name, seconds in started.items():
+        peak = statistics.median(peak for _, peak in cold[name])
         print(
-            f"{name:26}{begin:13.2f} s {begin / first:5.2f}×{then:9.2f} s {then / again:5.2f}×"
+            f"{name:26}{statistics.median(seconds):13.2f} s {ratio(seconds, started[PEER]):5.2f}×"
+            f"{statistics.median(warm[name]):9.2f} s {ratio(warm[name], warm[PEER]):5.2f}×"
             f"{peak:10.0f} MB {peak / size:4.1f}×"
         )
+
+
+def ratio(ours: list[float], peers: list[float]) -> float:
+    """Return how much longer ours takes, round by round."""
+    return statistics.median(our / peer for our, peer in zip(ours, peers, strict=True))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.alignment import align
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.inputs import as_judgments, as_runs, without_identical
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
@@ -50,7 +50,7 @@ class Accounting:
     unjudged: int
     """Queries of the run nobody judged; they are left out."""
     without_relevant: int
-    """Averaged queries that have no relevant document; they score 0."""
+    """Averaged queries that have no document relevant to some measure asked for; they score 0."""
     tied: dict[int, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,12 +124,17 @@ class Scores:
         return self._runs[name]
 
     def _key(self, measure: str | Measure) -> str:
+        """Find a measure by its canonical name, as it was asked for, or as the profile reads it."""
         text = str(measure)
-        if text not in self._asked:
-            text = str(Measure.parse(measure))
-        if text not in self._asked:
-            raise UnknownNameError("measure in these scores", str(measure), self._asked)
-        return text
+        if text in self._asked:
+            return text
+        if text in self._asked.values():
+            return next(own for own, asked in self._asked.items() if asked == text)
+        meant = Measure.parse(measure)
+        for found in (str(meant), str(self.profile.meaning(meant))):
+            if found in self._asked:
+                return found
+        raise UnknownNameError("measure in these scores", text, self._asked)
 
     def __getitem__(self, measure: str | Measure) -> Any:
         """Return a measure's mean; with several runs, by run."""
@@ -163,17 +168,21 @@ class Scores:
         """All values as a long Polars frame: run, query_id, measure, value."""
         import polars as pl  # noqa: PLC0415
 
-        parts = [
-            pl.DataFrame(
-                {
-                    "query_id": pl.Series(run.query_ids, dtype=pl.String),
-                    **dict(zip(self.measures, run.values, strict=True)),
-                }
+        names = pl.Series(self.measures, dtype=pl.String)
+        parts = []
+        for name, run in self._runs.items():
+            queries = pl.Series(run.query_ids, dtype=pl.String)
+            row, column = np.divmod(np.arange(run.values.size), max(len(queries), 1))
+            parts.append(
+                pl.DataFrame(
+                    {
+                        "run": pl.repeat(name, run.values.size, dtype=pl.String, eager=True),
+                        "query_id": queries.gather(column),
+                        "measure": names.gather(row),
+                        "value": run.values.ravel(),
+                    }
+                )
             )
-            .unpivot(index="query_id", variable_name="measure", value_name="value")
-            .select(pl.lit(name).alias("run"), "query_id", "measure", "value")
-            for name, run in self._runs.items()
-        ]
         return pl.concat(parts)
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
@@ -228,12 +237,12 @@ def evaluate(
     """
     rules = profile_named(profile)
     policy = queries or rules.queries
-    asked = parse_measures(measures)
-    meant = [rules.meaning(parsed.measure) for parsed in asked]
+    asked = _meant(measures, rules)
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
     named, single = as_runs(runs)
+    meant = [parsed.measure for parsed in asked]
     cutoffs = tuple(sorted({m.cutoff for m in meant if m.cutoff is not None}))
     results = []
     for name, run in named.items():
@@ -245,16 +254,26 @@ def evaluate(
             queries=policy,
             cutoffs=cutoffs,
         )
+        if not len(aligned.judged):
+            raise InputError(
+                f"run {shown(name)} has none of the judged queries, so there is nothing to average; "
+                "check that both use the same query ids"
+            )
         results.append(_scored(name, aligned, meant, policy, len(judgments.query_ids)))
-    labels = _labels(asked, meant)
-    return Scores(results, labels, rules, judgments=judgments, single=single)
+    return Scores(results, asked, rules, judgments=judgments, single=single)
 
 
-def _labels(asked: list[Parsed], meant: list[Measure]) -> list[Parsed]:
-    """Return what was measured under its canonical name, with what it was asked for as."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    return [replace(parsed, measure=own) for parsed, own in zip(asked, meant, strict=True)]
+def _meant(
+    measures: str | Measure | Iterable[str | Measure], rules: Profile
+) -> list[Parsed]:
+    """Return what a profile means by the measures asked for, each once."""
+    found: dict[Measure, Parsed] = {}
+    for parsed in parse_measures(measures):
+        own = rules.meaning(parsed.measure)
+        found.setdefault(own, parsed if own is parsed.measure else replace(parsed, measure=own))
+    if not found:
+        raise InputError("no measure was asked for; name one such as nDCG@10")
+    return list(found.values())
 
 
 def _scored(
@@ -272,7 +291,21 @@ def _scored(
         missing=aligned.missing,
         missing_policy=policy,
         unjudged=aligned.unjudged,
-        without_relevant=int(np.count_nonzero(run.graded(1.0) == 0)),
+        without_relevant=max(
+            int(np.count_nonzero(run.graded(level) == 0)) for level in {*map(_level, measures)}
+        ),
         tied=aligned.tied_at,
     )
     return RunScores(name, run.query_ids, values, means, accounting)
+
+
+@lru_cache(maxsize=1024)
+def _level(measure: Measure) -> float:
+    """Return the grade from which on a measure counts a document as relevant."""
+    options = measure.options
+    by_gain = options.get("gain", "binary") != "binary"
+    rel = options.get("rel", 1.0)
+    return _ABOVE_ZERO if by_gain or not isinstance(rel, float) else rel
+
+
+_ABOVE_ZERO = float(np.nextafter(0.0, 1.0))

@@ -75,7 +75,7 @@ def _compression(head: bytes) -> str:
 def _open_raw(path: PathLike) -> BinaryIO:
     text = os.fspath(path)
     if text == "-":
-        if sys.stdin is None or sys.stdin.closed:
+        if sys.stdin is None or sys.stdin.buffer.closed:
             raise InputError("standard input is closed; name a file")
         return sys.stdin.buffer
     try:

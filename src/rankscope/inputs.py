@@ -10,7 +10,7 @@ from typing import Any, cast
 from rankscope.alignment.judgments import Judgments
 from rankscope.errors import InputError, shown
 
-__all__ = ["as_judgments", "as_runs", "without_identical"]
+__all__ = ["as_judgments", "as_one_run", "as_runs", "without_identical"]
 
 _FRAME = "__arrow_c_stream__"
 
@@ -82,6 +82,14 @@ def as_runs(runs: object) -> tuple[dict[str, Any], bool]:
         return _named([as_run(run, f"run{n}") for n, run in enumerate(runs, start=1)], runs), False
     run = as_run(runs, "run")
     return {getattr(run, "name", "run"): run}, True
+
+
+def as_one_run(run: object) -> tuple[str, Any]:
+    """Take exactly one run, in any form; return its name and itself."""
+    named, _ = as_runs(run)
+    if len(named) != 1:
+        raise InputError(f"one run was expected, not {len(named)}; call this once for each")
+    return next(iter(named.items()))
 
 
 def _lists_runs(runs: Sequence[Any]) -> bool:

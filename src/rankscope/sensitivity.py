@@ -6,7 +6,9 @@ Both are answered by measuring the same run again, with its ranks or its judgmen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -14,35 +16,38 @@ import numpy as np
 
 from rankscope.alignment import align
 from rankscope.errors import InputError
-from rankscope.inputs import as_judgments, as_runs
+from rankscope.inputs import as_judgments, as_one_run, without_identical
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
+from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.profiles import profile_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from rankscope.alignment import Hits, QueryPolicy
+    from rankscope.alignment import Hits, Precision, QueryPolicy, Ties
     from rankscope.judged import FloatArray, JudgedRun
+    from rankscope.measures.definition import GainTable
     from rankscope.profiles import Profile
 
-__all__ = ["Bounds", "bounds", "fill_holes", "tie_orders"]
+__all__ = ["Bounds", "bounds", "fill_holes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """How far one measure's mean could move.
 
-    ``ties`` are the lowest and highest value any order of equal scores could give (None where that
-    is not known). ``holes`` are
-    the values if every unjudged document the measure looks at were nonrelevant, and if every one
-    were relevant at ``hole_grade``; where relevant documents are counted, these count too.
+    ``ties`` are the lowest and highest value any order of equal scores could give; None where no
+    few orders are known to hold them. ``holes`` are the values if every unjudged document the
+    measure looks at were nonrelevant, and if every one were relevant at ``hole_grade``; where
+    relevant documents are counted, these count too. None for measures by subtopic, and where holes
+    were not asked for.
     """
 
     measure: str
     value: float
     ties: tuple[float, float] | None
-    holes: tuple[float, float]
+    holes: tuple[float, float] | None
     hole_grade: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,7 +56,8 @@ class Bounds:
             "measure": self.measure,
             "value": self.value,
             "ties": self.ties and {"lowest": self.ties[0], "highest": self.ties[1]},
-            "holes": {
+            "holes": self.holes
+            and {
                 "nonrelevant": self.holes[0],
                 "relevant": self.holes[1],
                 "grade": self.hole_grade,
@@ -64,8 +70,11 @@ def bounds(
     run: Any,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
+    holes: bool = True,
     hole_grade: float = 1.0,
     profile: str | Profile = "rankscope",
+    ties: Ties | None = None,
+    precision: Precision | None = None,
     queries: QueryPolicy | None = None,
 ) -> list[Bounds]:
     """Return how far each measure of one run could move because of ties and of holes.
@@ -74,76 +83,104 @@ def bounds(
     >>> found.ties
     (0.5, 1.0)
     """
+    if not 0 <= hole_grade < math.inf:
+        raise InputError(f"the grade of unjudged documents is a number from 0 up, not {hole_grade}")
     rules = profile_named(profile)
     policy = queries or rules.queries
-    named, single = as_runs(run)
-    if not single:
-        raise InputError("bounds are of one run; call it once for each")
+    _, given = as_one_run(run)
     aligned = align(
         as_judgments(qrels),
-        next(iter(named.values())),
-        ties=rules.ties,
-        precision=rules.precision,
+        given if rules.identical_ids else without_identical(given),
+        ties=ties or rules.ties,
+        precision=precision or rules.precision,
         queries="strict" if policy == "strict" else "all",
     )
     judged, found = aligned.judged, aligned.found
     assert found is not None
     keep = judged.in_run if policy == "both" else np.ones(len(judged), np.bool_)
-    two, every = (tie_orders(judged, found, every=flag) for flag in (False, True))
+    orders = _Orders(judged, found)
+    filled = cache(partial(fill_holes, judged))
     result = []
-    for parsed in parse_measures(measures):
-        measure = rules.meaning(parsed.measure)
-        depth = measure.cutoff
+    for measure in dict.fromkeys(rules.meaning(one.measure) for one in parse_measures(measures)):
 
         def mean(values: FloatArray, measure: Measure = measure) -> float:
             return aggregate(measure, values[keep])
 
         plain = compute(measure, judged)
-        orders = np.stack(
-            [
-                plain,
-                *(compute(measure, run) for run in (every if _tells_unjudged(measure) else two)),
-            ]
-        )
+        told = holes and measure.definition.needs != "subtopics"
         result.append(
             Bounds(
                 measure=str(measure),
                 value=mean(plain),
-                ties=None
-                if measure.name in _NO_ORDER_KNOWN
-                else (mean(orders.min(axis=0)), mean(orders.max(axis=0))),
+                ties=_band(measure, plain, orders, mean),
                 holes=(
-                    mean(compute(measure, fill_holes(judged, 0.0, depth))),
-                    mean(compute(measure, fill_holes(judged, hole_grade, depth))),
-                ),
+                    mean(compute(measure, filled(0.0, measure.cutoff))),
+                    mean(compute(measure, filled(hole_grade, measure.cutoff))),
+                )
+                if told
+                else None,
                 hole_grade=hole_grade,
             )
         )
     return result
 
 
-_NO_ORDER_KNOWN = {"G"}
+def _band(
+    measure: Measure, plain: FloatArray, orders: _Orders, mean: Callable[[FloatArray], float]
+) -> tuple[float, float] | None:
+    """Return the lowest and highest mean over the orders of equal scores."""
+    if not orders.tied:
+        return mean(plain), mean(plain)
+    if not _orders_known(measure):
+        return None
+    table = measure.options.get("gain")
+    kinds = _EVERY if _tells_unjudged(measure) else _TWO
+    ordered = orders.of(kinds, table if isinstance(table, tuple) else None)
+    values = np.stack([plain, *(compute(measure, run) for run in ordered)])
+    return mean(values.min(axis=0)), mean(values.max(axis=0))
+
+
+_ERRATIC = {"Accuracy", "BPM", "G", "infAP"}
 """Moving a relevant document up can lower these, so no few orders hold the extremes."""
+
+
+def _orders_known(measure: Measure) -> bool:
+    """Tell whether the extremes are known to be among a few orders of each tie."""
+    definition = measure.definition
+    if definition.needs or definition.family == "own" or measure.name in _ERRATIC:
+        return False
+    cut = measure.cutoff is not None
+    enters = measure.name in ("AUC", "FallOut") or measure.options.get("norm") == "retrieved"
+    return not (cut and enters)  # what enters above the cutoff changes the divisor as well
 
 
 def _tells_unjudged(measure: Measure) -> bool:
     """Tell whether a measure sets unjudged documents apart from those judged nonrelevant."""
-    unjudged = measure.definition.family == "incomplete" or measure.name == "RBP_residual"
-    return unjudged or bool(measure.options["judged_only"])
+    named = measure.definition.family == "incomplete" or measure.name == "RBP_residual"
+    return named or bool(measure.options["judged_only"])
 
 
-def tie_orders(judged: JudgedRun, found: Hits, *, every: bool) -> list[JudgedRun]:
-    """Return the run with its ties in the orders among which the lowest and highest value are.
+_TWO = ("RUNP", "PNUR")
+_EVERY = tuple("".join(kinds) for kinds in permutations("RUNP"))
 
-    For most measures these are two: relevant documents first and last. Measures that tell judged
-    from unjudged documents need ``every`` order of the four kinds a tie can hold.
+
+class _Orders:
+    """A run with its ties in some order of the kinds of documents they hold.
+
+    For most measures relevant documents first and last give the extremes. Measures that tell judged
+    from unjudged documents need every order of the four kinds.
     """
-    if not (found.tie_size > 1).any():
-        return [judged]
-    ties = _Ties(found)
-    if not every:
-        return [ties.ordered(judged, "RUNP"), ties.ordered(judged, "PNUR")]
-    return [ties.ordered(judged, "".join(kinds)) for kinds in permutations("RUNP")]
+
+    def __init__(self, judged: JudgedRun, found: Hits) -> None:
+        self._judged = judged
+        self._found = found
+        self.tied = bool((found.tie_size > 1).any())
+        self.of = cache(self._of)
+
+    def _of(self, orders: tuple[str, ...], table: GainTable | None) -> list[JudgedRun]:
+        grades = self._found.grade
+        ties = _Ties(self._found, grades if table is None else gains_of(grades, table))
+        return [ties.ordered(self._judged, kinds) for kinds in orders]
 
 
 class _Ties:
@@ -152,14 +189,14 @@ class _Ties:
     Unjudged documents (U) are what is left of a tie's size.
     """
 
-    def __init__(self, found: Hits) -> None:
-        order = np.lexsort((-found.grade, found.tie_first, found.query))
+    def __init__(self, found: Hits, worth: FloatArray) -> None:
+        order = np.lexsort((-worth, found.tie_first, found.query))
         self.query, self.first = found.query[order], found.tie_first[order]
         self.grade = found.grade[order]
         new = np.ones(len(order), np.bool_)
         new[1:] = (np.diff(self.query) != 0) | (np.diff(self.first) != 0)
         self.tie = np.cumsum(new) - 1
-        kind = np.where(self.grade > 0, 0, np.where(self.grade == 0, 1, 2))
+        kind = np.where(worth[order] > 0, 0, np.where(self.grade >= 0, 1, 2))
         self.of_kind = dict(zip("RNP", (kind == 0, kind == 1, kind == 2), strict=True))
         self.counts = {
             name: np.bincount(self.tie, mask, minlength=int(new.sum())).astype(np.int64)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from rankscope.alignment.judgments import Judgments
 from rankscope.alignment.rules import Hits, Precision, QueryPolicy, Ties
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.judged import JudgedRun, Subtopics
 
 if TYPE_CHECKING:
@@ -66,6 +66,13 @@ def align(
 
     ``cutoffs`` are the ranks across which ties are counted.
     """
+    for rule, chosen, words in (
+        ("tie rule", ties, Ties),
+        ("precision", precision, Precision),
+        ("policy for queries", queries, QueryPolicy),
+    ):
+        if chosen not in get_args(words):
+            raise UnknownNameError(rule, chosen, get_args(words))
     ids = judgments.query_ids
     if isinstance(run, Mapping):
         from rankscope.alignment.dicts import hits_in_dicts  # noqa: PLC0415
@@ -80,9 +87,10 @@ def align(
     present = np.fromiter((query_id in known for query_id in ids), np.bool_, len(ids))
     missing = tuple(q for q, there in zip(ids, present, strict=True) if not there)
     if missing and queries == "strict":
+        count = len(missing)
         raise InputError(
-            f"{len(missing)} judged queries are missing from the run, {shown(missing[0])} first; "
-            "complete the run, or count missing queries as 0"
+            f"{count:,} judged {'query is' if count == 1 else 'queries are'} missing from the run, "
+            f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
         )
     judged = JudgedRun(
         query_ids=ids,

@@ -60,7 +60,7 @@ def _restored(row: Row, as_json: set[str], origin: Origin, position: int) -> Row
     """Return a row with its JSON parsed."""
     for name in as_json.intersection(row):
         try:
-            row[name] = parse_json(str(row[name]), source=origin.source or "")
+            row[name] = parse_json(str(row[name]), source="")  # it stands on no line of the file
         except FormatError as error:
-            raise origin.error(f"the field {shown(name)} is {error.problem}", position) from None
+            raise origin.error(f"the field {shown(name)}: {error.problem}", position) from None
     return row

@@ -141,7 +141,7 @@ def run_from(file: TableFile, *, name: str | None = None) -> Run:
     """Make a run of a file that was opened."""
     name = name or file.first_tag or stem_of(file.path)
     try:
-        return Run.from_rows(file.rows(("query_id", "doc_id", "score", "rank")), name=name)
+        return Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         Run.from_rows(file.rows(RUN.roles, as_text=True), name=name)
         raise

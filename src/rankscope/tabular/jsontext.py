@@ -43,7 +43,7 @@ def parse_json(text: str, *, source: str, line: int | None = None) -> Any:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        problem = f"not valid JSON ({error.msg} at column {error.colno})"
+        problem = f"not valid JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
         line = error.lineno + (line - 1 if line else 0)
     except _DuplicateKeyError as error:
         problem = f"{error}; keep one"

@@ -41,6 +41,7 @@ __all__ = [
     "detect_format",
     "first_line",
     "parquet_frame",
+    "unreadable_parquet",
 ]
 
 FORMATS = ("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet")

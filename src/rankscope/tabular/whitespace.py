@@ -253,45 +253,31 @@ def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 def _split_block(block: bytes, columns: Sequence[str | None], types: dict[str, Any]) -> _Block:
     text = _collapsed(_with_valid_text(block))
-    lines = text.count(b"\n")
-    if _may_fit(text, lines, len(columns)):
-        frame = read_clean(text, b" ", columns, types)
-        if frame is not None and frame.height == lines:
-            return _Block(frame, lines)
-    return _split_line_by_line(text, columns, types)
-
-
-def _may_fit(text: bytes, lines: int, columns: int) -> bool:
-    """Tell whether a block may be clean: no line left out, and as many columns as there should be.
-
-    Lines too short and too long could balance out, but `read_clean` would see the short one.
-    """
-    skipped = text[:1] in (b"\n", b"#") or b"\n\n" in text or b"\n#" in text
-    return not skipped and text.count(b" ") == lines * (columns - 1)
-
-
-def _split_line_by_line(
-    block: bytes, columns: Sequence[str | None], types: dict[str, Any]
-) -> _Block:
-    text = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(text == _NEWLINE)
     begins = np.concatenate(([0], ends[:-1] + 1))
-    fields = np.add.reduceat((text == _SPACE).view(np.uint8), begins, dtype=np.int64) + 1
     data_line = (ends > begins) & (text[begins] != _HASH)
+    spaces = np.flatnonzero(text == _SPACE)
+    fields = np.searchsorted(spaces, ends) - np.searchsorted(spaces, begins) + 1
     fits = data_line & (fields == len(columns))
+    if fits.all():
+        return _Block(_parsed(text.tobytes(), columns, types), len(ends))
     broken = np.flatnonzero(data_line & ~fits)
-    kept = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
     reasons = [
-        (line, _reason(block[begins[line] : ends[line]][:200], int(fields[line]), len(columns)))
+        (line, _reason(bytes(text[begins[line] : ends[line]][:200]), fields[line], len(columns)))
         for line in map(int, broken[:MALFORMED_KEPT])
     ]
+    kept = text[np.repeat(fits, ends - begins + 1)]
     frame = _parsed(kept.tobytes(), columns, types)
     return _Block(frame, len(ends), np.flatnonzero(fits), len(broken), reasons)
 
 
 def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -> pl.DataFrame:
+    """Parse clean text; a value that is not of its type becomes null."""
     if not text:
         return pl.DataFrame(schema=types)
+    frame = read_clean(text, b" ", columns, types)
+    if frame is not None:
+        return frame
     schema = {role or f"_{place}": pl.String for place, role in enumerate(columns)}
     return (
         _scan(text, schema, b" ")
@@ -325,10 +311,15 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _collapsed(block: bytes) -> bytes:
+def _collapsed(block: bytes) -> Bytes:
     """Return the block with single spaces between columns, none at the ends of lines."""
-    text = block.translate(_TO_SPACE)
-    while b"  " in text:
-        text = text.replace(b"  ", b" ")
-    text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ").removesuffix(b" ")
-    return text if text.endswith(b"\n") else text + b"\n"
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    text = np.frombuffer(block.translate(_TO_SPACE), np.uint8)
+    space = text == _SPACE
+    needless = np.zeros_like(space)  # all but the last of a row of spaces, and before a line's end
+    np.logical_and(space[:-1], (space | (text == _NEWLINE))[1:], out=needless[:-1])
+    text = text[~needless]
+    begins = np.concatenate(([0], np.flatnonzero(text[:-1] == _NEWLINE) + 1))
+    leading = begins[text[begins] == _SPACE]
+    return np.delete(text, leading) if leading.size else text

@@ -1,0 +1,287 @@
+"""Score files: what ``rankscope evaluate --per-query --format json`` wrote, read back and checked.
+
+Between `evaluation`, which writes them, and `gate`, which compares two of them. A file comes from
+another machine and another day, so nothing in it is believed unseen: a wrong schema,
+a missing part, a value that is no number each become a `FormatError` that says where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from rankscope.errors import FormatError, UnknownNameError, shown
+from rankscope.evaluation import SCHEMA, Scores
+from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
+from rankscope.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from rankscope.files import PathLike
+    from rankscope.judged import FloatArray
+    from rankscope.measures.language import Parsed
+
+__all__ = [
+    "HOW_TO_WRITE",
+    "RecordedRun",
+    "ScoreRecord",
+    "is_score_file",
+    "listed",
+    "read_scores",
+    "what_differs",
+]
+
+HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
+"""The command that writes a score file; messages name it."""
+
+LARGEST = 1e12
+"""No value of a measure is larger: sums and squares of values stay finite."""
+
+_BOM = b"\xef\xbb\xbf"
+_OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedRun:
+    """One run's values by measure, in the order of ``query_ids``; NaN where there is none."""
+
+    name: str
+    query_ids: tuple[str, ...]
+    values: dict[str, FloatArray]
+    missing_policy: str
+    """What happened to judged queries the run lacks; '' if the record does not say."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreRecord:
+    """Scores by query with what is needed to know whether others can be compared with them."""
+
+    source: str
+    """How messages call it: the file as the user named it."""
+    profile: str
+    """Whose rules it was scored by."""
+    qrels: str
+    """The SHA-256 of the judgments' content."""
+    measures: dict[str, str]
+    """The measures by their canonical names, with what they were asked for as."""
+    runs: dict[str, RecordedRun]
+
+    def run(self, name: str | None = None) -> RecordedRun:
+        """Return one run; the name may be left out where there is only one."""
+        if name is not None and name not in self.runs:
+            raise UnknownNameError(f"run in {self.source}", name, self.runs)
+        if name is None and len(self.runs) > 1:
+            held = ", ".join(shown(one, 40) for one in list(self.runs)[:5])
+            raise FormatError(
+                f"holds {len(self.runs)} runs ({held}); name the one to compare "
+                "with --baseline-run or --candidate-run",
+                source=self.source,
+            )
+        return self.runs[name] if name is not None else next(iter(self.runs.values()))
+
+    def find(self, asked: Parsed) -> str | None:
+        """Return the name a measure has here, which depends on the rules; None if it is not here.
+
+        >>> from rankscope.measures.language import parse_measures
+        >>> record = ScoreRecord("a.json", "ranx", "0" * 64, {"AP@5": "map@5"}, {})
+        >>> record.find(parse_measures("map_cut_5")[0])
+        'AP@5'
+        """
+        rules = PROFILES.get(self.profile)
+        meant = str(asked.measure if rules is None else rules.meaning(asked.measure))
+        if meant in self.measures:
+            return meant
+        return next((own for own, name in self.measures.items() if name == asked.asked), None)
+
+    @classmethod
+    def of(cls, scores: Scores, *, source: str) -> ScoreRecord:
+        """Make a record of scores that were just computed."""
+        return cls(
+            source=source,
+            profile=scores.profile.name,
+            qrels=scores.judgments.fingerprint,
+            measures=scores.asked,
+            runs={name: _computed(scores, name) for name in scores.runs},
+        )
+
+    @classmethod
+    def from_dict(cls, data: object, *, source: str) -> ScoreRecord:
+        """Check what a file holds, or what `Scores.to_dict` with ``per_query=True`` returned."""
+        return _Reader(source).record(data)
+
+
+def _computed(scores: Scores, name: str) -> RecordedRun:
+    run = scores.run(name)
+    values = dict(zip(scores.measures, run.values, strict=True))
+    return RecordedRun(name, run.query_ids, values, run.accounting.missing_policy)
+
+
+def what_differs(
+    baseline: ScoreRecord, candidate: ScoreRecord, runs: tuple[RecordedRun, RecordedRun]
+) -> list[str]:
+    """Say what stands against comparing two runs query by query; nothing if they can be."""
+    first, second = baseline.source, candidate.source
+    said = []
+    if baseline.profile != candidate.profile:
+        said.append(
+            f"the rules differ ({baseline.profile} in {first}, {candidate.profile} in {second})"
+        )
+    if baseline.qrels != candidate.qrels:
+        said.append(
+            f"the judgments differ (sha256 {baseline.qrels[:12]}… in {first}, "
+            f"{candidate.qrels[:12]}… in {second})"
+        )
+    policies = [run.missing_policy for run in runs]
+    if all(policies) and policies[0] != policies[1]:
+        said.append(
+            f"queries missing from the run are treated differently ({policies[0]!r} in {first}, "
+            f"{policies[1]!r} in {second})"
+        )
+    here, there = (set(run.query_ids) for run in runs)
+    only = [
+        _only(query_ids - others, label)
+        for query_ids, others, label in ((here, there, first), (there, here, second))
+        if query_ids - others
+    ]
+    if only:
+        said.append(f"the queries differ ({'; '.join(only)})")
+    return said
+
+
+def _only(query_ids: set[str], label: str) -> str:
+    return f"{len(query_ids):,} only in {label}: {listed(query_ids)}"
+
+
+def listed(query_ids: Iterable[str], most: int = 3) -> str:
+    """Name the first few queries.
+
+    >>> listed(["q3", "q1", "q2", "q4"])
+    "'q1', 'q2', 'q3', …"
+    """
+    ordered = sorted(query_ids)
+    more = ", …" if len(ordered) > most else ""
+    return ", ".join(shown(one, 40) for one in ordered[:most]) + more
+
+
+def is_score_file(path: PathLike) -> bool:
+    """Tell a score file from a run by its first bytes; what can be read only once is a run."""
+    if not can_be_read_again(path):
+        return False
+    with open_bytes(path) as stream:
+        head = stream.read(4096).removeprefix(_BOM).lstrip()
+    return head.startswith(b"{") and _OURS.search(head) is not None
+
+
+def read_scores(path: PathLike) -> ScoreRecord:
+    """Read a file written by ``rankscope evaluate --per-query --format json``."""
+    from rankscope.tabular.delimited import decoded  # noqa: PLC0415
+    from rankscope.tabular.jsontext import parse_json  # noqa: PLC0415
+
+    source = source_name(path)
+    data = read_bytes(path).removeprefix(_BOM)
+    if not data.lstrip().startswith(b"{"):
+        raise FormatError(
+            f"expected a score file, which {HOW_TO_WRITE!r} writes; to compare run files, name "
+            "their judgments with --qrels",
+            source=source,
+        )
+    return ScoreRecord.from_dict(
+        parse_json(decoded(data, source=source), source=source), source=source
+    )
+
+
+class _Reader:
+    """Checks one record, part by part."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def fail(self, problem: str) -> NoReturn:
+        raise FormatError(problem, source=self.source)
+
+    def part(self, whole: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+        """Return an object inside an object."""
+        found = whole.get(key)
+        if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
+            came = "nothing" if key not in whole else shown(found, 40)
+            self.fail(f"{where}{key}: expected an object, came {came}; write the file again")
+        return found
+
+    def text(self, whole: Mapping[str, Any], key: str, where: str) -> str:
+        found = whole.get(key)
+        if not isinstance(found, str) or not found:
+            came = "nothing" if key not in whole else shown(found, 40)
+            self.fail(f"{where}{key}: expected text, came {came}; write the file again")
+        return found
+
+    def record(self, data: object) -> ScoreRecord:
+        if not isinstance(data, Mapping):
+            self.fail(f"expected an object with the schema {SCHEMA!r}, came {shown(data, 40)}")
+        self.schema(data.get("schema"))
+        qrels = self.text(self.part(data, "qrels", ""), "sha256", "qrels.")
+        if not _SHA256.fullmatch(qrels):
+            self.fail(f"qrels.sha256: expected 64 hexadecimal digits, came {shown(qrels, 40)}")
+        measures = self.part(data, "measures", "")
+        asked = {name: self.text(measures, name, "measures.") for name in measures}
+        if not asked:
+            self.fail(f"measures: there is none; write the file again with {HOW_TO_WRITE!r}")
+        runs = self.part(data, "runs", "")
+        if not runs:
+            self.fail(f"runs: there is none; write the file again with {HOW_TO_WRITE!r}")
+        return ScoreRecord(
+            source=self.source,
+            profile=self.text(data, "profile", ""),
+            qrels=qrels,
+            measures=asked,
+            runs={name: self.run(self.part(runs, name, "runs."), name, asked) for name in runs},
+        )
+
+    def schema(self, schema: object) -> None:
+        family = SCHEMA.rpartition("/")[0]
+        if schema == SCHEMA:
+            return
+        if isinstance(schema, str) and schema.startswith(f"{family}/"):
+            self.fail(
+                f"has the schema {shown(schema)} and this version of rankscope reads {SCHEMA!r}; "
+                "evaluate again with this version, or use the one that wrote it"
+            )
+        came = "none" if schema is None else shown(schema)
+        self.fail(f"expected the schema {SCHEMA!r}, which {HOW_TO_WRITE!r} writes; came {came}")
+
+    def run(self, run: Mapping[str, Any], name: str, measures: dict[str, str]) -> RecordedRun:
+        where = f"run {shown(name, 40)}"
+        if "per_query" not in run:
+            self.fail(
+                f"{where} has no values by query, which a comparison needs; write the file again "
+                f"with {HOW_TO_WRITE!r}"
+            )
+        by_query = self.part(run, "per_query", f"{where}: ")
+        if not by_query:
+            self.fail(f"{where} has values for no query; there is nothing to compare")
+        values = np.full((len(measures), len(by_query)), np.nan)
+        for column, (query_id, row) in enumerate(by_query.items()):
+            if not isinstance(row, Mapping):
+                self.fail(f"{where}, query {shown(query_id)}: expected values by measure")
+            for place, measure in enumerate(measures):
+                if row.get(measure) is not None:
+                    values[place, column] = self.value(
+                        row[measure], f"{where}, query {shown(query_id)}: {shown(measure)}"
+                    )
+        accounting = run.get("accounting")
+        policy = accounting.get("missing_policy") if isinstance(accounting, Mapping) else None
+        return RecordedRun(
+            name,
+            tuple(by_query),
+            dict(zip(measures, values, strict=True)),
+            policy if isinstance(policy, str) else "",
+        )
+
+    def value(self, value: object, where: str) -> float:
+        usable = isinstance(value, int | float) and not isinstance(value, bool)
+        if not usable or not -LARGEST <= value <= LARGEST:  # type: ignore[operator]
+            self.fail(f"{where} is {shown(value, 40)}; expected a number")
+        return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,256 @@
+"""Confidence intervals of means: BCa and percentile bootstrap, Student t, Wilson.
+
+All rows share one set of resamples: a resample is a row of counts (how often each query was drawn),
+so the means of all rows under a batch of resamples are one matrix product.
+
+Where a bootstrap would claim a certainty it cannot have, it does not answer: with fewer than
+`FEWEST` queries Student's t answers instead, and where all values are equal the interval comes from
+what could not have been seen (`mean_intervals`). The interval's ``method`` and ``note`` say so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from rankscope.errors import InputError
+from rankscope.statistics.rows import (
+    SAME,
+    as_rows,
+    check_level,
+    check_name,
+    check_resamples,
+    constant_rows,
+    random_source,
+    row_batches,
+    row_deviations,
+    row_means,
+    sizes,
+    special,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rankscope.statistics.rows import FloatArray
+
+__all__ = ["FEWEST", "METHODS", "Interval", "Method", "mean_intervals", "resampled_means"]
+
+Method = Literal["bca", "percentile", "t", "wilson"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+FEWEST = 10
+"""With fewer values than this a bootstrap interval is too narrow, and Student's t stands in."""
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where a mean lies with confidence ``level``; ``method`` is the one that answered.
+
+    ``note`` says why, where that is not the method asked for. An end may be infinite.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+    note: str = ""
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance between the ends."""
+        return (self.high - self.low) / 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON; an infinite end is None."""
+        return {
+            "low": self.low if math.isfinite(self.low) else None,
+            "high": self.high if math.isfinite(self.high) else None,
+            "level": self.level,
+            "method": self.method,
+            "note": self.note,
+        }
+
+
+def mean_intervals(
+    values: npt.ArrayLike,
+    *,
+    method: Method = "bca",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    bounds: Bounds | None = None,
+) -> list[Interval]:
+    """Return a confidence interval for the mean of each row of ``values[k, n]``.
+
+    ``bca``: bootstrap quantiles, corrected for bias (z₀, the share of resampled means below the
+    mean, half of the equal ones counted) and acceleration a = Σ(x−x̄)³ / (6 (Σ(x−x̄)²)^1.5).
+    ``percentile``: the plain quantiles. ``t``: x̄ ± t·s/√n, cut at the bounds. ``wilson``: the
+    score interval of a proportion, for values 0 and 1 only.
+
+    ``bounds`` are the lowest and highest value possible (0 and 1 for nDCG). Edges:
+
+    - no value: `InputError`.
+    - all n values equal c, or n = 1: nothing varies, and yet a share p of the population may differ
+      without having been seen: p = 1 − (α/2)^(1/n). It can pull the mean as far as the bounds:
+      [c − p(c−lowest), c + p(highest−c)]. For 0/1 values this is the exact (Clopper-Pearson)
+      interval. Without bounds nothing holds the mean: (−∞, ∞).
+    - fewer than `FEWEST` values: Student's t in place of a bootstrap.
+
+    The order of the values does not matter, and the interval of −x is the mirror image of x's.
+
+    Reference: Efron, Better bootstrap confidence intervals, JASA 1987; Wilson, JASA 1927.
+
+    >>> [interval] = mean_intervals([0.2, 0.4, 0.9, 0.5], method="t", bounds=(0, 1))
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.032, 0.968)
+    """
+    check_name("interval method", method, METHODS)
+    check_level(level)
+    check_resamples(resamples)
+    rows = as_rows(values)
+    if bounds is not None and not bounds[0] <= bounds[1]:
+        raise InputError(f"bounds must be the lowest and the highest value, not {bounds}")
+    constant = constant_rows(rows)
+    answers: list[Interval | None] = [
+        _unseen(float(row[0]), len(row), level, bounds) if still else None
+        for row, still in zip(rows, constant, strict=True)
+    ]
+    places = np.flatnonzero(~constant)
+    if method == "wilson":
+        answers = list(_wilson(rows, level))
+    elif len(places):
+        few = rows.shape[1] < FEWEST
+        if method == "t" or few:
+            note = f"fewer than {FEWEST} values: Student t" if few and method != "t" else ""
+            found = _student(rows[places], level, bounds, note)
+        else:
+            found = _bootstrap(rows[places], method, level, resamples, seed)
+        for place, interval in zip(places, found, strict=True):
+            answers[place] = interval
+    return [answer for answer in answers if answer is not None]
+
+
+def _unseen(value: float, count: int, level: float, bounds: Bounds | None) -> Interval:
+    """Return the interval of a mean of equal values, from what may not have been seen."""
+    seen = "one value" if count == 1 else f"all {count:,} values are equal"
+    if bounds is None:
+        note = f"{seen}, and no bounds are known"
+        return Interval(-math.inf, math.inf, level, "unseen", note)
+    share = 1 - ((1 - level) / 2) ** (1 / count)
+    low = value - share * (value - bounds[0]) if value > bounds[0] else value
+    high = value + share * (bounds[1] - value) if value < bounds[1] else value
+    note = f"{seen}: up to {share:.2g} of the queries may differ unseen"
+    return Interval(low, high, level, "unseen", note)
+
+
+def _student(
+    rows: FloatArray, level: float, bounds: Bounds | None, note: str = ""
+) -> list[Interval]:
+    count = rows.shape[1]
+    means = row_means(rows)
+    reach = special().stdtrit(count - 1, (1 + level) / 2) * row_deviations(rows)
+    reach = reach / math.sqrt(count)
+    lows, highs = means - reach, means + reach
+    if bounds is not None:
+        lows, highs = np.maximum(lows, bounds[0]), np.minimum(highs, bounds[1])
+    return [
+        Interval(float(low), float(high), level, "t", note)
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+def _wilson(rows: FloatArray, level: float) -> list[Interval]:
+    if not np.isin(rows, (0.0, 1.0)).all():
+        raise InputError("Wilson's interval is for values 0 and 1 only; use bca or t")
+    count = rows.shape[1]
+    share = rows.mean(axis=1)
+    square = float(special().ndtri((1 + level) / 2)) ** 2
+    centre = (share + square / (2 * count)) / (1 + square / count)
+    reach = np.sqrt(square * (share * (1 - share) / count + square / (4 * count * count)))
+    reach = reach / (1 + square / count)
+    lows = np.where(share == 0, 0.0, np.maximum(centre - reach, 0.0))
+    highs = np.where(share == 1, 1.0, np.minimum(centre + reach, 1.0))
+    return [
+        Interval(float(low), float(high), level, "wilson")
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+def resampled_means(rows: FloatArray, *, resamples: int, seed: int) -> FloatArray:
+    """Return the mean of each row under each resample, as ``[k, resamples]``.
+
+    A resample draws n of n values with replacement; all rows share the draws.
+    """
+    count = rows.shape[1]
+    random = np.random.Generator(random_source(seed, 0))
+    columns = np.ascontiguousarray(rows.T)
+    means = np.empty((len(rows), resamples))
+    done = 0
+    for size in sizes(resamples, count):
+        drawn = random.integers(0, count, size=(size, count))
+        drawn += np.arange(size)[:, np.newaxis] * count
+        counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
+        means[:, done : done + size] = (counts.astype(np.float64) @ columns).T
+        done += size
+    means /= count
+    return means
+
+
+def _bootstrap(
+    rows: FloatArray, method: Method, level: float, resamples: int, seed: int
+) -> list[Interval]:
+    """Return bootstrap intervals; each row is put in one form first: sorted, mean above 0."""
+    mirrored = row_means(rows) < 0
+    rows = np.sort(np.where(mirrored[:, np.newaxis], -rows, rows), axis=1)
+    intervals = []
+    for batch in row_batches(len(rows), resamples):
+        part = rows[batch]
+        means = resampled_means(part, resamples=resamples, seed=seed)
+        means.sort(axis=1)
+        if method == "bca":
+            shares = _bca_shares(part, means, level)
+        else:
+            tail = (1 - level) / 2
+            shares = np.tile([tail, 1 - tail], (len(part), 1))
+        ends = _quantiles(means, shares)
+        for (low, high), mirror in zip(ends.tolist(), mirrored[batch], strict=True):
+            intervals.append(
+                Interval(-high, -low, level, method)
+                if mirror
+                else Interval(low, high, level, method)
+            )
+    return intervals
+
+
+def _bca_shares(rows: FloatArray, means: FloatArray, level: float) -> FloatArray:
+    """Return which quantiles of the sorted resampled means are the ends, as ``[k, 2]``."""
+    resamples = means.shape[1]
+    centres = rows.mean(axis=1, keepdims=True)
+    reach = SAME * np.abs(rows).max(axis=1, keepdims=True)
+    below = np.count_nonzero(means < centres - reach, axis=1)
+    up_to = np.count_nonzero(means <= centres + reach, axis=1)
+    share = np.clip((below + up_to) / (2 * resamples), 0.5 / resamples, 1 - 0.5 / resamples)
+    functions = special()
+    bias = functions.ndtri(share)[:, np.newaxis]
+    away = rows - centres
+    skew = (away**3).sum(axis=1) / (6 * (away**2).sum(axis=1) ** 1.5)
+    tail = float(functions.ndtri((1 + level) / 2))
+    moved = bias + np.array([-tail, tail])
+    room = np.maximum(1 - skew[:, np.newaxis] * moved, 1e-9)
+    return np.asarray(functions.ndtr(bias + moved / room), dtype=np.float64)
+
+
+def _quantiles(ordered: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return quantiles of sorted rows, interpolated linearly; each row has its own shares."""
+    place = shares * (ordered.shape[1] - 1)
+    lower = np.floor(place).astype(np.int64)
+    upper = np.minimum(lower + 1, ordered.shape[1] - 1)
+    row = np.arange(len(ordered))[:, np.newaxis]
+    low, high = ordered[row, lower], ordered[row, upper]
+    return np.asarray(low + (high - low) * (place - lower))

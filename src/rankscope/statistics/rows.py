@@ -1,0 +1,131 @@
+"""Rows of numbers: checked on the way in, and the few special functions they need.
+
+Every function of this package takes ``values[k, n]``: ``k`` rows that are worked on at once, ``n``
+queries. One row may be given without its outer bracket.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankscope.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = [
+    "BATCH",
+    "SAME",
+    "FloatArray",
+    "as_rows",
+    "check_alpha",
+    "check_level",
+    "check_name",
+    "check_resamples",
+    "constant_rows",
+    "random_source",
+    "row_batches",
+    "row_deviations",
+    "row_means",
+    "sizes",
+    "special",
+]
+
+FloatArray = npt.NDArray[np.float64]
+
+BATCH = 2_000_000
+"""How many numbers a batch of resamples may hold (16 MB of float64)."""
+
+SAME = 1e-12
+"""Numbers that differ by less than this part of their size differ by rounding only."""
+
+
+def special() -> Any:
+    """Return `scipy.special`, imported on first use."""
+    return import_module("scipy.special")
+
+
+def as_rows(values: npt.ArrayLike, what: str = "values") -> FloatArray:
+    """Return finite numbers as ``[k, n]`` with at least one column.
+
+    >>> as_rows([0.5, 1.0]).shape
+    (1, 2)
+    """
+    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    if rows.ndim != 2:
+        raise InputError(f"{what} must be rows of numbers, not an array of {rows.ndim} dimensions")
+    if rows.shape[1] == 0:
+        raise InputError(f"{what} are empty; there is nothing to say about no query")
+    if not np.isfinite(rows).all():
+        raise InputError(
+            f"{what} hold a NaN or an infinite number; leave the query out or score it"
+        )
+    return rows
+
+
+def constant_rows(rows: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell which rows hold one number only, but for rounding; a row of one number does."""
+    spread = rows.max(axis=1) - rows.min(axis=1)
+    return np.asarray(spread <= SAME * np.abs(rows).max(axis=1))
+
+
+def row_means(rows: FloatArray) -> FloatArray:
+    """Return the mean of each row from its exact sum: no order changes a bit of it."""
+    return np.array([math.fsum(row) for row in rows.tolist()]) / rows.shape[1]
+
+
+def row_deviations(rows: FloatArray) -> FloatArray:
+    """Return the sample standard deviation (n − 1) of each row, likewise."""
+    squares = np.sort((rows - row_means(rows)[:, np.newaxis]) ** 2, axis=1)
+    return np.asarray(np.sqrt(squares.sum(axis=1) / (rows.shape[1] - 1)))
+
+
+def random_source(seed: int, purpose: int) -> np.random.PCG64:
+    """Return random bits for a seed; each purpose has its own, whatever else the seed is for."""
+    if not 0 <= seed < 2**128:
+        raise InputError(f"seed must be a whole number from 0 up, not {seed}")
+    return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(purpose,)))
+
+
+def check_name(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, with the nearest one."""
+    names = list(known)
+    if name not in names:
+        raise UnknownNameError(what, str(name), names)
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level that is not strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise InputError(f"level must be strictly between 0 and 1, such as 0.95, not {level}")
+
+
+def check_alpha(alpha: float, name: str = "alpha") -> None:
+    """Refuse an error rate that is not strictly between 0 and 1."""
+    if not 0 < alpha < 1:
+        raise InputError(f"{name} must be strictly between 0 and 1, such as 0.05, not {alpha}")
+
+
+def check_resamples(resamples: int) -> None:
+    """Refuse a number of resamples from which no quantile can be read."""
+    if not 100 <= resamples <= 100_000_000:
+        raise InputError(f"resamples must be a whole number from 100 up, not {resamples}")
+
+
+def sizes(total: int, width: int) -> Iterator[int]:
+    """Split ``total`` resamples of ``width`` numbers each into batches that fit in memory."""
+    size = max(1, BATCH // max(width, 1))
+    for start in range(0, total, size):
+        yield min(size, total - start)
+
+
+def row_batches(count: int, width: int) -> Iterator[slice]:
+    """Split ``count`` rows that keep ``width`` numbers each, likewise (four batches' worth)."""
+    size = max(1, 4 * BATCH // max(width, 1))
+    for start in range(0, count, size):
+        yield slice(start, min(count, start + size))

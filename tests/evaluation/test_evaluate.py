@@ -1,0 +1,355 @@
+"""`evaluate`: every form of input gives the same scores, and scores say what they are made of."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import rankscope as rs
+from rankscope.measures import registry
+
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1}, "q3": {"b": 1}, "q4": {"z": 0}}
+RUN = {"q1": {"b": 3.0, "a": 2.0, "x": 1.0}, "q2": {"a": 9.0}, "q4": {"z": 1.0}, "q9": {"a": 1.0}}
+OTHER = {"q1": {"a": 3.0}, "q2": {"b": 1.0}, "q3": {"b": 1.0}, "q4": {}}
+MEASURES = ["nDCG@10", "RR@10", "R@100"]
+
+RR = (1 / 2 + 1 + 0 + 0) / 4
+RECALL = (1 / 2 + 1 + 0 + 0) / 4
+NDCG = (2 / np.log2(3) / (2 + 1 / np.log2(3)) + 1 + 0 + 0) / 4
+
+
+def rows(data: dict[str, dict[str, float]]) -> list[tuple[str, str, float]]:
+    return [(query, doc, number) for query, docs in data.items() for doc, number in docs.items()]
+
+
+def frame(data: dict[str, dict[str, float]], value: str) -> pl.DataFrame:
+    return pl.DataFrame(rows(data), schema=["query_id", "doc_id", value], orient="row")
+
+
+def qrels_file(folder: Path) -> str:
+    path = folder / "some.qrels"
+    path.write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows(QRELS)))
+    return str(path)
+
+
+def run_file(folder: Path, name: str, data: dict[str, dict[str, float]], tag: str) -> Path:
+    path = folder / name
+    text = "".join(f"{q} Q0 {d} 1 {s} {tag}\n" for q, d, s in rows(data))
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return path
+
+
+FORMS: dict[str, Callable[[dict[str, dict[str, float]], str], Any]] = {
+    "dicts": lambda data, _: data,
+    "table": lambda data, value: rs.Qrels(data) if value == "grade" else rs.Run(data),
+    "rows": lambda data, _: rows(data),
+    "polars": frame,
+    "lazy": lambda data, value: frame(data, value).lazy(),
+    "pandas": lambda data, value: pd.DataFrame(rows(data), columns=["query_id", "doc_id", value]),
+    "pyarrow": lambda data, value: frame(data, value).to_arrow(),
+    "columns": lambda data, value: frame(data, value).to_dict(as_series=False),
+}
+
+
+@pytest.mark.parametrize("qrels_form", FORMS)
+@pytest.mark.parametrize("run_form", FORMS)
+def test_every_form_scores_alike(qrels_form: str, run_form: str) -> None:
+    scores = rs.evaluate(FORMS[qrels_form](QRELS, "grade"), FORMS[run_form](RUN, "score"), MEASURES)
+    assert scores.means == pytest.approx({"nDCG@10": NDCG, "RR@10": RR, "R@100": RECALL})
+
+
+def test_paths_score_like_what_they_hold(tmp_path: Path) -> None:
+    qrels = qrels_file(tmp_path)
+    for name in ("plain.run", "packed.run.gz"):
+        path = run_file(tmp_path, name, RUN, "bm25")
+        for given in (str(path), path):
+            scores = rs.evaluate(qrels, given, MEASURES)
+            assert scores.means == rs.evaluate(QRELS, RUN, MEASURES).means
+            assert scores.runs == ["bm25"]
+
+
+# --- one run or several --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        {"a": RUN, "b": OTHER},
+        {"a": rs.Run(RUN), "b": OTHER},
+        {"a": rs.Run(RUN, name="else"), "b": frame(OTHER, "score")},
+        [rs.Run(RUN, name="a"), rs.Run(OTHER, name="b")],
+        (rs.Run(RUN, name="a"), rs.Run(OTHER, name="b")),
+    ],
+)
+def test_several_runs_go_by_name(runs: Any) -> None:
+    scores = rs.evaluate(QRELS, runs, ["RR", "P@1"])
+    assert scores.runs == ["a", "b"]
+    assert scores["RR"] == {"a": RR, "b": 2 / 4}
+    assert scores.means["b"] == {"RR": 2 / 4, "P@1": 2 / 4}
+    assert scores.accounting["a"].missing == ("q3",)
+    assert scores.values("RR", "b") == {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": 0.0}
+    with pytest.raises(rs.UnknownNameError, match="unknown run 'None'"):
+        scores.values("RR")
+
+
+@pytest.mark.parametrize("form", ["dicts", "polars", "pandas", "pyarrow"])
+def test_a_list_of_runs_without_names(form: str) -> None:
+    make = FORMS[form]
+    scores = rs.evaluate(QRELS, [make(RUN, "score"), make(OTHER, "score")], "RR")
+    assert scores["RR"] == {"run1": RR, "run2": 0.5}
+
+
+def test_a_single_run_by_name_stays_by_name() -> None:
+    assert rs.evaluate(QRELS, {"bm25": RUN}, "RR")["RR"] == {"bm25": RR}
+    assert rs.evaluate(QRELS, [RUN], "RR")["RR"] == {"run1": RR}
+
+
+def test_runs_with_the_same_tag_are_called_by_their_files(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    paths = [run_file(tmp_path, name, RUN, "tag") for name in ("x.run", "y.run")]
+    assert rs.evaluate(QRELS, paths, "RR").runs == ["x", "y"]
+    paths.append(run_file(tmp_path / "more", "x.run", RUN, "tag"))
+    assert rs.evaluate(QRELS, paths, "RR").runs == [str(path) for path in paths]
+    same = [rs.Run(RUN, name="one"), rs.Run(OTHER, name="one")]
+    assert rs.evaluate(QRELS, same, "RR").runs == ["one-1", "one-2"]
+
+
+def test_the_same_file_twice_is_refused(tmp_path: Path) -> None:
+    path = run_file(tmp_path, "x.run", RUN, "tag")
+    with pytest.raises(rs.InputError, match=r"two runs are called .*name them"):
+        rs.evaluate(QRELS, [path, path], "RR")
+
+
+@pytest.mark.parametrize("runs", [[], ()])
+def test_no_run_at_all_is_refused(runs: Any) -> None:
+    with pytest.raises(rs.InputError, match="no run in an empty list"):
+        rs.evaluate(QRELS, runs, "RR")
+
+
+def test_an_empty_run_misses_every_query() -> None:
+    empty: dict[str, dict[str, float]] = {}
+    scores = rs.evaluate(QRELS, empty, "RR")
+    assert scores["RR"] == 0
+    assert scores.accounting.missing == tuple(QRELS)
+
+
+@pytest.mark.parametrize("qrels", [{}, rs.Qrels({})])
+def test_empty_qrels_are_refused(qrels: Any) -> None:
+    with pytest.raises(rs.InputError, match="qrels are empty"):
+        rs.evaluate(qrels, RUN, "RR")
+
+
+@pytest.mark.parametrize("data", [None, 5, object()])
+def test_what_is_no_data_is_refused(data: Any) -> None:
+    with pytest.raises(rs.InputError):
+        rs.evaluate(data, RUN)
+    with pytest.raises(rs.InputError):
+        rs.evaluate(QRELS, data)
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def test_scores_are_found_by_any_name() -> None:
+    scores = rs.evaluate(QRELS, RUN, ["ndcg_cut_10", rs.Measure.parse("RR@10"), "map"])
+    assert scores.measures == ["nDCG@10", "RR@10", "AP"]
+    assert scores.asked == {"nDCG@10": "ndcg_cut_10", "RR@10": "RR@10", "AP": "map"}
+    for name in ("nDCG@10", "ndcg_cut_10", "NDCG@10", rs.Measure.parse("nDCG@10")):
+        assert scores[name] == pytest.approx(NDCG)
+    with pytest.raises(rs.UnknownNameError, match="nearest: nDCG@10"):
+        scores["nDCG@5"]
+    with pytest.raises(rs.UnknownNameError):
+        scores["no such thing@5"]
+
+
+def test_scores_as_a_long_frame_and_plain_data() -> None:
+    scores = rs.evaluate(QRELS, {"a": RUN, "b": OTHER}, ["RR", "NumRet"])
+    long = scores.per_query
+    assert long.columns == ["run", "query_id", "measure", "value"]
+    assert long.height == 2 * 4 * 2
+    for name in ("a", "b"):
+        for measure in ("RR", "NumRet"):
+            part = long.filter(run=name, measure=measure)
+            values = dict(zip(part["query_id"], part["value"], strict=True))
+            assert values == scores.values(measure, name)
+    data = json.loads(json.dumps(scores.to_dict(per_query=True), allow_nan=False))
+    assert data["profile"] == "rankscope"
+    assert data["measures"] == {"RR": "RR", "NumRet": "NumRet"}
+    assert data["runs"]["a"]["means"] == {"RR": RR, "NumRet": 5.0}
+    assert data["runs"]["a"]["per_query"]["q1"] == {"RR": 0.5, "NumRet": 3.0}
+    assert data["runs"]["a"]["accounting"] == {
+        "queries": 4,
+        "judged": 4,
+        "missing": 1,
+        "missing_queries": ["q3"],
+        "missing_policy": "all",
+        "unjudged": 1,
+        "without_relevant": 1,
+        "tied_across_cutoff": {},
+    }
+    assert "per_query" not in scores.to_dict()["runs"]["a"]
+
+
+def test_the_repr_names_the_run_and_its_means() -> None:
+    shown = repr(rs.evaluate(QRELS, {"bm25": RUN}, ["RR", "nDCG@10"]))
+    assert shown == f"Scores of 'bm25' over 4 queries\n  RR       {RR:.4f}\n  nDCG@10  {NDCG:.4f}"
+
+
+def test_measures_as_one_text_many_or_the_default() -> None:
+    assert rs.evaluate(QRELS, RUN, "RR P@5,10").measures == ["RR", "P@5", "P@10"]
+    assert rs.evaluate(QRELS, RUN, (name for name in ["RR", "RR", "recip_rank"])).measures == ["RR"]
+    default = ["nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "Success@10"]
+    assert rs.evaluate(QRELS, RUN).measures == default
+    for nothing in ([], ()):
+        with pytest.raises(rs.InputError, match="no measure"):
+            rs.evaluate(QRELS, RUN, nothing)
+    with pytest.raises(rs.InputError, match="given as text"):
+        rs.evaluate(QRELS, RUN, [5])  # type: ignore[list-item]
+
+
+def test_measures_that_a_profile_means_alike_are_measured_once() -> None:
+    asked = ["nDCG@10", "nDCG(gain=binary)@10", "AP@10"]
+    scores = rs.evaluate(QRELS, RUN, asked, profile="sentence-transformers")
+    assert scores.measures == ["nDCG(gain=binary)@10", "AP(norm=min)@10"]
+    assert scores["nDCG@10"] == scores["nDCG(gain=binary)@10"]
+    assert scores.per_query.height == 2 * 4
+
+
+# --- policies and accounting ---------------------------------------------------------------------
+
+
+def test_policies_for_missing_queries() -> None:
+    assert rs.evaluate(QRELS, RUN, "RR", queries="all")["RR"] == RR
+    both = rs.evaluate(QRELS, RUN, "RR", queries="both")
+    assert both["RR"] == RR * 4 / 3
+    assert both.accounting.queries == 3
+    assert both.accounting.judged == 4
+    assert both.accounting.missing == ("q3",)
+    with pytest.raises(rs.InputError, match="1 judged query is missing from the run, 'q3' first"):
+        rs.evaluate(QRELS, RUN, "RR", queries="strict")
+    assert rs.evaluate(QRELS, {**RUN, "q3": {}}, "RR", queries="strict")["RR"] == RR
+
+
+def test_no_query_in_common_has_no_mean() -> None:
+    run = {"other": {"a": 1.0}}
+    with pytest.raises(rs.InputError, match="none of the judged queries"):
+        rs.evaluate(QRELS, run, "RR", queries="both")
+    assert rs.evaluate(QRELS, run, "RR")["RR"] == 0
+
+
+@pytest.mark.parametrize("argument", ["ties", "precision", "queries", "profile"])
+def test_an_unknown_rule_is_refused(argument: str) -> None:
+    with pytest.raises(rs.UnknownNameError, match="'sideways'"):
+        rs.evaluate(QRELS, RUN, "RR", **{argument: "sideways"})  # type: ignore[arg-type]
+
+
+def test_ties_across_each_cutoff_are_counted() -> None:
+    run = {"q1": {"a": 1.0, "b": 1.0, "c": 0.5}, "q2": {"a": 2.0, "b": 1.0, "c": 1.0}, "q3": {"b": 1.0}}
+    for given in (run, rs.Run(run)):
+        assert rs.evaluate(QRELS, given, ["P@1", "P@2", "P@3"]).accounting.tied == {1: 1, 2: 1, 3: 0}
+
+
+@pytest.mark.parametrize(
+    ("measure", "count"),
+    [("AP", 2), ("AP(rel=2)", 3), ("AP(rel=0.5)", 1), ("nDCG@10", 1), ("nDCG(gain=binary)@10", 2)],
+)
+def test_queries_without_a_document_relevant_to_the_measure(measure: str, count: int) -> None:
+    qrels = {"q1": {"a": 2}, "q2": {"a": 1}, "q3": {"a": 0.5}, "q4": {"a": 0, "b": -1}}
+    run = dict.fromkeys(qrels, {"a": 1.0})
+    scores = rs.evaluate(qrels, run, measure)
+    assert scores.accounting.without_relevant == count
+    assert list(scores.values(measure).values()).count(0.0) == count
+
+
+def test_negative_and_fractional_grades_follow_trec_eval() -> None:
+    qrels = {"q": {"a": -1, "b": 0.5, "c": 2}}
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    scores = rs.evaluate(qrels, run, ["RR", "nDCG", "Bpref", "Judged@3"])
+    ideal = 2 + 0.5 / np.log2(3)
+    expected = {
+        "RR": 1 / 3,
+        "nDCG": (0.5 / np.log2(3) + 2 / np.log2(4)) / ideal,
+        "Bpref": 0.0,  # b is judged and not relevant; a is skipped
+        "Judged@3": 2 / 3,
+    }
+    assert scores.means == pytest.approx(expected)
+
+
+# --- a user's own measures -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.known_names()
+    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
+
+
+@pytest.mark.usefixtures("own_measures")
+def test_an_own_measure_is_like_any_other() -> None:
+    @rs.measure("LastRank", range=(0, float("inf")), higher_is_better=False)
+    def last_rank(run: rs.JudgedRun) -> Any:
+        """Rank of the last relevant document."""
+        hits = run.relevant(1.0)
+        last = run.zeros()
+        np.maximum.at(last, hits.query, hits.rank)
+        return last
+
+    scores = rs.evaluate(QRELS, RUN, ["LastRank", "LastRank(judged_only=True)", "RR"])
+    assert scores.values("LastRank") == {"q1": 2.0, "q2": 1.0, "q3": 0.0, "q4": 0.0}
+    assert rs.bounds(QRELS, RUN, "LastRank")[0].value == scores["LastRank"]
+    assert rs.explain(QRELS, RUN, "q1", "LastRank").value == 2.0
+    assert [outcome.value for outcome in rs.why(QRELS, RUN, "LastRank", profiles=["rankscope"])] == [
+        0.75
+    ]
+
+
+@pytest.mark.usefixtures("own_measures")
+@pytest.mark.parametrize(
+    "result", [lambda run: [1.0], lambda run: None, lambda run: "four", lambda run: [np.nan] * 4]
+)
+def test_a_wrong_own_measure_is_named(result: Any) -> None:
+    rs.measure("WrongOne")(lambda run: result(run))
+    with pytest.raises(rs.InputError, match="WrongOne: its function must return one number"):
+        rs.evaluate(QRELS, RUN, "WrongOne")
+
+
+def fake_distribution(folder: Path) -> None:
+    """Lay out an installed package that offers a measure."""
+    (folder / "my_measures.py").write_text(
+        "import rankscope as rs\n"
+        "@rs.measure('FirstTwo')\n"
+        "def first_two(run):\n"
+        "    '''Relevant documents among the first two.'''\n"
+        "    return run.found(1.0, 2).astype(float)\n"
+    )
+    info = folder / "my_measures-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-measures\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankscope.measures]\nmine = my_measures\n")
+
+
+def test_measures_of_other_packages_are_found_by_entry_point(tmp_path: Path) -> None:
+    fake_distribution(tmp_path)
+    run = run_file(tmp_path, "some.run", RUN, "bm25")
+    command = ["evaluate", qrels_file(tmp_path), str(run), "-m", "FirstTwo", "--format", "csv"]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "rankscope", *command],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.splitlines()[1] == "bm25,FirstTwo,0.5,4"

@@ -1,0 +1,93 @@
+"""Files: standard input stays open, whatever is read from it and however."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from rankscope.collection.corpus import stream_doc_ids
+from rankscope.errors import FormatError, InputError
+from rankscope.files import open_bytes, read_bytes
+
+CONTENT = b'{"_id": "d1", "text": "a"}\n{"_id": "d2", "text": "b"}\n'
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+}
+
+
+class Pipe(io.BytesIO):
+    """Bytes that come once, as from another process."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+@pytest.fixture(params=["file", "pipe"])
+def feed(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[bytes], None]:
+    """Return a function that puts bytes on standard input, as `< file` or as `|` does."""
+
+    def give(data: bytes) -> None:
+        (tmp_path / "stdin").write_bytes(data)
+        raw = (tmp_path / "stdin").open("rb") if request.param == "file" else Pipe(data)
+        stdin = io.TextIOWrapper(raw)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        request.addfinalizer(stdin.close)
+
+    return give
+
+
+@pytest.mark.parametrize("packing", PACKED)
+def test_standard_input_can_be_read_to_its_end_twice(
+    feed: Callable[[bytes], None], packing: str
+) -> None:
+    feed(PACKED[packing](CONTENT))
+    assert read_bytes("-") == CONTENT
+    assert not sys.stdin.buffer.closed
+    assert read_bytes("-") == b""  # nothing is left, and that is no damage
+
+
+@pytest.mark.parametrize("packing", PACKED)
+def test_standard_input_survives_a_reader_that_stops_early(
+    feed: Callable[[bytes], None], packing: str
+) -> None:
+    feed(PACKED[packing](CONTENT))
+    ids = stream_doc_ids("-")
+    assert next(ids) == "d1"
+    del ids
+    assert not sys.stdin.buffer.closed
+
+
+def test_standard_input_survives_damage(feed: Callable[[bytes], None]) -> None:
+    feed(gzip.compress(CONTENT)[:-9])
+    with pytest.raises(FormatError, match="standard input: cannot be read to its end"):
+        read_bytes("-")
+    assert not sys.stdin.buffer.closed
+
+
+def test_a_file_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(CONTENT)
+    with open_bytes(tmp_path / "a") as stream:
+        assert stream.read() == CONTENT
+    assert stream.closed
+
+
+def test_standard_input_that_others_closed(feed: Callable[[bytes], None]) -> None:
+    feed(CONTENT)
+    sys.stdin.close()
+    with pytest.raises(InputError, match="standard input is closed"):
+        read_bytes("-")
