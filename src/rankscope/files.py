@@ -79,11 +79,11 @@ def _open_raw(path: PathLike) -> BinaryIO:
             raise InputError("standard input is closed; name a file")
         return sys.stdin.buffer
     try:
-        if os.path.isdir(text):
-            inside = sorted(entry.name for entry in os.scandir(text))[:3]
-            example = f", such as {os.path.join(text, inside[0])}" if inside else ""
-            raise InputError(f"{text}: is a folder; name a file in it{example}")
         return open(text, "rb")
+    except IsADirectoryError:
+        inside = sorted(os.listdir(text))
+        example = f", such as {os.path.join(text, inside[0])}" if inside else ""
+        raise InputError(f"{text}: is a folder; name a file in it{example}") from None
     except FileNotFoundError:
         folder = os.path.dirname(text) or "."
         there = os.listdir(folder) if os.path.isdir(folder) else []

@@ -23,22 +23,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.evaluation import Scores, evaluate
-from rankscope.inputs import as_judgments, as_runs
 from rankscope.measures.language import Measure, parse_measures
-from rankscope.measures.registry import aggregate
-from rankscope.scorefiles import ScoreRecord, is_score_file, listed, read_scores, what_differs
+from rankscope.pairing import Pairs, take_records
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.power import MOST_QUERIES, detectable_difference, queries_needed
+from rankscope.statistics.power import detectable_difference, queries_needed
 from rankscope.statistics.rows import check_alpha, constant_rows, row_deviations, row_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.judged import FloatArray
-    from rankscope.measures.language import Parsed
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.paired import Test, TestResult
 
@@ -222,30 +218,36 @@ def gate(
         raise InputError(f"max_drop must be a finite number from 0 up, not {max_drop}")
     check_alpha(alpha)
     check_alpha(power, "power")
-    first, second = _taken(baseline, candidate, asked, qrels, profile)
-    pairs = _Pairs(first, second, asked, baseline_run, candidate_run)
-    differences = pairs.candidate - pairs.baseline
+    first, second = take_records(baseline, candidate, asked, qrels=qrels, profile=profile)
+    pairs = Pairs.of(first, second, asked, runs=(baseline_run, candidate_run))
+    differences = pairs.differences
     tests = paired_tests(differences, test=test, resamples=resamples, seed=seed)
-    intervals = [
-        mean_intervals(
-            row, level=1 - alpha, resamples=resamples, seed=seed, bounds=_reach(measure)
-        )[0]
-        for row, measure in zip(differences, pairs.measures, strict=True)
-    ]
-    sight = _Sight(alpha / len(asked), power, test, resamples)
     adjusted = corrected([result.p for result in tests], "holm").tolist()
-    checks = tuple(
-        _check(pairs, row, tests[row], adjusted[row], intervals[row], sight,
-               alpha=alpha, max_drop=max_drop, require_power=require_power)
-        for row in range(len(asked))
-    )  # fmt: skip
+    sight = _Sight(alpha / len(tests), power, test, resamples, max_drop)
+    checks = []
+    for row, (result, own) in enumerate(zip(tests, adjusted, strict=True)):
+        [interval] = mean_intervals(
+            differences[row],
+            level=1 - alpha,
+            resamples=resamples,
+            seed=seed,
+            bounds=_bounds(pairs.measures[row]),
+        )
+        checks.append(
+            _check(
+                *(pairs, row, result, interval, sight),
+                corrected_p=own,
+                significant=own <= alpha,
+                require_power=require_power,
+            )
+        )
     return GateResult(
         baseline=pairs.names[0],
         candidate=pairs.names[1],
         queries=len(pairs.query_ids),
         qrels=first.qrels,
         profile=first.profile,
-        checks=checks,
+        checks=tuple(checks),
         max_drop=max_drop,
         alpha=alpha,
         power=power,
@@ -255,39 +257,161 @@ def gate(
     )
 
 
-# --- what is compared ----------------------------------------------------------------------------
+def _bounds(measure: Measure) -> tuple[float, float] | None:
+    """Return the lowest and highest difference a measure can show; None if there is no such."""
+    low, high = measure.definition.range
+    reach = high - low
+    return (-reach, reach) if math.isfinite(reach) else None
 
 
-def _taken(
-    baseline: Any, candidate: Any, asked: list[Parsed], qrels: Any, profile: str | None
-) -> tuple[ScoreRecord, ScoreRecord]:
-    """Return both sides as records; what is a run is scored by the rules of the other side."""
-    records = [
-        _as_record(data, role, scored=qrels is not None)
-        for data, role in ((baseline, "the baseline"), (candidate, "the candidate"))
-    ]
-    rules = profile or next((one.profile for one in records if one is not None), "rankscope")
-    judgments = None if qrels is None else as_judgments(qrels)
-    taken = []
-    for data, role, found in zip(
-        (baseline, candidate), ("the baseline", "the candidate"), records, strict=True
-    ):
-        record = found
-        if record is None:
-            runs, _ = as_runs([data] if isinstance(data, str) or hasattr(data, "__fspath__") else data)
-            names = [parsed.measure for parsed in asked]
-            scores = evaluate(judgments, runs, names, profile=rules)
-            record = ScoreRecord.of(scores, source=str(data) if isinstance(data, str) else role)
-        elif judgments is not None and record.qrels != judgments.fingerprint:
-            raise InputError(
-                f"not comparable: {record.source} was scored against other judgments (sha256 "
-                f"{record.qrels[:12]}…) than those given ({judgments.fingerprint[:12]}…); score it "
-                "again against these"
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What a test could have seen."""
+
+    alpha: float
+    power: float
+    test: Test
+    resamples: int
+    max_drop: float
+
+    def smallest_p(self, queries: int) -> float:
+        """Return the p-value of the clearest result there could be."""
+        if self.test == "t":
+            return 0.0 if queries > 1 else 1.0
+        sampled = 1 / (self.resamples + 1) if self.test in ("permutation", "bootstrap") else 0.0
+        return max(sampled, 0.0 if self.test == "bootstrap" else 2.0 ** (1 - queries))
+
+    def visible_drop(self, differences: FloatArray) -> float | None:
+        """Return the smallest drop that would be seen; infinite if none, None if nobody knows."""
+        rows = differences[np.newaxis]
+        queries = len(differences)
+        if queries < 2 or self.smallest_p(queries) > self.alpha:
+            return math.inf
+        if constant_rows(rows)[0]:
+            return None
+        sd = float(row_deviations(rows)[0])
+        return detectable_difference(n=queries, sd=sd, alpha=self.alpha, power=self.power)
+
+    def warning(self, differences: FloatArray, visible: float | None) -> str:
+        """Say what a pass does not rule out; '' if the margin could have been seen."""
+        queries = _counted(len(differences))
+        if visible is None or visible <= self.max_drop:
+            return ""
+        if math.isinf(visible):
+            return (
+                f"cannot be significant with {queries}: the clearest result there could be has "
+                f"p = {self.smallest_p(len(differences)):.2g}, and {self.alpha:.2g} is needed; "
+                "add queries"
             )
-        if profile is not None and record.profile != profile:
-            raise InputError(
-                f"not comparable: {record.source} was scored by the rules of {record.profile}, "
-                f"not {profile}; score it again by these"
-            )
-        taken.append(record)
-    return taken[0], taken[1]
+        return (
+            f"was tested with {queries}, which show a drop of {visible:.4f} or more with "
+            f"{self.power:.0%} probability, so a drop of {self.max_drop:g} could pass unseen"
+            f"{self._needed(differences)}"
+        )
+
+    def _needed(self, differences: FloatArray) -> str:
+        sd = float(row_deviations(differences[np.newaxis])[0])
+        if self.max_drop <= sd / 1000:  # millions of queries, if any number, would be needed
+            return ""
+        needed = queries_needed(self.max_drop, sd=sd, alpha=self.alpha, power=self.power)
+        return f"; about {needed:,} queries are needed to see it"
+
+
+def _counted(queries: int) -> str:
+    return f"{queries:,} {'query' if queries == 1 else 'queries'}"
+
+
+def _check(
+    pairs: Pairs,
+    row: int,
+    result: TestResult,
+    interval: Interval,
+    sight: _Sight,
+    *,
+    corrected_p: float,
+    significant: bool,
+    require_power: bool,
+) -> Check:
+    """Decide one measure."""
+    measure, differences = pairs.measures[row], pairs.differences[row]
+    higher = measure.definition.higher_is_better
+    gains = differences if higher else -differences
+    difference = float(row_means(differences[np.newaxis])[0])
+    drop = -difference if higher else difference
+    visible = sight.visible_drop(differences)
+    warning = sight.warning(differences, visible)
+    reason = _reason(drop, gains, sight.max_drop, significant=significant)
+    if reason in ("regression", "improved"):
+        warning = ""  # a change that was seen needs no power to be seen
+    note = ""
+    if not gains.any() and not warning:
+        note = f"is identical in {_counted(len(gains))}, so {_unseen(interval)}"
+    elif visible is None and not warning:
+        note = "changed by the same amount in every query; no spread says what could be seen"
+    if warning and require_power:
+        reason = "no power"
+    explanation = {
+        "regression": f"dropped by {drop:.4f}, more than {sight.max_drop:g}, with p = "
+        f"{corrected_p:.4f}",
+        "no power": warning,
+        "improved": f"improved by {-drop:.4f} with p = {corrected_p:.4f}",
+        "within margin": f"dropped by {drop:.4f}, which is within {sight.max_drop:g}",
+        "not significant": f"changed by {difference:+.4f}, which chance explains "
+        f"(p = {corrected_p:.4f})",
+        "identical": "is identical in every query",
+    }[reason]
+    return Check(
+        measure=str(measure),
+        higher_is_better=higher,
+        baseline=pairs.means[0][row],
+        candidate=pairs.means[1][row],
+        difference=difference,
+        interval=interval,
+        p=result.p,
+        corrected_p=corrected_p,
+        significant=significant,
+        max_drop=sight.max_drop,
+        visible_drop=visible,
+        verdict="fail" if reason in ("regression", "no power") else "pass",
+        reason=reason,
+        explanation=explanation,
+        wins=int(np.count_nonzero(gains > 0)),
+        losses=int(np.count_nonzero(gains < 0)),
+        worst=_worst(pairs, row, gains),
+        warning="" if reason == "no power" else warning,
+        note=note,
+    )
+
+
+def _reason(drop: float, gains: FloatArray, max_drop: float, *, significant: bool) -> Reason:
+    if not gains.any():
+        return "identical"
+    if not significant:
+        return "not significant"
+    if drop < 0:
+        return "improved"
+    return "regression" if drop > max_drop + _ROUNDING else "within margin"
+
+
+def _unseen(interval: Interval) -> str:
+    """Say what values that do not vary leave open."""
+    if not math.isfinite(interval.high):
+        return "there is no spread to say what could be seen"
+    return (
+        "there is no spread to say what drop could be seen; over other queries the mean may still "
+        f"differ by up to {interval.high:.4f}"
+    )
+
+
+def _worst(pairs: Pairs, row: int, gains: FloatArray) -> tuple[Loss, ...]:
+    """Return the largest losses; equal ones in the order of their ids."""
+    order = np.argsort(gains, kind="stable")[:WORST]
+    return tuple(
+        Loss(
+            pairs.query_ids[place],
+            float(pairs.baseline[row, place]),
+            float(pairs.candidate[row, place]),
+        )
+        for place in order
+        if gains[place] < 0
+    )

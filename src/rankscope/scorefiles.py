@@ -1,6 +1,6 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` wrote, read back and checked.
 
-Between `evaluation`, which writes them, and `gate`, which compares two of them. A file comes from
+Between `evaluation`, which writes them, and `pairing`, which sets two side by side. A file comes from
 another machine and another day, so nothing in it is believed unseen: a wrong schema,
 a missing part, a value that is no number each become a `FormatError` that says where it stands.
 """
@@ -8,7 +8,7 @@ a missing part, a value that is no number each become a `FormatError` that says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,9 +29,7 @@ __all__ = [
     "RecordedRun",
     "ScoreRecord",
     "is_score_file",
-    "listed",
     "read_scores",
-    "what_differs",
 ]
 
 HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
@@ -118,53 +116,6 @@ def _computed(scores: Scores, name: str) -> RecordedRun:
     run = scores.run(name)
     values = dict(zip(scores.measures, run.values, strict=True))
     return RecordedRun(name, run.query_ids, values, run.accounting.missing_policy)
-
-
-def what_differs(
-    baseline: ScoreRecord, candidate: ScoreRecord, runs: tuple[RecordedRun, RecordedRun]
-) -> list[str]:
-    """Say what stands against comparing two runs query by query; nothing if they can be."""
-    first, second = baseline.source, candidate.source
-    said = []
-    if baseline.profile != candidate.profile:
-        said.append(
-            f"the rules differ ({baseline.profile} in {first}, {candidate.profile} in {second})"
-        )
-    if baseline.qrels != candidate.qrels:
-        said.append(
-            f"the judgments differ (sha256 {baseline.qrels[:12]}… in {first}, "
-            f"{candidate.qrels[:12]}… in {second})"
-        )
-    policies = [run.missing_policy for run in runs]
-    if all(policies) and policies[0] != policies[1]:
-        said.append(
-            f"queries missing from the run are treated differently ({policies[0]!r} in {first}, "
-            f"{policies[1]!r} in {second})"
-        )
-    here, there = (set(run.query_ids) for run in runs)
-    only = [
-        _only(query_ids - others, label)
-        for query_ids, others, label in ((here, there, first), (there, here, second))
-        if query_ids - others
-    ]
-    if only:
-        said.append(f"the queries differ ({'; '.join(only)})")
-    return said
-
-
-def _only(query_ids: set[str], label: str) -> str:
-    return f"{len(query_ids):,} only in {label}: {listed(query_ids)}"
-
-
-def listed(query_ids: Iterable[str], most: int = 3) -> str:
-    """Name the first few queries.
-
-    >>> listed(["q3", "q1", "q2", "q4"])
-    "'q1', 'q2', 'q3', …"
-    """
-    ordered = sorted(query_ids)
-    more = ", …" if len(ordered) > most else ""
-    return ", ".join(shown(one, 40) for one in ordered[:most]) + more
 
 
 def is_score_file(path: PathLike) -> bool:

@@ -372,3 +372,10 @@ def test_real_queries(tmp_path: Path, name: str) -> None:
     made.write(tmp_path / "q.parquet")
     assert read_queries(tmp_path / "q.parquet") == made
     assert made.to_polars().height == len(made)
+
+
+@pytest.mark.parametrize("header", ["queryId\ttext", "QUERY ID\tText", "query-id\tquery"])
+def test_header_names_are_compared_without_case_and_separators(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "queries.tsv"
+    path.write_text(f"{header}\n007\thow long to boil an egg\n", encoding="utf-8")
+    assert read_queries(path)["007"] == "how long to boil an egg"

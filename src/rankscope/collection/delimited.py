@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from rankscope.collection.jsontext import dump_json
-from rankscope.collection.records import Kind, Origin, Placed, Row, find_name, folded
+from rankscope.collection.records import Kind, Origin, Placed, Row, find_name
 from rankscope.errors import shown
+from rankscope.tabular.columns import folded
 from rankscope.tabular.delimited import decoded
 
 __all__ = ["delimited_lines", "delimited_rows", "is_header"]
@@ -69,8 +70,8 @@ def delimited_rows(
 def is_header(cells: Sequence[str | None], kind: Kind) -> bool:
     """Tell whether a first line names columns: the id in front, or the id and a text."""
     names = [folded(cell or "") for cell in cells]
-    ids = [name in kind.id_names for name in names]
-    return ids[0] or (any(ids) and any(name in kind.text_names for name in names))
+    ids, texts = ({folded(name) for name in known} for known in (kind.id_names, kind.text_names))
+    return names[0] in ids or (not ids.isdisjoint(names) and not texts.isdisjoint(names))
 
 
 def _column_names(row: list[str | None], number: int, origin: Origin, kind: Kind) -> list[str]:

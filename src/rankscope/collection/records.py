@@ -14,8 +14,9 @@ from operator import index
 from typing import Literal
 
 from rankscope.errors import FormatError, InputError, shown
+from rankscope.tabular.columns import folded
 
-__all__ = ["FORMATS", "Kind", "Origin", "Placed", "Row", "find_name", "folded", "identify"]
+__all__ = ["FORMATS", "Kind", "Origin", "Placed", "Row", "find_name", "identify"]
 
 FORMATS = ("jsonl", "json", "tsv", "csv", "parquet")
 """Formats in which records of any kind are read and written."""
@@ -67,22 +68,13 @@ class Kind:
         return (*FORMATS, *self.readers)
 
 
-def folded(name: object) -> str:
-    """Return a name as it is compared with those of a `Kind`.
-
-    Case, and blanks or dashes for underscores, do not count. Stricter than the `folded` of
-    `tabular.columns`, which drops all of them: ``queryId`` is no ``query_id`` here.
-    """
-    return str(name).strip().casefold().replace("-", "_").replace(" ", "_")
-
-
 def find_name(row: Iterable[str], names: tuple[str, ...]) -> str | None:
     """Return the key of a row that is one of the names; an exact one goes first."""
     for name in names:
         if name in row:
             return name
-    by_folded = {folded(key): key for key in row}
-    return next((by_folded[name] for name in names if name in by_folded), None)
+    by_folded = {folded(str(key)): key for key in row}
+    return next((by_folded[folded(name)] for name in names if folded(name) in by_folded), None)
 
 
 def identify(placed: Placed, kind: Kind) -> tuple[str, Row]:

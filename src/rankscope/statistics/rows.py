@@ -76,7 +76,7 @@ def constant_rows(rows: FloatArray) -> npt.NDArray[np.bool_]:
 
 def row_means(rows: FloatArray) -> FloatArray:
     """Return the mean of each row from its exact sum: no order changes a bit of it."""
-    return np.array([math.fsum(row) for row in rows.tolist()]) / rows.shape[1]
+    return np.asarray([math.fsum(row) for row in rows.tolist()], dtype=np.float64) / rows.shape[1]
 
 
 def row_deviations(rows: FloatArray) -> FloatArray:

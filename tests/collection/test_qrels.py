@@ -1,0 +1,142 @@
+"""Qrels: labels, several raters, subtopics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import polars as pl
+import pytest
+
+from rankscope.collection.qrels import Qrels, Raters, parse_labels, read_qrels
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+
+ESCI = {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
+COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
+
+
+def put(folder: Path, content: str, name: str = "a.csv") -> Path:
+    path = folder / name
+    path.write_text(content, "utf-8")
+    return path
+
+
+def test_labels(tmp_path: Path) -> None:
+    expected = {"q": {"a": 3, "b": 0}, "p": {"a": 2}}
+    text = "query_id,product_id,esci_label\nq,a,E\nq,b, I \np,a,S\n"
+    assert read_qrels(put(tmp_path, text), labels=ESCI).to_dict() == expected
+    trec = put(tmp_path, "q 0 a E\nq 0 b I\np 0 a S\n", "a.txt")
+    assert read_qrels(trec, labels=ESCI).to_dict() == expected
+    assert Qrels({"q": {"a": "E", "b": "I"}, "p": {"a": "S"}}, labels=ESCI).to_dict() == expected
+
+
+def test_unknown_label_names_its_line(tmp_path: Path) -> None:
+    path = put(tmp_path, "query_id,doc_id,label\nq,a,E\nq,b,X\n")
+    with pytest.raises(
+        InputError, match=r":3, query 'q', document 'b': the label 'X' is not among"
+    ):
+        read_qrels(path, labels=ESCI)
+
+
+def test_parse_labels() -> None:
+    assert parse_labels("E=3, S=2,C=1,I=0") == ESCI
+    assert parse_labels("yes=0.5") == {"yes": 0.5}
+    for wrong in ("E", "E=", "=3", "E=x", ""):
+        with pytest.raises(InputError, match="expected LABEL=NUMBER"):
+            parse_labels(wrong)
+
+
+# one pair rated 0, 0, 1, 3, another 1, 2
+COMBINED: dict[str, tuple[float, float]] = {
+    "mean": (1.0, 1.5),
+    "median": (0.5, 1.5),
+    "max": (3.0, 2.0),
+    "majority": (0.0, 1.0),  # 0 is the most frequent; 1 and 2 are equally so: the lower middle one
+}
+
+
+@pytest.mark.parametrize("raters", get_args(Raters))
+def test_raters(raters: Raters, tmp_path: Path) -> None:
+    first, second = COMBINED[raters]
+    expected = {"q": {"a": first, "b": second}}
+    long = "query_id,doc_id,grade\nq,a,0\nq,b,1\nq,a,0\nq,a,1\nq,b,2\nq,a,3\n"
+    assert read_qrels(put(tmp_path, long), raters=raters).to_dict() == expected
+    wide = "query_id,doc_id,rater_1,Rater 2,rater-3,annotator4\nq,a,0,0,1,3\nq,b,1,,2,\n"
+    assert read_qrels(put(tmp_path, wide), raters=raters).to_dict() == expected
+    rows = [
+        ("q", "a", 3),
+        ("q", "a", 0),
+        ("q", "b", 2),
+        ("q", "a", 0),
+        ("q", "a", 1),
+        ("q", "b", 1),
+    ]
+    assert Qrels(rows, raters=raters).to_dict() == expected
+
+
+def test_raters_must_be_asked_for(tmp_path: Path) -> None:
+    wide = put(tmp_path, "query_id,doc_id,rater_1,rater_2\nq,a,0,1\n")
+    with pytest.raises(InputError, match=r"one column for each rater \(rater_1, rater_2\)"):
+        read_qrels(wide)
+    with pytest.raises(InvalidDataError, match="RS207"):
+        Qrels([("q", "a", 0), ("q", "a", 1)])
+    with pytest.raises(UnknownNameError, match="nearest: median"):
+        Qrels([("q", "a", 0)], raters="medain")  # type: ignore[arg-type]
+
+
+def test_a_broken_rating_names_its_line(tmp_path: Path) -> None:
+    wide = "query_id,doc_id,rater_1,rater_2\nq,a,0,1\nq,b,1,x\n"
+    with pytest.raises(InvalidDataError, match=r":3, query 'q', document 'b': the grade is 'x'"):
+        read_qrels(put(tmp_path, wide), raters="mean")
+    labelled = "query_id,doc_id,rater_1,rater_2\nq,a,E,E\nq,b,E,X\n"
+    with pytest.raises(InputError, match=r":3, query 'q', document 'b': the label 'X'"):
+        read_qrels(put(tmp_path, labelled), raters="mean", labels=ESCI)
+    missing = "query_id,doc_id,grade\nq,a,0\nq,a,\n"
+    with pytest.raises(InvalidDataError, match=r":3, .*the grade is ''"):
+        read_qrels(put(tmp_path, missing), raters="mean")
+
+
+def test_labels_and_raters_together(tmp_path: Path) -> None:
+    wide = "query_id,doc_id,rater_1,rater_2\nq,a,E,S\nq,b,I,\n"
+    qrels = read_qrels(put(tmp_path, wide), raters="mean", labels=ESCI)
+    assert qrels.to_dict() == {"q": {"a": 2.5, "b": 0.0}}
+
+
+def test_subtopics(tmp_path: Path) -> None:
+    path = put(tmp_path, "q 1 a 1\nq 2 a 0\nq 2 b 1\np 1 a 2\n", "a.qrels")
+    qrels = read_qrels(path)
+    expected = {"q": {"a": {"1": 1, "2": 0}, "b": {"2": 1}}, "p": {"a": {"1": 2}}}
+    assert qrels.to_dict() == expected
+    assert qrels["q"] == expected["q"]
+    assert qrels.to_polars().columns == ["query_id", "doc_id", "grade", "subtopic"]
+    assert qrels == Qrels(expected)
+    assert qrels != Qrels({"q": {"a": 1, "b": 1}, "p": {"a": 2}})
+
+
+@pytest.mark.parametrize("second", ["0", "Q0", "1"])
+def test_a_constant_second_column_is_dropped(second: str, tmp_path: Path) -> None:
+    path = put(tmp_path, f"q {second} a 1\nq {second} b 0\n", "a.qrels")
+    assert read_qrels(path).subtopics is None
+    assert read_qrels(path).to_dict() == {"q": {"a": 1, "b": 0}}
+
+
+def test_subtopics_for_some_documents_only() -> None:
+    with pytest.raises(InputError, match="some documents have grades by subtopic"):
+        Qrels({"q": {"a": {"1": 1}, "b": 1}})
+
+
+def test_grades_are_whole_where_they_can_be() -> None:
+    assert Qrels({"q": {"a": 1.0, "b": 0.0}}).grades.dtype == pl.Int64
+    assert Qrels({"q": {"a": 1.0, "b": 0.5}}).grades.to_list() == [1.0, 0.5]
+    assert Qrels({"q": {"a": True, "b": False}}).to_dict() == {"q": {"a": 1, "b": 0}}
+
+
+@pytest.mark.skipif(not COLLECTIONS.exists(), reason="the real collections are not here")
+def test_real_collections() -> None:
+    for path in sorted(COLLECTIONS.glob("*/qrels/*.tsv")):
+        qrels = read_qrels(path)
+        assert len(qrels) == len(path.read_text("utf-8").splitlines()) - 1
+    for path in sorted((COLLECTIONS / "trec_eval").glob("qrels.*")):
+        if "prefs" in path.name:
+            continue
+        assert len(read_qrels(path))

@@ -1,0 +1,210 @@
+"""Paired tests: SciPy as oracle, exactness by enumeration, hand-made edges, laws."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.statistics import rows as rows_module
+from rankscope.statistics.paired import TESTS, Test, TestResult, paired_tests
+
+stats: Any = import_module("scipy.stats")
+
+RANDOM = np.random.default_rng(11)
+FEW = RANDOM.normal(0.3, 1, size=(4, 9))
+MANY = RANDOM.normal(0.1, 1, size=(5, 80))
+tenths = st.lists(st.integers(-10, 10).map(lambda x: x / 10), min_size=1, max_size=30)
+
+
+def only(differences: Any, **options: Any) -> TestResult:
+    [result] = paired_tests(differences, **options)
+    return result
+
+
+def enumerated(differences: Any) -> float:
+    """Try every sign flip in whole numbers, so that equal sums are equal."""
+    whole = [round(x * 1_000_000) for x in differences]
+    observed = abs(sum(whole))
+    flips = list(product((1, -1), repeat=len(whole)))
+    sums = [abs(sum(s * x for s, x in zip(flip, whole, strict=True))) for flip in flips]
+    return sum(total >= observed for total in sums) / len(flips)
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY])
+def test_student_is_scipys(rows: Any) -> None:
+    for row, result in zip(rows, paired_tests(rows, test="t"), strict=True):
+        expected = stats.ttest_rel(row, np.zeros(len(row)))
+        assert result.p == pytest.approx(expected.pvalue, rel=1e-12)
+        assert result.statistic == pytest.approx(expected.statistic, rel=1e-12)
+
+
+@pytest.mark.parametrize("rows", [FEW, MANY, MANY[:, :50], MANY[:, :51]])
+def test_wilcoxon_is_scipys(rows: Any) -> None:
+    for row, result in zip(rows, paired_tests(rows, test="wilcoxon"), strict=True):
+        expected = stats.wilcoxon(row)
+        assert result.p == pytest.approx(expected.pvalue, rel=1e-10)
+        assert result.statistic == expected.statistic
+
+
+def test_wilcoxon_with_ties_and_zeros_is_scipys_where_normal() -> None:
+    row = RANDOM.integers(-3, 5, size=120) / 10
+    assert only(row, test="wilcoxon").p == pytest.approx(stats.wilcoxon(row).pvalue, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_wilcoxon_with_ties_is_exact(seed: int) -> None:
+    row = np.random.default_rng(seed).integers(-3, 5, size=10) / 10
+    nonzero = row[row != 0]
+    ranks = stats.rankdata(np.round(np.abs(nonzero), 9))
+    least = min(ranks[nonzero > 0].sum(), ranks[nonzero < 0].sum())
+    sums = [
+        sum(rank for rank, up in zip(ranks, flips, strict=True) if up)
+        for flips in product((True, False), repeat=len(ranks))
+    ]
+    expected = min(1.0, 2 * sum(total <= least for total in sums) / len(sums))
+    result = only(row, test="wilcoxon")
+    assert result.p == pytest.approx(expected, rel=1e-12)
+    assert result.statistic == least
+
+
+def test_sign_is_scipys() -> None:
+    rows = RANDOM.integers(-2, 4, size=(6, 30)).astype(float)
+    for row, result in zip(rows, paired_tests(rows, test="sign"), strict=True):
+        wins, losses = int((row > 0).sum()), int((row < 0).sum())
+        assert result.p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-12)
+        assert result.statistic == wins
+
+
+def test_permutation_is_scipys_where_exact() -> None:
+    for row, result in zip(FEW, paired_tests(FEW), strict=True):
+        expected = stats.permutation_test(
+            (row,), np.mean, permutation_type="samples", n_resamples=math.inf
+        )
+        assert result.p == pytest.approx(expected.pvalue, rel=1e-12)
+        assert result.method == "permutation, exact"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_permutation_is_exact_with_equal_sums(seed: int) -> None:
+    row = np.random.default_rng(seed).integers(-4, 6, size=11) / 10
+    assert only(row).p == enumerated(row)
+
+
+def test_permutation_with_many_zeros_is_exact() -> None:
+    row = np.zeros(5_000)
+    row[[3, 50, 700]] = 0.1, 0.2, 0.3
+    assert only(row).p == 0.25
+    assert only(row).method == "permutation, exact"
+
+
+def test_sampled_permutation_is_the_exact_one_but_for_chance() -> None:
+    row = RANDOM.normal(0.45, 1, size=17)
+    exact = stats.permutation_test(
+        (row,), np.mean, permutation_type="samples", n_resamples=math.inf
+    ).pvalue
+    result = only(row, resamples=20_000)
+    assert result.method == "permutation, 20,000 resamples"
+    assert result.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_bootstrap_by_hand() -> None:
+    """The definition with NumPy's own draws: shifted to the null, one added to the count."""
+    row = RANDOM.normal(0.3, 1, size=30)
+    centred = row - row.mean()
+    random = np.random.default_rng(2)
+    drawn = random.choice(centred, size=(20_000, 30)).mean(axis=1)
+    expected = (np.count_nonzero(np.abs(drawn) >= abs(row.mean())) + 1) / 20_001
+    assert only(row, test="bootstrap", resamples=20_000).p == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+def test_resampling_never_gives_zero(test: Test) -> None:
+    assert only(RANDOM.normal(5, 1, size=60), test=test, resamples=999).p == 1 / 1000
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("count", [1, 2, 10, 100])
+def test_identical_runs(test: Test, count: int) -> None:
+    result = only(np.zeros(count), test=test)
+    assert (result.p, result.statistic) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_one_query_shows_nothing(test: Test) -> None:
+    assert only([0.7], test=test).p == 1.0
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_equal_differences_are_as_sure_as_their_signs(test: Test, count: int) -> None:
+    assert only([0.1] * count, test=test).p == pytest.approx(2.0 ** (1 - count))
+
+
+def test_equal_but_for_rounding() -> None:
+    result = only([0.3 - 0.2, 0.2 - 0.1, 0.9 - 0.8], test="t")
+    assert result.p == 0.25
+    assert result.method == "t, no spread: sign"
+
+
+def test_a_tiny_p_is_not_zero() -> None:
+    row = np.where(np.arange(3_000) % 2, 0.5, 0.51)
+    for test in TESTS:
+        assert 0 < only(row, test=test, resamples=200).p < 0.01
+
+
+def test_batches_do_not_change_a_p_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = {test: [r.p for r in paired_tests(MANY, test=test, resamples=500)] for test in TESTS}
+    monkeypatch.setattr(rows_module, "BATCH", 200)
+    for test in TESTS:
+        assert [r.p for r in paired_tests(MANY, test=test, resamples=500)] == whole[test]
+
+
+def test_a_row_does_not_depend_on_its_company() -> None:
+    for test in TESTS:
+        together = paired_tests(MANY, test=test, resamples=500)
+        alone = [only(row, test=test, resamples=500) for row in MANY]
+        assert [r.p for r in together] == [r.p for r in alone]
+
+
+def test_seeds() -> None:
+    assert paired_tests(MANY, seed=4) == paired_tests(MANY, seed=4)
+    assert paired_tests(MANY, seed=4) != paired_tests(MANY, seed=5)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="differences are empty"):
+        paired_tests([[]])
+    with pytest.raises(UnknownNameError, match="wilcoxon"):
+        paired_tests([0.1], test="wilcoxn")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="resamples"):
+        paired_tests([0.1], resamples=10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tenths, st.sampled_from(TESTS), st.randoms())
+def test_laws(row: list[float], test: Test, random: Any) -> None:
+    result = only(row, test=test, resamples=200)
+    assert 0 < result.p <= 1
+    moved = list(row)
+    random.shuffle(moved)
+    assert only(moved, test=test, resamples=200) == result
+    assert only([-x for x in row], test=test, resamples=200).p == result.p
+    scaled = only([x * 8 for x in row], test=test, resamples=200)
+    assert scaled.p == pytest.approx(result.p, rel=1e-9)
+
+
+def test_type_one_error_is_near_alpha() -> None:
+    """A small check that nothing is upside down; benches/honesty.py measures."""
+    rows = np.random.default_rng(0).normal(size=(600, 30))
+    for test in TESTS:
+        results = paired_tests(rows, test=test, resamples=1_000)
+        rate = np.mean([result.p <= 0.05 for result in results])
+        assert 0.015 < rate < 0.085, test
