@@ -26,7 +26,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("evaluation", "trec_eval"),
     ("sensitivity", "explanation", "attribution", "training", "scorefiles"),
     ("statistics",),
-    ("comparison", "gate"),
+    ("pairing", "comparison", "gate"),
     ("diagnosis",),
     ("records",),
     ("reports",),
@@ -58,8 +58,8 @@ def box_of(name: str) -> int:
 def imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """Yield line and full name of every import that can happen when the code runs."""
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-        for child in node.orelse:
-            yield from imported(child, package)
+        for statement in node.orelse:
+            yield from imported(statement, package)
         return
     if isinstance(node, ast.Import):
         yield from ((node.lineno, alias.name) for alias in node.names)

@@ -92,7 +92,7 @@ def test_empty_file(read: Callable[..., Any], tmp_path: Path) -> None:
 
 @every_reader
 def test_folder(read: Callable[..., Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder; name a file in it$"):
+    with pytest.raises(InputError, match=r"is a folder; name a file in it$"):
         read(tmp_path)
     (tmp_path / "inside.run").touch()
     with pytest.raises(InputError, match=r"is a folder; .*such as .*inside\.run"):
@@ -104,7 +104,7 @@ def test_missing_file(read: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "bm25.run").touch()
     with pytest.raises(InputError, match=r"bm52\.run: no such file; did you mean .*bm25\.run\?"):
         read(tmp_path / "bm52.run")
-    with pytest.raises(InputError, match="no such file$"):
+    with pytest.raises(InputError, match=r"no such file$"):
         read(tmp_path / "elsewhere" / "x.run")
 
 

@@ -33,9 +33,14 @@ def alone(path: Path) -> bool:
 @every_suffix
 def test_a_failure_in_between(suffix: str, target: Path) -> None:
     path = target.rename(f"{target}{suffix}")
-    with pytest.raises(RuntimeError, match="half-way"), replacing(path) as sink:
-        sink.write(b"x" * 100_000)
-        raise RuntimeError("half-way")
+
+    def fail() -> None:
+        with replacing(path) as sink:
+            sink.write(b"x" * 100_000)
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        fail()
     assert path.read_bytes() == OLD
     assert alone(path)
 
@@ -45,7 +50,7 @@ def test_a_failing_rename(target: Path, monkeypatch: pytest.MonkeyPatch) -> None
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(InputError, match="Input/output error.*the old file is unchanged"):
+    with pytest.raises(InputError, match=r"Input/output error.*the old file is unchanged"):
         Run({"q": ["d"]}).write(target, format="trec")
     assert target.read_bytes() == OLD
     assert alone(target)
@@ -157,7 +162,7 @@ def test_a_long_name(tmp_path: Path) -> None:
 
 
 def test_a_full_device() -> None:
-    with pytest.raises(InputError, match="/dev/full: cannot be written .No space left on device"):
+    with pytest.raises(InputError, match=r"/dev/full: cannot be written \(No space left on device"):
         Run({"q": ["d"]}).write("/dev/full", format="trec")
 
 
@@ -175,7 +180,11 @@ def test_standard_output_can_be_full() -> None:
     code = "import rankscope as rs\nrs.Run({'q': ['d']}).write('-', format='trec')"
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-c", code],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert "standard output: cannot be written (No space left on device)" in done.stderr
 

@@ -6,15 +6,18 @@ worth; trying sets of rules finds the one that reproduces a given number.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.alignment import align
-from rankscope.errors import InputError
-from rankscope.inputs import as_judgments, as_runs, without_identical
+from rankscope.errors import InputError, shown
+from rankscope.inputs import as_judgments, as_one_run, has_identical, without_identical
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.profiles import PROFILES, Profile, profile_named
@@ -22,7 +25,6 @@ from rankscope.profiles import PROFILES, Profile, profile_named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rankscope.alignment import Judgments
     from rankscope.judged import JudgedRun
 
 __all__ = ["Effect", "Outcome", "Reproduction", "reproduce", "why"]
@@ -89,23 +91,40 @@ _WORDS: dict[str, tuple[str, dict[Any, str]]] = {
 }
 
 
+_DEFINITION = {
+    "cutoff": "cut",
+    "gain": "gain",
+    "norm": "denominator",
+    "rel": "relevance level",
+    "rule": "recall points",
+}
+"""What it is called when a tool means the same measure with one parameter changed."""
+
+
+def _difference(ours: Measure, theirs: Measure) -> str:
+    """Name what sets two definitions apart."""
+    if ours.name != theirs.name:
+        return "definition"
+    mine: dict[str, Any] = {**ours.options, "cutoff": ours.cutoff}
+    other: dict[str, Any] = {**theirs.options, "cutoff": theirs.cutoff}
+    changed = [name for name in mine if mine[name] != other[name]]
+    return ", ".join(_DEFINITION.get(name, name) for name in changed)
+
+
 class _Bench:
     """One run and its judgments, aligned under any rules; alignments are kept."""
 
-    def __init__(self, judgments: Judgments, run: Any) -> None:
-        self._judgments = judgments
-        self._run = run
-        self._plain: Any = None
+    def __init__(self, qrels: Any, run: Any) -> None:
+        self._judgments = as_judgments(qrels)
+        _, self._run = as_one_run(run)
+        self.max_grade = self._judgments.max_grade
         self._aligned: dict[tuple[str, str, bool], JudgedRun] = {}
 
     def judged(self, rules: _Rules) -> JudgedRun:
         """Return the run aligned under some rules, all judged queries in it."""
         key = (rules.ties, rules.precision, rules.identical_ids)
         if key not in self._aligned:
-            run = self._run
-            if not rules.identical_ids:
-                self._plain = self._plain or without_identical(run)
-                run = self._plain
+            run = self._run if rules.identical_ids else self._without_identical
             ties: Any = rules.ties
             precision: Any = rules.precision
             found = align(self._judgments, run, ties=ties, precision=precision)
@@ -120,16 +139,21 @@ class _Bench:
         kept = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
         return aggregate(rules.measure, values[kept])
 
+    @cached_property
+    def _without_identical(self) -> Any:
+        return without_identical(self._run)
+
     def missing(self) -> int:
         """Count judged queries the run lacks."""
         return int(np.count_nonzero(~self.judged(_Rules()).in_run))
 
-
-def _bench(qrels: Any, run: Any) -> _Bench:
-    named, single = as_runs(run)
-    if not single and len(named) != 1:
-        raise InputError("one run can be looked into at a time; call it once for each")
-    return _Bench(as_judgments(qrels), next(iter(named.values())))
+    def choices(self, field: str) -> list[Any]:
+        """Return the words of a rule, ours first; ours alone where no other could matter."""
+        words = list(_WORDS[field][1])
+        idle = (field == "queries" and not self.missing()) or (
+            field == "identical_ids" and not has_identical(self._run)
+        )
+        return words[:1] if idle else words
 
 
 def why(
@@ -140,7 +164,7 @@ def why(
     profiles: Iterable[str | Profile] = tuple(PROFILES),
 ) -> list[Outcome]:
     """Score one run under several tools' rules, and say which rule causes each difference."""
-    bench = _bench(qrels, run)
+    bench = _Bench(qrels, run)
     asked = Measure.parse(measure)
     ours = _Rules(measure=asked)
     base = bench.value(ours)
@@ -161,11 +185,14 @@ def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outc
             effects.append(Effect(title, words[mine], words[other], change))
     if meant != ours.measure:
         change = bench.value(replace(ours, measure=meant)) - base
-        effects.append(Effect("definition", str(ours.measure), str(meant), change))
+        rule = _difference(ours.measure, meant)
+        effects.append(Effect(rule, str(ours.measure), str(meant), change))
     difference = value - base
     together = difference - sum(effect.change for effect in effects)
     if profile.queries == "strict" and bench.missing():
-        stops = f"{bench.missing()} judged queries are missing from the run, and it stops"
+        count = bench.missing()
+        some = "query is" if count == 1 else "queries are"
+        stops = f"{count:,} judged {some} missing from the run, and it stops"
         return Outcome(profile.name, str(meant), None, None, tuple(effects), 0.0, stops)
     return Outcome(profile.name, str(meant), value, difference, tuple(effects), together)
 
@@ -194,44 +221,65 @@ def reproduce(
 ) -> list[Reproduction]:
     """Find the rules under which a run scores ``number``, those nearest to ours first.
 
-    The number is given as text: its digits say how exactly it must be met.
+    The number is given as text: its digits say how exactly it must be met. Where a measure cannot
+    be above 1, a number above 1 is taken for a percentage.
     """
-    try:
-        target = float(number)
-    except ValueError:
-        raise InputError(f"expected a number such as 0.4123, not {number!r}") from None
-    digits = len(number.partition(".")[2].partition("e")[0])
-    bench = _bench(qrels, run)
+    asked = Measure.parse(measure)
+    target, tolerance = _read_number(number, asked)
+    bench = _Bench(qrels, run)
     found = []
-    for rules, changes in _sets_of_rules(Measure.parse(measure)):
+    for rules, changes in _sets_of_rules(asked, bench):
         value = bench.value(rules)
-        if abs(value - target) <= 0.5 * 10.0**-digits * (1 + 1e-9):
+        if abs(value - target) <= tolerance:
             found.append(Reproduction(number, value, str(rules.measure), tuple(changes)))
     found.sort(key=lambda one: len(one.changes))
     fewest = len(found[0].changes) if found else 0
     return [one for one in found if len(one.changes) == fewest][:most]
 
 
-def _variants(measure: Measure) -> Iterator[tuple[Measure, str]]:
+def _read_number(number: str, measure: Measure) -> tuple[float, float]:
+    """Return a number and half a unit of its last digit."""
+    try:
+        exact = Decimal(str(number).strip())
+        unit = exact.as_tuple().exponent
+    except InvalidOperation:
+        unit = "n"
+    if not isinstance(unit, int):
+        raise InputError(f"expected a number such as 0.4123, not {shown(number)}")
+    target, tolerance = float(exact), 0.5 * 10.0**unit
+    if abs(target) > 1 >= measure.definition.range[1]:
+        target, tolerance = target / 100, tolerance / 100
+    return target, tolerance + 1e-9 * max(1.0, math.fabs(target))
+
+
+_OTHER_MEANINGS: dict[str, dict[Any, str]] = {
+    "gain": {"linear": "gain: grade", "exp": "gain: 2^grade − 1", "binary": "gain: 1 or 0"},
+    "norm": {
+        "rel": "denominator: R",
+        "min": "denominator: min(R, k)",
+        "retrieved": "denominator: relevant documents found",
+    },
+    "rule": {9: "recall points: those of trec_eval 9"},
+}
+"""Parameters that differ between what goes by one name."""
+
+
+def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
     """Yield the definitions that go by a measure's name."""
     yield measure, ""
-    for name, words in (
-        ("gain", ("linear", "exp", "binary")),
-        ("norm", ("rel", "min", "retrieved")),
-    ):
+    options: dict[str, Any] = dict(measure.options)
+    for name, words in _OTHER_MEANINGS.items():
         parameter = measure.definition.parameter(name)
-        for word in words if parameter is not None else ():
-            if parameter is not None and word in parameter.choices:
-                changed: dict[str, Any] = {name: word}
-                other = measure.replaced(**changed)
-                if other != measure:
-                    yield other, f"{name}: {word}"
-    if measure.definition.parameter("rel") is not None:
-        for level in (2, 3):
-            try:
-                yield measure.replaced(rel=level), f"relevant from grade {level} up"
-            except InputError:
-                continue
+        for word, said in words.items() if parameter is not None else ():
+            fits = parameter is not None and (not parameter.choices or word in parameter.choices)
+            if fits and word != options[name]:
+                changed = {name: word}
+                if name == "gain" and "rel" in options:
+                    changed["rel"] = 1.0  # a level counts with binary gains only
+                yield measure.replaced(**changed), said
+    if "rel" in options and options.get("gain", "binary") == "binary":
+        for level in (one for one in (2, 3) if one <= highest):
+            yield measure.replaced(rel=level), f"relevant from grade {level} up"
     yield measure.replaced(judged_only=True), "unjudged documents removed"
     if measure.cutoff is not None and measure.definition.cutoff == "optional":
         yield Measure(measure.name, measure.params), "no cutoff"
@@ -240,15 +288,14 @@ def _variants(measure: Measure) -> Iterator[tuple[Measure, str]]:
             yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
 
 
-def _sets_of_rules(measure: Measure) -> Iterator[tuple[_Rules, list[str]]]:
-    choices = [list(words) for _, words in _WORDS.values()]
+def _sets_of_rules(measure: Measure, bench: _Bench) -> Iterator[tuple[_Rules, list[str]]]:
     default = _Rules()
-    for picked in product(*choices):
+    for picked in product(*(bench.choices(field) for field in _WORDS)):
         rules = _Rules(*picked)
         said = [
             f"{title}: {words[getattr(rules, field)]}"
             for field, (title, words) in _WORDS.items()
             if getattr(rules, field) != getattr(default, field)
         ]
-        for variant, change in _variants(measure):
+        for variant, change in _variants(measure, bench.max_grade):
             yield replace(rules, measure=variant), [*said, *([change] if change else [])]

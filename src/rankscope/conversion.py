@@ -18,7 +18,7 @@ from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
 from rankscope.runs.run import read_run
-from rankscope.tabular.columns import QRELS, RUN, find_columns
+from rankscope.tabular.columns import QRELS, RUN, find_columns, folded
 from rankscope.tabular.delimited import separator_of
 from rankscope.tabular.reading import PARQUET_MAGIC, first_line, parquet_frame
 
@@ -77,9 +77,10 @@ def _kind_of_columns(names: list[str]) -> Kind | None:
     if "query_id" in run and "doc_id" in run:
         if "rank" in run or "tag" in run:
             return "run"
-        if qrels.get("grade") not in (None, run.get("score")):
+        grade = folded(qrels.get("grade", "score"))
+        if grade not in ("score", "value", "relevancescore") or "corpus-id" in names:
             return "qrels"
-        return "qrels" if "corpus-id" in names else None
+        return None
     if "text" in names and "title" in names:
         return "corpus"
     return None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCHEMA = "rankscope/scores/1"
 """What `Scores.to_dict` writes; a later version will read earlier ones."""
 
-__all__ = ["Accounting", "RunScores", "Scores", "evaluate"]
+__all__ = ["Accounting", "RunScores", "Scores", "evaluate", "relevance_level_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Accounting:
     without_relevant: int
     """Averaged queries that have no document relevant to some measure asked for; they score 0."""
     tied: dict[int, int] = field(default_factory=dict)
+    tied_hits: int = 0
+    """Judged documents that share their score with another document of the query."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -63,6 +65,7 @@ class Accounting:
             "missing_policy": self.missing_policy,
             "unjudged": self.unjudged,
             "without_relevant": self.without_relevant,
+            "tied_hits": self.tied_hits,
             "tied_across_cutoff": {str(cutoff): count for cutoff, count in self.tied.items()},
         }
 
@@ -263,9 +266,7 @@ def evaluate(
     return Scores(results, asked, rules, judgments=judgments, single=single)
 
 
-def _meant(
-    measures: str | Measure | Iterable[str | Measure], rules: Profile
-) -> list[Parsed]:
+def _meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
     """Return what a profile means by the measures asked for, each once."""
     found: dict[Measure, Parsed] = {}
     for parsed in parse_measures(measures):
@@ -292,15 +293,17 @@ def _scored(
         missing_policy=policy,
         unjudged=aligned.unjudged,
         without_relevant=max(
-            int(np.count_nonzero(run.graded(level) == 0)) for level in {*map(_level, measures)}
+            int(np.count_nonzero(run.graded(level) == 0))
+            for level in {*map(relevance_level_of, measures)}
         ),
         tied=aligned.tied_at,
+        tied_hits=0 if aligned.found is None else int((aligned.found.tie_size > 1).sum()),
     )
     return RunScores(name, run.query_ids, values, means, accounting)
 
 
 @lru_cache(maxsize=1024)
-def _level(measure: Measure) -> float:
+def relevance_level_of(measure: Measure) -> float:
     """Return the grade from which on a measure counts a document as relevant."""
     options = measure.options
     by_gain = options.get("gain", "binary") != "binary"

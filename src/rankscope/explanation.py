@@ -6,6 +6,7 @@ for every measure; for sums of gains times discounts the two factors are shown a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.alignment import align, only_queries
-from rankscope.errors import InputError, UnknownNameError
-from rankscope.inputs import as_judgments, as_runs
+from rankscope.errors import UnknownNameError
+from rankscope.evaluation import relevance_level_of
+from rankscope.inputs import as_judgments, as_one_run
 from rankscope.measures.language import Measure
+from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
 from rankscope.profiles import profile_named
 
 if TYPE_CHECKING:
-    from rankscope.judged import JudgedRun
+    from collections.abc import Iterator, Sequence
+
+    from rankscope.judged import FloatArray, JudgedRun
     from rankscope.profiles import Profile
 
 __all__ = ["Explanation", "IdealStep", "Step", "explain"]
@@ -30,8 +35,8 @@ __all__ = ["Explanation", "IdealStep", "Step", "explain"]
 class Step:
     """One rank of the run: what stands there and what it adds.
 
-    ``gain`` and ``discount`` are None where the measure is no sum of gains times discounts, and
-    ``grade`` is None for a document nobody judged.
+    ``gain`` and ``discount`` are None where the measure is no sum of gains times discounts or
+    passes the document over, and ``grade`` is None for a document nobody judged.
     """
 
     rank: int
@@ -59,14 +64,16 @@ class IdealStep:
 class Explanation:
     """How a query's value comes about.
 
-    ``calculation`` is the formula with this query's numbers in it, ``left_out`` how many further
-    ranks the measure looks at that add nothing.
+    ``calculation`` is the formula with this query's numbers in it, ``start`` the value of an empty
+    ranking (0 for nearly all measures), to which the contributions add up, ``left_out`` how many
+    further ranks the measure looks at that add nothing.
     """
 
     measure: str
     query_id: str
     run: str
     value: float
+    start: float
     formula: str
     calculation: str
     relevant: int
@@ -80,6 +87,10 @@ class Explanation:
         return asdict(self)
 
 
+Documents = list[tuple[str, float, float | None]]
+"""A ranking: document, score, and its grade or None."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Factors:
     """The two factors of a measure that is a sum of gains times discounts."""
@@ -89,31 +100,32 @@ class _Factors:
     normalised: bool  # divided by the same sum over the ideal order
 
 
-def _gain_function(measure: Measure, highest: float) -> Callable[[float], float]:
-    options = measure.options
-    gain = options["gain"]
-    level = float(options.get("rel", 1.0))  # type: ignore[arg-type]
-    if gain == "binary":
-        return lambda grade: float(grade >= level)
-    if gain == "exp":
-        return lambda grade: 2.0 ** max(grade, 0.0) - 1
-    if isinstance(gain, tuple):
-        table = {float(key): float(gained) for key, gained in gain}  # type: ignore[misc]
-        return lambda grade: table.get(grade, max(grade, 0.0))
-    if measure.name == "RBP":
-        return lambda grade: max(grade, 0.0) / highest if highest > 0 else 0.0
-    return lambda grade: max(grade, 0.0)
-
-
 def _factors(measure: Measure, judged: JudgedRun) -> _Factors | None:
+    options: dict[str, Any] = dict(measure.options)
+
+    def gains(grades: FloatArray) -> FloatArray:
+        return gains_of(grades, options["gain"], options["rel"])
+
     if measure.name in ("DCG", "nDCG"):
-        gain = _gain_function(measure, judged.max_grade)
-        return _Factors(gain, lambda rank: 1 / float(np.log2(rank + 1)), measure.name == "nDCG")
-    if measure.name == "RBP" and measure.options.get("scale", "qrels") == "qrels":
-        persistence = float(measure.options["p"])  # type: ignore[arg-type]
-        gain = _gain_function(measure, judged.max_grade)
-        return _Factors(gain, lambda rank: (1 - persistence) * persistence ** (rank - 1), False)
-    return None
+        return _Factors(
+            lambda grade: float(gains(np.array([grade]))[0]),
+            lambda rank: 1 / math.log2(rank + 1),
+            normalised=measure.name == "nDCG",
+        )
+    if measure.name != "RBP":
+        return None
+    highest = 1.0
+    if options["gain"] != "binary":
+        by_query = options["scale"] == "query"
+        known = gains(judged.judged_grade if by_query else np.array([judged.max_grade]))
+        table = [] if by_query or isinstance(options["gain"], str) else options["gain"]
+        highest = max([*known.tolist(), *(gained for _, gained in table)], default=0.0) or 1.0
+    persistence = float(options["p"])
+    return _Factors(
+        lambda grade: float(gains(np.array([grade]))[0]) / highest,
+        lambda rank: (1 - persistence) * persistence ** (rank - 1),
+        normalised=False,
+    )
 
 
 def explain(
@@ -136,124 +148,160 @@ def explain(
     rules = profile_named(profile)
     meant = rules.meaning(Measure.parse(measure))
     judgments = as_judgments(qrels)
+    query_id = str(query_id)
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
-    named, single = as_runs(run)
-    if not single:
-        raise InputError("one run can be explained at a time; call it once for each")
-    name, given = next(iter(named.items()))
-    aligned = align(judgments, given, ties=rules.ties, precision=rules.precision)
-    mask = np.array([one == query_id for one in aligned.judged.query_ids])
-    judged = only_queries(aligned.judged, mask)
-    documents = given[query_id] if query_id in given else {}  # noqa: SIM401
-    ranking = _ranking(documents, rules)
-    grades = judgments.by_query[query_id]
+    name, given = as_one_run(run)
+    documents = dict(given[query_id]) if query_id in given else {}
+    if not rules.identical_ids:
+        documents.pop(query_id, None)
+    alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
+    mask = np.array([one == query_id for one in alone.judged.query_ids])
+    judged = only_queries(alone.judged, mask)
+    grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
     factors = _factors(meant, judged)
-    listed = [
-        (
-            doc_id,
-            float(documents[doc_id]),
-            None if (grade := grades.get(doc_id)) is None else float(grade),
-        )
-        for doc_id in ranking[: meant.cutoff]
+    condensed = bool(meant.options["judged_only"])
+    listed: Documents = [
+        (doc_id, float(documents[doc_id]), grades.get(doc_id))
+        for doc_id in _ranking(documents, rules)[: None if condensed else meant.cutoff]
     ]
-    steps = _steps(meant, judged, listed, factors, depth)
+    start = float(compute(meant, judged.cut(0))[0])
+    steps = _steps(meant, judged, listed, factors, depth, start)
+    value = float(compute(meant, judged)[0])
+    ideal = _ideal(grades, factors)
     return Explanation(
         measure=str(meant),
         query_id=query_id,
         run=name,
-        value=float(compute(meant, judged)[0]),
+        value=value,
+        start=start,
         formula=meant.definition.formula,
-        calculation=_calculation(meant, judged, steps, grades, factors),
-        relevant=int(judged.graded(1.0)[0]),
+        calculation=_calculation(meant, value, start, steps, ideal, factors),
+        relevant=int(judged.graded(relevance_level_of(meant))[0]),
         retrieved=int(judged.retrieved[0]),
         steps=steps,
-        ideal=_ideal(grades, factors, meant.cutoff or depth),
+        ideal=tuple(ideal[: meant.cutoff or depth]),
         left_out=len(listed) - len(steps),
     )
 
 
-def _ranking(documents: Any, rules: Profile) -> list[str]:
+def _ranking(documents: dict[str, Any], rules: Profile) -> list[str]:
     """Return the documents of a query in rank order."""
-    single = rules.precision == "single"
-    key = {d: float(np.float32(s)) if single else float(s) for d, s in documents.items()}
-    names = list(key)
+    names = list(documents)
     if rules.ties != "given":
         names.sort(reverse=rules.ties == "trec")
-    return sorted(names, key=lambda doc_id: -key[doc_id])
+    scores = np.array([float(documents[doc_id]) for doc_id in names])
+    if rules.precision == "single":
+        with np.errstate(over="ignore"):
+            scores = scores.astype(np.float32)
+    return [names[place] for place in np.argsort(-scores, kind="stable")]
 
 
 def _steps(
     measure: Measure,
     judged: JudgedRun,
-    listed: list[tuple[str, float, float | None]],
+    listed: Documents,
     factors: _Factors | None,
     depth: int,
+    start: float,
 ) -> tuple[Step, ...]:
-    """Read the run rank by rank; where no judged document stands, nothing is added."""
-    hits = set(judged.hit_rank.tolist())
+    """Read the run rank by rank."""
+    condensed = bool(measure.options["judged_only"])
+    counted = [not condensed or (grade is not None and grade >= 0) for _, _, grade in listed]
+    places = np.cumsum(counted).tolist()  # the rank once passed-over documents are gone
     steps: list[Step] = []
-    before = float(compute(measure, judged.cut(0))[0])
-    for rank, (doc_id, score, grade) in enumerate(listed, start=1):
-        if rank > depth and rank not in hits:
-            continue
-        value = float(compute(measure, judged.cut(rank))[0])
+    before = start
+    for rank, value in _values(measure, judged, len(listed), depth, start):
+        doc_id, score, grade = listed[rank - 1]
         added, before = value - before, value
-        if added or rank <= depth:
-            gain = factors.gain(grade or 0.0) if factors else None
-            discount = factors.discount(rank) if factors else None
-            steps.append(Step(rank, doc_id, score, grade, added, value, gain, discount))
+        if not added and rank > depth:
+            continue
+        gain = discount = None
+        place = places[rank - 1]
+        if factors and counted[rank - 1] and place <= (measure.cutoff or place):
+            gain = 0.0 if grade is None else factors.gain(grade)
+            discount = factors.discount(place)
+        steps.append(Step(rank, doc_id, score, grade, added, value, gain, discount))
     return tuple(steps)
 
 
-def _best_order(grades: Any) -> list[tuple[str, float]]:
-    ordered = sorted(grades.items(), key=lambda item: item[0], reverse=True)
-    return [(doc_id, float(grade)) for doc_id, grade in sorted(ordered, key=lambda item: -item[1])]
+def _values(
+    measure: Measure, judged: JudgedRun, size: int, depth: int, start: float
+) -> Iterator[tuple[int, float]]:
+    """Yield ranks and the value down to each: all ranks to ``depth``, then those that matter.
+
+    Below ``depth`` a stretch without a judged document is looked into only if the value at its end
+    is not the one at its start.
+    """
+
+    def value_at(rank: int) -> float:
+        return float(compute(measure, judged.cut(rank))[0])
+
+    value = start
+    for rank in range(1, min(depth, size) + 1):
+        value = value_at(rank)
+        yield rank, value
+    reached = min(depth, size)
+    for hit in [*(rank for rank in judged.hit_rank.tolist() if depth < rank <= size), size + 1]:
+        if hit - 1 > reached and value_at(hit - 1) != value:
+            for rank in range(reached + 1, hit):
+                value = value_at(rank)
+                yield rank, value
+        if hit <= size:
+            value = value_at(hit)
+            yield hit, value
+        reached = hit
 
 
-def _ideal(grades: Any, factors: _Factors | None, depth: int) -> tuple[IdealStep, ...]:
-    best = [(doc_id, grade) for doc_id, grade in _best_order(grades) if grade > 0]
-    return tuple(
+def _ideal(grades: dict[str, float], factors: _Factors | None) -> list[IdealStep]:
+    """Return the documents that are worth something, best first; among equals the higher id."""
+    worth = {
+        doc_id: (factors.gain(grade) if factors else grade, grade)
+        for doc_id, grade in grades.items()
+    }
+    best = sorted((doc_id for doc_id in worth if worth[doc_id][0] > 0), reverse=True)
+    best.sort(key=lambda doc_id: worth[doc_id], reverse=True)
+    return [
         IdealStep(
             rank=rank,
             doc_id=doc_id,
-            grade=grade,
-            gain=factors.gain(grade) if factors else None,
+            grade=grades[doc_id],
+            gain=worth[doc_id][0] if factors else None,
             discount=factors.discount(rank) if factors else None,
         )
-        for rank, (doc_id, grade) in enumerate(best[:depth], start=1)
-    )
+        for rank, doc_id in enumerate(best, start=1)
+    ]
 
 
 def _calculation(
     measure: Measure,
-    judged: JudgedRun,
+    value: float,
+    start: float,
     steps: tuple[Step, ...],
-    grades: Any,
+    ideal: list[IdealStep],
     factors: _Factors | None,
 ) -> str:
     """Return the formula with this query's numbers in it."""
-    value = float(compute(measure, judged)[0])
     if factors is None:
-        parts = [f"{step.contribution:.4f}" for step in steps if step.contribution]
-        total = f"{_sum(parts)} = " if len(parts) > 1 else ""
+        added = [step.contribution for step in steps if step.contribution]
+        numbers = [start, *added] if start else added
+        total = f"{_sum([f'{number:.4f}' for number in numbers])} = " if len(numbers) > 1 else ""
         return f"{measure} = {total}{value:.4f}"
     gaining = [step for step in steps if step.gain]
     parts = [f"{step.gain:g}×{step.discount:.4f}" for step in gaining]
-    found = sum((step.gain or 0) * (step.discount or 0) for step in gaining)
     if not factors.normalised:
         return f"{measure} = {_sum(parts)} = {value:.4f}"
-    depth = measure.cutoff or len(grades)
-    best = [max(factors.gain(grade), 0.0) for _, grade in _best_order(grades)]
-    best.sort(reverse=True)
-    ideal = sum(gain * factors.discount(rank) for rank, gain in enumerate(best[:depth], start=1))
+    found = _discounted(gaining)
+    best = _discounted(ideal[: measure.cutoff])
     plain = str(replace(measure, name="DCG"))
-    return (
-        f"{plain} = {_sum(parts)} = {found:.4f}; ideal {plain} = {ideal:.4f}; "
-        f"{measure} = {found:.4f} / {ideal:.4f} = {value:.4f}"
-    )
+    said = f"{plain} = {_sum(parts)} = {found:.4f}; ideal {plain} = {best:.4f}; {measure} = "
+    return said + (f"{found:.4f} / {best:.4f} = {value:.4f}" if best else f"{value:.4f}")
+
+
+def _discounted(steps: Sequence[Step | IdealStep]) -> float:
+    return sum((step.gain or 0.0) * (step.discount or 0.0) for step in steps)
 
 
 def _sum(parts: list[str]) -> str:
     shown = parts if len(parts) <= 12 else [*parts[:10], "…", parts[-1]]
-    return " + ".join(shown) or "0"
+    return (" + ".join(shown) or "0").replace("+ -", "− ")

@@ -98,10 +98,19 @@ def _open_raw(path: PathLike) -> BinaryIO:
 
 def is_plain_file(path: PathLike) -> bool:
     """Tell whether the path is a regular, uncompressed file that others can open by name."""
-    if not can_be_read_again(path):
+    if not can_be_read_again(path) or not _is_text(os.fspath(path)):
         return False
     with _open_raw(path) as raw:
         return not _compression(raw.read(10))
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether a name is Unicode; others than Python cannot open one that is not."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def can_be_read_again(path: PathLike) -> bool:

@@ -4,20 +4,20 @@ A measure fails only if its drop is both *significant* (one paired test for each
 by Holm over the measures) and *larger than the margin*. The first alone would stop a change for a
 drop nobody minds, the second alone for noise.
 
-The test is two-sided although only a drop can fail: its p-value and interval are those a comparison
-shows for the same scores, and where differences are skewed it keeps its error rate, which a
-one-sided one does not. A candidate as good as the baseline is thus stopped in about α/2 of the cases
-at most. Whoever wants the one-sided test at 0.05 gives alpha = 0.1.
+The test is two-sided although only a drop can fail: its p-value, before correction, and its
+interval are those `compare` gives for the same scores, and where differences are skewed its error
+rate strays less than a one-sided one's (docs/gate.md has numbers). A candidate as good as the
+baseline is stopped in about α/2 of the cases. For the one-sided test at 0.05 give alpha = 0.1.
 
-A pass means little if nothing could have been seen. So the smallest drop this many queries show with
-the given power (paired t formula, at α divided by the number of measures: Holm's hardest step)
+A pass means little if nothing could have been seen. So the smallest drop this many queries show
+with the given power (paired t formula, at α divided by the number of measures: Holm's hardest step)
 stands beside each verdict; one above the margin is warned about, or fails if power is required.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.paired import Test, TestResult
 
-__all__ = ["SCHEMA", "Check", "GateResult", "Loss", "gate"]
+__all__ = ["SCHEMA", "Check", "GateResult", "Loss", "gate", "p_text", "percent"]
 
 SCHEMA = "rankscope/gate/1"
 """What `GateResult.to_dict` writes."""
@@ -68,15 +68,6 @@ class Loss:
         """Candidate minus baseline."""
         return self.candidate - self.baseline
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "query_id": self.query_id,
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "change": self.change,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -89,13 +80,13 @@ class Check:
     difference: float
     """Mean of candidate minus baseline over the queries."""
     interval: Interval
-    """Of the difference; not corrected for the number of measures."""
+    """Of the difference, for this measure alone."""
     p: float
     corrected_p: float
     significant: bool
     max_drop: float
     visible_drop: float | None
-    """The smallest drop shown with the power asked for; infinite if none can be, None if unknown."""
+    """The smallest drop shown with this power; infinite if none can be, None if unknown."""
     verdict: Verdict
     reason: Reason
     explanation: str
@@ -110,32 +101,17 @@ class Check:
     @property
     def drop(self) -> float:
         """How much worse the candidate is: a fall, or a rise where lower is better."""
-        return -self.difference if self.higher_is_better else self.difference
+        return 0.0 - self.difference if self.higher_is_better else self.difference
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON; an infinite visible drop is None with a warning."""
         seen = self.visible_drop
         return {
-            "measure": self.measure,
-            "higher_is_better": self.higher_is_better,
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "difference": self.difference,
+            **asdict(self),
             "drop": self.drop,
             "interval": self.interval.to_dict(),
-            "p": self.p,
-            "corrected_p": self.corrected_p,
-            "significant": self.significant,
-            "max_drop": self.max_drop,
             "visible_drop": seen if seen is not None and math.isfinite(seen) else None,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "explanation": self.explanation,
-            "wins": self.wins,
-            "losses": self.losses,
-            "worst": [loss.to_dict() for loss in self.worst],
-            "warning": self.warning,
-            "note": self.note,
+            "worst": [{**asdict(loss), "change": loss.change} for loss in self.worst],
         }
 
 
@@ -226,12 +202,9 @@ def gate(
     sight = _Sight(alpha / len(tests), power, test, resamples, max_drop)
     checks = []
     for row, (result, own) in enumerate(zip(tests, adjusted, strict=True)):
+        options: Any = {"level": 1 - alpha, "resamples": resamples, "seed": seed}
         [interval] = mean_intervals(
-            differences[row],
-            level=1 - alpha,
-            resamples=resamples,
-            seed=seed,
-            bounds=_bounds(pairs.measures[row]),
+            differences[row], bounds=_bounds(pairs.measures[row]), **options
         )
         checks.append(
             _check(
@@ -276,16 +249,16 @@ class _Sight:
 
     def smallest_p(self, queries: int) -> float:
         """Return the p-value of the clearest result there could be."""
-        if self.test == "t":
-            return 0.0 if queries > 1 else 1.0
+        if queries < 2:
+            return 1.0
         sampled = 1 / (self.resamples + 1) if self.test in ("permutation", "bootstrap") else 0.0
-        return max(sampled, 0.0 if self.test == "bootstrap" else 2.0 ** (1 - queries))
+        return max(sampled, 0.0 if self.test in ("t", "bootstrap") else 2.0 ** (1 - queries))
 
     def visible_drop(self, differences: FloatArray) -> float | None:
         """Return the smallest drop that would be seen; infinite if none, None if nobody knows."""
         rows = differences[np.newaxis]
         queries = len(differences)
-        if queries < 2 or self.smallest_p(queries) > self.alpha:
+        if self.smallest_p(queries) > self.alpha:
             return math.inf
         if constant_rows(rows)[0]:
             return None
@@ -305,16 +278,27 @@ class _Sight:
             )
         return (
             f"was tested with {queries}, which show a drop of {visible:.4f} or more with "
-            f"{self.power:.0%} probability, so a drop of {self.max_drop:g} could pass unseen"
+            f"{percent(self.power)} probability, so a drop of {self.max_drop:g} could pass unseen"
             f"{self._needed(differences)}"
         )
 
     def _needed(self, differences: FloatArray) -> str:
         sd = float(row_deviations(differences[np.newaxis])[0])
-        if self.max_drop <= sd / 1000:  # millions of queries, if any number, would be needed
+        try:
+            needed = queries_needed(self.max_drop, sd=sd, alpha=self.alpha, power=self.power)
+        except InputError:  # no margin, or millions of queries
             return ""
-        needed = queries_needed(self.max_drop, sd=sd, alpha=self.alpha, power=self.power)
         return f"; about {needed:,} queries are needed to see it"
+
+
+def percent(share: float) -> str:
+    """Return ``95 %`` for 0.95."""
+    return f"{100 * share:.4g} %"
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as people read it; one never is 0."""
+    return f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
 
 
 def _counted(queries: int) -> str:
@@ -345,19 +329,19 @@ def _check(
         warning = ""  # a change that was seen needs no power to be seen
     note = ""
     if not gains.any() and not warning:
-        note = f"is identical in {_counted(len(gains))}, so {_unseen(interval)}"
+        note = _identical(len(gains), interval)
     elif visible is None and not warning:
         note = "changed by the same amount in every query; no spread says what could be seen"
     if warning and require_power:
         reason = "no power"
     explanation = {
-        "regression": f"dropped by {drop:.4f}, more than {sight.max_drop:g}, with p = "
-        f"{corrected_p:.4f}",
+        "regression": f"dropped by {drop:.4f}, more than {sight.max_drop:g}, with "
+        f"{p_text(corrected_p)}",
         "no power": warning,
-        "improved": f"improved by {-drop:.4f} with p = {corrected_p:.4f}",
+        "improved": f"improved by {-drop:.4f} with {p_text(corrected_p)}",
         "within margin": f"dropped by {drop:.4f}, which is within {sight.max_drop:g}",
         "not significant": f"changed by {difference:+.4f}, which chance explains "
-        f"(p = {corrected_p:.4f})",
+        f"({p_text(corrected_p)})",
         "identical": "is identical in every query",
     }[reason]
     return Check(
@@ -393,14 +377,12 @@ def _reason(drop: float, gains: FloatArray, max_drop: float, *, significant: boo
     return "regression" if drop > max_drop + _ROUNDING else "within margin"
 
 
-def _unseen(interval: Interval) -> str:
+def _identical(queries: int, interval: Interval) -> str:
     """Say what values that do not vary leave open."""
-    if not math.isfinite(interval.high):
-        return "there is no spread to say what could be seen"
-    return (
-        "there is no spread to say what drop could be seen; over other queries the mean may still "
-        f"differ by up to {interval.high:.4f}"
-    )
+    said = f"is identical in all {_counted(queries)}; no spread says what drop could be seen"
+    if math.isfinite(interval.high):
+        said += f", and over other queries the mean may differ by up to {interval.high:.4f}"
+    return said
 
 
 def _worst(pairs: Pairs, row: int, gains: FloatArray) -> tuple[Loss, ...]:

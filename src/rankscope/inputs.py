@@ -10,7 +10,7 @@ from typing import Any, cast
 from rankscope.alignment.judgments import Judgments
 from rankscope.errors import InputError, shown
 
-__all__ = ["as_judgments", "as_one_run", "as_runs", "without_identical"]
+__all__ = ["as_judgments", "as_one_run", "as_runs", "has_identical", "without_identical"]
 
 _FRAME = "__arrow_c_stream__"
 
@@ -121,10 +121,20 @@ def _named(taken: list[Any], given: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(names, taken, strict=True))
 
 
-def without_identical(run: Any) -> dict[str, dict[str, float]]:
+def has_identical(run: Any) -> bool:
+    """Tell whether a document has the id of its own query."""
+    if isinstance(run, Mapping):
+        return any(query_id in run[query_id] for query_id in run)
+    rows = run.to_polars()
+    return bool((rows["query_id"] == rows["doc_id"]).any())
+
+
+def without_identical(run: Any) -> Any:
     """Return a run without documents that have the id of their own query."""
+    if not has_identical(run):
+        return run
     plain = run if isinstance(run, Mapping) else run.to_dict()
     return {
-        query_id: {doc_id: score for doc_id, score in documents.items() if doc_id != query_id}
-        for query_id, documents in plain.items()
+        query_id: {doc_id: score for doc_id, score in plain[query_id].items() if doc_id != query_id}
+        for query_id in plain
     }

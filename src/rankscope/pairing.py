@@ -137,7 +137,7 @@ class Pairs:
     """Values of two runs: a row for each measure, a column for each query, queries by id."""
 
     names: tuple[str, str]
-    """Of the runs."""
+    """Of the runs; with their files where two are called the same."""
     measures: tuple[Measure, ...]
     query_ids: tuple[str, ...]
     baseline: FloatArray
@@ -188,7 +188,10 @@ class Pairs:
             _values(record, run, list(map(str, measures)), query_ids)
             for record, run in zip((baseline, candidate), both, strict=True)
         ]
-        return cls((both[0].name, both[1].name), tuple(measures), query_ids, sides[0], sides[1])
+        names = both[0].name, both[1].name
+        if names[0] == names[1] and baseline.source != candidate.source:
+            names = f"{names[0]} ({baseline.source})", f"{names[1]} ({candidate.source})"
+        return cls(names, tuple(measures), query_ids, sides[0], sides[1])
 
 
 def _found(record: ScoreRecord, parsed: Parsed) -> str:
@@ -223,8 +226,8 @@ def _values(
         missing = np.flatnonzero(np.isnan(row))
         if len(missing):
             raise InputError(
-                f"not comparable: {record.source} has no value of {measure} for {len(missing):,} of "
-                f"{len(row):,} queries ({_listed(query_ids[place] for place in missing)}); "
+                f"not comparable: {record.source} has no value of {measure} for {len(missing):,} "
+                f"of {len(row):,} queries ({_listed(query_ids[place] for place in missing)}); "
                 "evaluate again"
             )
     return values

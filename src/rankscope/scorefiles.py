@@ -1,8 +1,8 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` wrote, read back and checked.
 
-Between `evaluation`, which writes them, and `pairing`, which sets two side by side. A file comes from
-another machine and another day, so nothing in it is believed unseen: a wrong schema,
-a missing part, a value that is no number each become a `FormatError` that says where it stands.
+Between `evaluation`, which writes them, and `pairing`, which sets two side by side. A file comes
+from another machine and another day, so nothing in it is believed unseen: a wrong schema, a missing
+part, a value that is no number each become a `FormatError` that says where it stands.
 """
 
 from __future__ import annotations

@@ -147,8 +147,7 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
         texts = {
             one.name: _relstrings(judged, one.length) for one in asked if one.root == "relstring"
         }
-        for number, query_id in zip(order, ids, strict=True):
-            place = ids.index(query_id)
+        for place, (number, query_id) in enumerate(zip(order, ids, strict=True)):
             for one in asked:
                 if one.root == "relstring":
                     yield _line(one.name, query_id, f"'{texts[one.name][number]}'")
@@ -191,8 +190,10 @@ def _prepared(aligned: Aligned, options: Options) -> JudgedRun:
     if not len(judged):
         raise InputError("trec-eval: the results hold none of the judged queries")
     if aligned.missing and options.version == 10 and not options.complete:
+        count = len(aligned.missing)
+        some = "query is" if count == 1 else "queries are"
         raise InputError(
-            f"trec-eval: {len(aligned.missing)} judged queries are missing from the results, "
+            f"trec-eval: {count:,} judged {some} missing from the results, "
             f"{shown(aligned.missing[0])} first, and version 10 stops there; count them as 0 with "
             "-c, or leave them out with --9"
         )
@@ -208,6 +209,8 @@ def _values(measure: Measure, judged: JudgedRun, options: Options) -> FloatArray
     values = compute(measure, judged)
     if options.version == 10 and measure.name in _EMPTIED:
         values = np.where(judged.in_run, values, 0.0)
+    if measure.name == "RnDCG":  # it gives up without a document of the level, whatever the gains
+        values = np.where(judged.graded(options.level) > 0, values, 0.0)
     return values
 
 

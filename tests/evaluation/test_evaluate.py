@@ -256,9 +256,17 @@ def test_an_unknown_rule_is_refused(argument: str) -> None:
 
 
 def test_ties_across_each_cutoff_are_counted() -> None:
-    run = {"q1": {"a": 1.0, "b": 1.0, "c": 0.5}, "q2": {"a": 2.0, "b": 1.0, "c": 1.0}, "q3": {"b": 1.0}}
+    run = {
+        "q1": {"a": 1.0, "b": 1.0, "c": 0.5},
+        "q2": {"a": 2.0, "b": 1.0, "c": 1.0},
+        "q3": {"b": 1.0},
+    }
     for given in (run, rs.Run(run)):
-        assert rs.evaluate(QRELS, given, ["P@1", "P@2", "P@3"]).accounting.tied == {1: 1, 2: 1, 3: 0}
+        assert rs.evaluate(QRELS, given, ["P@1", "P@2", "P@3"]).accounting.tied == {
+            1: 1,
+            2: 1,
+            3: 0,
+        }
 
 
 @pytest.mark.parametrize(
@@ -310,17 +318,17 @@ def test_an_own_measure_is_like_any_other() -> None:
     assert scores.values("LastRank") == {"q1": 2.0, "q2": 1.0, "q3": 0.0, "q4": 0.0}
     assert rs.bounds(QRELS, RUN, "LastRank")[0].value == scores["LastRank"]
     assert rs.explain(QRELS, RUN, "q1", "LastRank").value == 2.0
-    assert [outcome.value for outcome in rs.why(QRELS, RUN, "LastRank", profiles=["rankscope"])] == [
-        0.75
-    ]
+    assert [
+        outcome.value for outcome in rs.why(QRELS, RUN, "LastRank", profiles=["rankscope"])
+    ] == [0.75]
 
 
 @pytest.mark.usefixtures("own_measures")
 @pytest.mark.parametrize(
-    "result", [lambda run: [1.0], lambda run: None, lambda run: "four", lambda run: [np.nan] * 4]
+    "result", [[1.0], None, "four", [np.nan] * 4], ids=["short", "nothing", "text", "nan"]
 )
 def test_a_wrong_own_measure_is_named(result: Any) -> None:
-    rs.measure("WrongOne")(lambda run: result(run))
+    rs.measure("WrongOne")(lambda run: result)  # noqa: ARG005
     with pytest.raises(rs.InputError, match="WrongOne: its function must return one number"):
         rs.evaluate(QRELS, RUN, "WrongOne")
 

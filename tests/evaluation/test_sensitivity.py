@@ -31,7 +31,7 @@ UNKNOWN = {"Accuracy", "BPM", "G", "infAP"}
 """Measures of which no few orders hold the lowest and the highest value."""
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(grades=GRADES, scores=SCORES)
 def test_the_tie_band_is_that_of_all_orders(
     grades: dict[str, float], scores: dict[str, float]
@@ -94,7 +94,7 @@ def filled(qrels: Grades, run: Grades, grade: float, depth: int | None) -> Grade
     return done
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     qrels=st.fixed_dictionaries({"q1": GRADES, "q2": GRADES}),
     run=st.fixed_dictionaries({"q1": SCORES}, optional={"q2": SCORES}),

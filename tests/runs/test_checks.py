@@ -333,9 +333,9 @@ CASES = [
 BY_CODE = {check.code: check for check in CHECKS}
 
 
-def put(folder: Path, files: dict[str, str]) -> dict[str, str]:
+def put(folder: Path, files: dict[str, str]) -> dict[str, Any]:
     """Write the files and return their paths."""
-    paths = {}
+    paths: dict[str, Any] = {}
     for name, content in files.items():
         suffix, text = re.match(r"(\.\w+ )?(.*)", content, re.DOTALL).groups()  # type: ignore[union-attr]
         default = ".jsonl" if name in ("queries", "corpus") else ".txt"

@@ -31,7 +31,7 @@ def only(differences: Any, **options: Any) -> TestResult:
 
 def enumerated(differences: Any) -> float:
     """Try every sign flip in whole numbers, so that equal sums are equal."""
-    whole = [round(x * 1_000_000) for x in differences]
+    whole = [round(float(x) * 1_000_000) for x in differences]
     observed = abs(sum(whole))
     flips = list(product((1, -1), repeat=len(whole)))
     sums = [abs(sum(s * x for s, x in zip(flip, whole, strict=True))) for flip in flips]

@@ -31,6 +31,8 @@ def test_power_is_scipys(n: int, difference: float) -> None:
     critical = stats.t.ppf(0.975, n - 1)
     shift = difference * math.sqrt(n) / 0.2
     expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
+    if math.isnan(expected):  # SciPy has no answer where nothing is left of the tail
+        expected = 1.0
     assert power_for(difference, n=n, sd=0.2) == pytest.approx(expected, abs=1e-9)
 
 

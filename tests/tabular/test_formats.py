@@ -84,7 +84,7 @@ def test_columns_that_are_wrong(text: str, message: str, tmp_path: Path) -> None
 
 def test_not_utf8_names_the_line(tmp_path: Path) -> None:
     data = b"query_id,doc_id,score\nq,d,1\nq,M\xfcnchen,1\n"
-    with pytest.raises(FormatError, match=r":3: bytes that are not UTF-8"):
+    with pytest.raises(FormatError, match=r":3: .*not UTF-8"):
         read_run(put(tmp_path, data, "a.csv"))
 
 
@@ -110,7 +110,7 @@ def test_first_lines_that_are_no_csv(line: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("separator", ["\t", " ", ","])
 def test_msmarco(separator: str, tmp_path: Path) -> None:
     text = "7\ta\t1\n8\tx\t1\n7\tb\t2\n8\ty\t2\n".replace("\t", separator)
-    for name in ("a.tsv", "a.txt", "a.csv"):
+    for name in ("a.csv", "a") if separator == "," else ("a.tsv", "a.txt", "a"):
         run = read_run(put(tmp_path, text, name))
         assert run.to_dict() == {"7": {"a": -1, "b": -2}, "8": {"x": -1, "y": -2}}
 
@@ -118,7 +118,7 @@ def test_msmarco(separator: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("separator", ["\t", " ", ","])
 def test_three_columns_with_scores(separator: str, tmp_path: Path) -> None:
     text = "q1\td1\t2.5\nq1\td2\t1.5\n".replace("\t", separator)
-    for name in ("a.tsv", "a.csv"):
+    for name in ("a.csv", "a") if separator == "," else ("a.tsv", "a.txt", "a"):
         assert read_run(put(tmp_path, text, name)).to_dict() == EXPECTED
 
 

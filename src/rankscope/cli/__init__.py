@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a user's mistake becomes one sentence and exit 2."""
     import click
 
-    from rankscope.cli.app import app
+    from rankscope.cli.app import ReaderGoneError, app
     from rankscope.cli.console import visible
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("rankscope: interrupted", err=True)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output went away, which is its right
+    except (BrokenPipeError, ReaderGoneError):  # whoever read our output left, which is their right
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except RankscopeError as error:

@@ -9,7 +9,11 @@ import click
 
 import rankscope
 
-__all__ = ["app"]
+__all__ = ["ReaderGoneError", "app"]
+
+
+class ReaderGoneError(Exception):
+    """A broken pipe under a name that click does not know: it would end with exit code 1."""
 
 
 class LazyGroup(click.Group):
@@ -31,6 +35,13 @@ class LazyGroup(click.Group):
         command = getattr(import_module(f"rankscope.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGoneError from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

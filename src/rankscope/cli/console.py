@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["counted", "json_text", "make_console", "print_json", "visible"]
-
-_RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
@@ -43,7 +40,11 @@ def make_console() -> Console:
 def json_text(value: Any, *, unicode: bool = True) -> str:
     """Return one JSON document; what could steer a terminal is escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
-    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    return (text if text.isascii() else "".join(map(_escaped_in_json, text))) + "\n"
+
+
+def _escaped_in_json(one: str) -> str:
+    return one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1]
 
 
 def print_json(value: Any) -> None:

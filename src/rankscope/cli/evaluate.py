@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.console import json_text, make_console, visible
+from rankscope.cli.console import json_text, make_console, print_json, visible
+from rankscope.cli.tables import Column, blocks_needed, print_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from rankscope.evaluation import Scores
@@ -94,75 +98,94 @@ def evaluate(
     runs, _ = as_runs(list(run))
     queries: Any = "both" if intersect else None
     scores = score(judgments, runs, asked, profile=profile, ties=ties, queries=queries)
-    tied = any(any(scores.run(name).accounting.tied.values()) for name in runs)
     found = {
         name: find_bounds(
-            judgments, one, asked, hole_grade=hole_grade, profile=profile, queries=queries
+            judgments,
+            one,
+            asked,
+            holes=bounds,
+            hole_grade=hole_grade,
+            profile=profile,
+            ties=ties,
+            queries=queries,
         )
         for name, one in runs.items()
-        if bounds or (tied and output in ("table", "json"))
+        if bounds or (output in ("table", "json") and scores.run(name).accounting.tied_hits)
     }
-    if output == "table" and target is None:
-        console = make_console()
-        show_scores(scores, console, per_query=per_query)
-        _show_bounds(found, console, holes=bounds)
+    if output == "table":
+        with _table_console(target) as console:
+            show_scores(scores, console, per_query=per_query)
+            _show_ties(found, console)
+            if bounds:
+                _show_holes(found, console)
         return
-    text = _as_text(scores, found, output, per_query=per_query)
+    if output == "json":
+        data = scores.to_dict(per_query=per_query)
+        for name, every in found.items():
+            data["runs"][name]["bounds"] = [one.to_dict() for one in every]
+        if target is None:
+            print_json(data)
+        else:
+            _write(target, json_text(data))
+        return
+    text = _as_text(scores, output, per_query=per_query)
     if target is None:
         click.echo(text, nl=False)
     else:
-        from rankscope.files import replacing
-
-        with replacing(target) as sink:
-            sink.write(text.encode())
+        _write(target, text)
 
 
-def _as_text(
-    scores: Scores, found: dict[str, list[Bounds]], output: str, *, per_query: bool
-) -> str:
+def _write(target: str, text: str) -> None:
+    from rankscope.files import replacing
+
+    with replacing(target) as sink:
+        sink.write(text.encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def _table_console(target: str | None) -> Iterator[Console]:
+    """Return where a table goes: the terminal, or a file in plain text."""
+    if target is None:
+        yield make_console()
+        return
+    import io
+
+    from rich.console import Console
+
+    text = io.StringIO()
+    yield Console(file=text, width=100, color_system=None, highlight=False, markup=False,
+                  emoji=False)  # fmt: skip
+    _write(target, "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
+
+
+def _as_text(scores: Scores, output: str, *, per_query: bool) -> str:
     from rankscope.reports import scores as reports
 
-    if output == "json":
-        data = scores.to_dict(per_query=per_query)
-        for name, bounds in found.items():
-            data["runs"][name]["bounds"] = [one.to_dict() for one in bounds]
-        return json_text(data)
     if output == "csv":
         return reports.scores_as_csv(scores, per_query=per_query)
     if output == "trec":
         return reports.scores_as_trec(scores, per_query=per_query)
     if output == "latex":
-        return reports.scores_as_latex(scores)
-    return reports.scores_as_markdown(scores)
+        return reports.scores_as_latex(scores, per_query=per_query)
+    return reports.scores_as_markdown(scores, per_query=per_query)
 
 
 def show_scores(scores: Scores, console: Console, *, per_query: bool = False) -> None:
-    """Print scores for a person: a row for each run, best of each column in bold."""
-    from rich.table import Table
+    """Print scores for a person: a row for each run, best of each measure in bold.
+
+    Where the measures do not fit beside each other there is a row for each of them instead.
+    """
     from rich.text import Text
 
-    from rankscope.reports.scores import accounting_sentences, shown_value
+    from rankscope.reports.scores import accounting_sentences
 
     if per_query:
         _show_per_query(scores, console)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    table.add_column("run", overflow="fold")
-    for measure in scores.measures:
-        table.add_column(Text(measure), justify="right", no_wrap=True)
-    best = {measure: _best(scores, measure) for measure in scores.measures}
-    for name in scores.runs:
-        cells = []
-        for measure, value in scores.run(name).means.items():
-            bold = len(scores.runs) > 1 and value == best[measure]
-            cells.append(Text(shown_value(measure, value), style="bold green" if bold else ""))
-        table.add_row(Text(visible(name), style="bold"), *cells)
-    console.print(table)
+    _show_means(scores, console)
     console.print()
-    foreign = [
-        f"{own}, asked for as {asked}" for own, asked in scores.asked.items() if own != asked
-    ]
-    for line in foreign:
-        console.print(Text(visible(line), style="dim"))
+    for own, asked in scores.asked.items():
+        if own != asked:
+            console.print(Text(visible(f"{own}, asked for as {asked}"), style="dim"))
     said = {
         name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in scores.runs
     }
@@ -176,6 +199,26 @@ def show_scores(scores: Scores, console: Console, *, per_query: bool = False) ->
         console.print(Text(rules, style="dim"))
 
 
+def _show_means(scores: Scores, console: Console) -> None:
+    from rankscope.reports.scores import shown_value
+
+    best = {measure: _best(scores, measure) for measure in scores.measures}
+
+    def cell(name: str, measure: str) -> tuple[str, str]:
+        value = scores.run(name).means[measure]
+        bold = len(scores.runs) > 1 and value == best[measure]
+        return shown_value(measure, value), "bold green" if bold else ""
+
+    names = Column("run", [(name, "bold") for name in scores.runs], right=False)
+    by_measure = [Column(m, [cell(name, m) for name in scores.runs]) for m in scores.measures]
+    if blocks_needed(names, by_measure, console.width) == 1:
+        print_columns(console, names, by_measure)
+        return
+    measures = Column("measure", [(measure, "bold") for measure in scores.measures], right=False)
+    by_run = [Column(n, [cell(n, measure) for measure in scores.measures]) for n in scores.runs]
+    print_columns(console, measures, by_run)
+
+
 def _best(scores: Scores, measure: str) -> float:
     from rankscope.measures.language import Measure
 
@@ -185,42 +228,59 @@ def _best(scores: Scores, measure: str) -> float:
 
 
 def _show_per_query(scores: Scores, console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from rankscope.reports.scores import shown_value
 
     for name in scores.runs:
         run = scores.run(name)
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-        table.add_column(Text(visible(f"query ({name})")), overflow="fold")
-        for measure in scores.measures:
-            table.add_column(Text(measure), justify="right", no_wrap=True)
-        for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True):
-            cells = [shown_value(m, v) for m, v in zip(scores.measures, column, strict=True)]
-            table.add_row(Text(visible(query_id)), *cells)
-        console.print(table)
+        title = "query" if len(scores.runs) == 1 else f"query ({name})"
+        queries = Column(title, [(query_id, "") for query_id in run.query_ids], right=False)
+        columns = [
+            Column(measure, [(shown_value(measure, value), "") for value in values])
+            for measure, values in zip(scores.measures, run.values.tolist(), strict=True)
+        ]
+        print_columns(console, queries, columns)
         console.print()
 
 
-def _show_bounds(found: dict[str, list[Bounds]], console: Console, *, holes: bool) -> None:
-    """Print how far ties (and holes) could move each mean, where they could."""
-    from rich.text import Text
-
-    lines = []
+def _show_ties(found: dict[str, list[Bounds]], console: Console) -> None:
+    """Print how far the order of equal scores could move each mean, where it is seen."""
+    rows = []
     for name, all_bounds in found.items():
         for one in all_bounds:
-            if one.ties is not None and one.ties[0] < one.ties[1]:
-                low, high = one.ties
-                lines.append(
-                    f"{name}: {one.measure} is {one.value:.4f} by this tie rule, and between "
-                    f"{low:.4f} and {high:.4f} by any order of equal scores"
-                )
-            if holes:
-                low, high = one.holes
-                lines.append(
-                    f"{name}: {one.measure} would be {low:.4f} if no unjudged document were "
-                    f"relevant, {high:.4f} if all were (grade {one.hole_grade:g})"
-                )
-    for line in lines:
-        console.print(Text(visible(line), style="yellow"))
+            low, high = ("not known",) * 2 if one.ties is None else (f"{b:.4f}" for b in one.ties)
+            if one.ties is None or low != high:
+                rows.append((name, one.measure, f"{one.value:.4f}", low, high))
+    _show_rows(rows, "equal scores could move these means", ("value", "lowest", "highest"), console)
+
+
+def _show_holes(found: dict[str, list[Bounds]], console: Console) -> None:
+    """Print the means if unjudged documents were judged."""
+    rows = [
+        (name, one.measure, f"{one.value:.4f}", *(f"{value:.4f}" for value in one.holes))
+        for name, all_bounds in found.items()
+        for one in all_bounds
+        if one.holes is not None
+    ]
+    grade = max((one.hole_grade for every in found.values() for one in every), default=1.0)
+    titles = ("value", "nonrelevant", f"relevant ({grade:g})")
+    _show_rows(rows, "if all unjudged documents were", titles, console)
+
+
+def _show_rows(
+    rows: list[tuple[str, ...]], headline: str, titles: tuple[str, ...], console: Console
+) -> None:
+    from rich.text import Text
+
+    if not rows:
+        return
+    console.print()
+    console.print(Text(headline, style="yellow"))
+    runs, measures, *numbers = zip(*rows, strict=True)
+    columns = [
+        Column("measure", [(text, "") for text in measures], right=False),
+        *(
+            Column(title, [(text, "") for text in texts])
+            for title, texts in zip(titles, numbers, strict=True)
+        ),
+    ]
+    print_columns(console, Column("run", [(text, "") for text in runs], right=False), columns)

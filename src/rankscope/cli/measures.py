@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from rankscope.cli.console import make_console, print_json
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
+    from rankscope.measures.language import Parsed
 
 __all__ = ["measures"]
 
@@ -54,7 +56,6 @@ def measures(*, name: str | None, output: str) -> None:
 def _as_dict(definition: Definition) -> dict[str, Any]:
     from rankscope.measures.definition import written
 
-    low, high = definition.range
     return {
         "name": definition.name,
         "family": definition.family,
@@ -69,7 +70,7 @@ def _as_dict(definition: Definition) -> dict[str, Any]:
             }
             for parameter in definition.parameters
         },
-        "range": [low, high if high != float("inf") else None],
+        "range": [end if math.isfinite(end) else None for end in definition.range],
         "higher_is_better": definition.higher_is_better,
         "over_queries": definition.aggregate,
         "no_relevant_document": definition.no_relevant,
@@ -79,22 +80,39 @@ def _as_dict(definition: Definition) -> dict[str, Any]:
     }
 
 
+def _parsed(name: str) -> Parsed:
+    """Read a name; one that needs a cutoff may come without."""
+    from rankscope.errors import RankscopeError
+    from rankscope.measures.language import parse_measures
+
+    try:
+        return parse_measures(name)[0]
+    except RankscopeError:
+        try:
+            return parse_measures(f"{name}@10")[0]
+        except RankscopeError:
+            pass
+        raise
+
+
+def _range(definition: Definition) -> str:
+    low, high = definition.range
+    if low == -math.inf:
+        return "any number"
+    return f"from {low:g} up" if high == math.inf else f"{low:g} to {high:g}"
+
+
 def _explain(name: str, output: str) -> None:
     from rich.text import Text
 
-    from rankscope.errors import InputError
     from rankscope.measures.definition import written
-    from rankscope.measures.language import parse_measures
     from rankscope.measures.registry import definition_of, known_names
 
     asked = ""
     if name in known_names():
         definition = definition_of(name)
     else:
-        try:
-            parsed = parse_measures(name)[0]
-        except InputError:
-            parsed = parse_measures(f"{name}@10")[0]
+        parsed = _parsed(name)
         definition = parsed.measure.definition
         asked = str(parsed) if parsed.is_foreign else ""
     if output == "json":
@@ -102,13 +120,12 @@ def _explain(name: str, output: str) -> None:
         return
     console = make_console()
     console.print(Text(definition.name, style="bold"), Text(definition.summary))
-    low, high = definition.range
     better = "higher" if definition.higher_is_better else "lower"
     rows = [
         ("asked", asked),
         ("formula", definition.formula),
         ("cutoff", definition.cutoff),
-        ("range", f"{low:g} to {high:g}, {better} is better"),
+        ("range", f"{_range(definition)}, {better} is better"),
         ("over queries", definition.aggregate),
         ("no relevant document", definition.no_relevant),
         ("short run", definition.short_run),

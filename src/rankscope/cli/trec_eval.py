@@ -57,5 +57,4 @@ def trec_eval(
         zscores=zscores,
         version=9 if version_9 else 10,
     )
-    for line in trec_eval_lines(qrels, results, options):
-        click.echo(line)
+    click.echo("".join(f"{line}\n" for line in trec_eval_lines(qrels, results, options)), nl=False)

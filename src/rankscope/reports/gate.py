@@ -11,10 +11,12 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
+from rankscope.gate import p_text, percent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rankscope.gate import Check, GateResult
+    from rankscope.gate import Check, GateResult, Loss, Reason
 
 __all__ = [
     "error_as_junit",
@@ -34,8 +36,14 @@ _LONGEST = 100
 """Longer names are cut in Markdown, where one could fill a whole comment."""
 
 
-def _p(value: float) -> str:
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+_VERDICTS: dict[Reason, str] = {
+    "regression": "FAIL",
+    "no power": "FAIL: power",
+    "improved": "pass: better",
+    "within margin": "pass: small",
+    "not significant": "pass",
+    "identical": "pass: equal",
+}
 
 
 def _end(value: float) -> str:
@@ -50,18 +58,8 @@ def _visible(value: float | None) -> str:
 
 def gate_head(result: GateResult) -> list[str]:
     """Return the titles of the table's columns."""
-    level = f"{1 - result.alpha:.0%}".replace("%", " %")
-    tested = "p (Holm)" if len(result.checks) > 1 else "p"
-    return [
-        "measure",
-        "baseline",
-        "candidate",
-        f"difference [{level}]",
-        tested,
-        "margin",
-        "sees from",
-        "verdict",
-    ]
+    difference = f"difference [{percent(1 - result.alpha)}]"
+    return ["measure", "baseline", "candidate", difference, "p", "margin", "visible", "verdict"]
 
 
 def gate_cells(check: Check) -> list[str]:
@@ -71,10 +69,10 @@ def gate_cells(check: Check) -> list[str]:
         f"{check.baseline:.4f}",
         f"{check.candidate:.4f}",
         f"{check.difference:+.4f} [{_end(check.interval.low)}, {_end(check.interval.high)}]",
-        _p(check.corrected_p),
+        p_text(check.corrected_p).removeprefix("p ").removeprefix("= "),
         f"{check.max_drop:g}",
         _visible(check.visible_drop),
-        f"{check.verdict}: {check.reason}",
+        _VERDICTS[check.reason],
     ]
 
 
@@ -88,7 +86,7 @@ def verdict_sentence(result: GateResult, name: Callable[[str], str] = str) -> st
     several = f" in any of {len(result.checks)} measures" if len(result.checks) > 1 else ""
     queries = f"{result.queries:,} {'query' if result.queries == 1 else 'queries'}"
     unseen = [check for check in result.checks if check.warning]
-    but = ", but it could not have been seen" if unseen else ""
+    but = ", but one could have passed unseen" if unseen else ""
     return f"gate passed: no significant drop above {margins}{several} over {queries}{but}."
 
 
@@ -105,10 +103,10 @@ def how_tested(result: GateResult) -> str:
     lower = any(not check.higher_is_better for check in result.checks)
     arrow = "; ↓ lower is better, so that a rise counts as a drop" if lower else ""
     return (
-        f"two-sided paired test ({result.method}, seed {result.seed}){over}, "
-        f"significant below {result.alpha:g}; sees from: the smallest drop found with "
-        f"{result.power:.0%} probability{arrow}"
-    ).replace("%", " %")
+        f"two-sided paired test ({result.method}, seed {result.seed}){over}, significant up to "
+        f"{result.alpha:g}; visible: the smallest drop found with {percent(result.power)} "
+        f"probability{arrow}"
+    )
 
 
 def gate_as_text(result: GateResult) -> str:
@@ -175,10 +173,7 @@ def gate_as_junit(result: GateResult) -> str:
     return _written(root)
 
 
-def _loss(loss: object) -> str:
-    from rankscope.gate import Loss  # noqa: PLC0415
-
-    assert isinstance(loss, Loss)
+def _loss(loss: Loss) -> str:
     return f"query {loss.query_id}: {loss.baseline:.4f} to {loss.candidate:.4f}"
 
 

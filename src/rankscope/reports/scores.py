@@ -31,8 +31,8 @@ _TREC_CUTS = {
     "nDCG": "ndcg_cut",
 }
 _POLICY = {
-    "all": "they count as 0",
-    "both": "they are left out of the means",
+    "all": "counted as 0",
+    "both": "left out of the means",
     "strict": "an error",
 }
 
@@ -53,7 +53,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
     said = [f"mean over {_count(accounting.queries, 'query')}"]
     if accounting.missing:
         missing = _count(len(accounting.missing), "judged query")
-        said.append(f"{missing} missing from the run: {_POLICY[accounting.missing_policy]}")
+        said.append(f"{missing} missing from the run, {_POLICY[accounting.missing_policy]}")
     if accounting.without_relevant:
         none = _count(accounting.without_relevant, "query")
         said.append(f"{none} without a relevant document, scored 0")
@@ -82,30 +82,52 @@ def scores_as_csv(scores: Scores, *, per_query: bool) -> str:
     return text.getvalue()
 
 
-def _matrix(scores: Scores) -> tuple[list[str], list[list[str]]]:
-    head = ["run", *scores.measures, "queries"]
-    rows = [
-        [
-            name,
-            *(shown_value(measure, value) for measure, value in scores.run(name).means.items()),
-            f"{scores.run(name).accounting.queries:,}",
-        ]
-        for name in scores.runs
-    ]
+def _matrix(scores: Scores, *, per_query: bool) -> tuple[list[str], list[list[str]]]:
+    """Return titles and rows: by run, with its mean and, if wanted, each query before it."""
+    head = ["run", *(["query"] if per_query else []), *scores.measures, "queries"]
+    rows = []
+    for name in scores.runs:
+        run = scores.run(name)
+        if per_query:
+            rows += [
+                [name, query_id, *map(shown_value, scores.measures, column), "1"]
+                for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
+            ]
+        means = [shown_value(measure, value) for measure, value in run.means.items()]
+        middle = ["all"] if per_query else []
+        rows.append([name, *middle, *means, f"{run.accounting.queries:,}"])
     return head, rows
 
 
-def scores_as_markdown(scores: Scores) -> str:
-    """Return a Markdown table: a row for each run, a column for each measure."""
-    head, rows = _matrix(scores)
-    cells = [[cell.replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
-    widths = [max(len(row[place]) for row in (head, *cells)) for place in range(len(head))]
+def _one_line(text: str) -> str:
+    """Return text with control characters spelt out."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#"})
+
+
+def _markdown(text: str) -> str:
+    return _one_line(text).translate(_MARKDOWN)
+
+
+def scores_as_markdown(scores: Scores, *, per_query: bool = False) -> str:
+    """Return a Markdown table: a row for each run (or query), a column for each measure."""
+    head, rows = _matrix(scores, per_query=per_query)
+    names = 2 if per_query else 1
+    cells = [[_markdown(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
     lines = [
-        "| " + " | ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)) + " |"
-        for row in (head, *cells)
+        "| "
+        + " | ".join(
+            cell.ljust(wide) if place < names else cell.rjust(wide)
+            for place, (cell, wide) in enumerate(zip(row, widths, strict=True))
+        )
+        + " |"
+        for row in cells
     ]
     rule = [
-        "-" * wide if not place else "-" * (wide - 1) + ":" for place, wide in enumerate(widths)
+        "-" * wide if place < names else "-" * (wide - 1) + ":" for place, wide in enumerate(widths)
     ]
     lines.insert(1, "| " + " | ".join(rule) + " |")
     notes = [
@@ -115,29 +137,34 @@ def scores_as_markdown(scores: Scores) -> str:
     return "\n".join([*lines, "", *notes, ""])
 
 
-def _markdown(text: str) -> str:
-    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
-
-
 _LATEX = str.maketrans(
     {
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",  # at the start of a row it would be an argument of the line break
     }
 )
 
 
-def scores_as_latex(scores: Scores) -> str:
+def scores_as_latex(scores: Scores, *, per_query: bool = False) -> str:
     """Return a LaTeX table for the booktabs package."""
-    head, rows = _matrix(scores)
+    head, rows = _matrix(scores, per_query=per_query)
+    names = 2 if per_query else 1
+
+    def line(cells: list[str]) -> str:
+        return " & ".join(_one_line(cell).translate(_LATEX) for cell in cells) + r" \\"
+
     lines = [
-        r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}",
+        r"\begin{tabular}{" + "l" * names + "r" * (len(head) - names) + "}",
         r"\toprule",
-        " & ".join(cell.translate(_LATEX) for cell in head) + r" \\",
+        line(head),
         r"\midrule",
-        *(" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in rows),
+        *map(line, rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -168,7 +195,7 @@ def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
     for name in scores.runs:
         run = scores.run(name)
         if len(scores.runs) > 1:
-            lines.append(f"{'runid':<22}\tall\t{name}")
+            lines.append(f"{'runid':<22}\tall\t{_one_line(name)}")
         if per_query:
             lines += [
                 f"{labels[measure]}\t{query_id}\t{_trec_number(measure, value)}"

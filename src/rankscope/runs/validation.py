@@ -158,6 +158,7 @@ def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:
         return data.ids
     if not isinstance(data, Mapping) and not hasattr(data, "__arrow_c_stream__"):
         data = list(data)
-        if all(isinstance(one, str) for one in data):
-            return data
+        ids = [one for one in data if isinstance(one, str)]
+        if len(ids) == len(data):
+            return ids
     return table(data).ids

@@ -12,6 +12,7 @@ from rankscope.statistics.rows import (
     as_rows,
     check_level,
     constant_rows,
+    noncentral_t,
     row_deviations,
     row_means,
     special,
@@ -104,11 +105,10 @@ def _noncentral_ends(t: FloatArray, freedom: int, level: float) -> tuple[FloatAr
 
 def _noncentrality(t: FloatArray, freedom: int, share: float) -> FloatArray:
     """Return nc with P(T' ≤ t) = share for t ≥ 0; the probability falls as nc grows."""
-    distribution = special().nctdtr
     reach = 10 + abs(float(special().ndtri(share))) * (2 + t / math.sqrt(freedom))
     low, high = t - 2 * reach, t + 2 * reach
     for _ in range(STEPS):
         middle = (low + high) / 2
-        above = distribution(freedom, middle, t) > share
+        above = noncentral_t(freedom, middle, t) > share
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray((low + high) / 2)

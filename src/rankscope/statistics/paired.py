@@ -18,6 +18,7 @@ import numpy as np
 from rankscope.statistics.intervals import resampled_means
 from rankscope.statistics.rows import (
     SAME,
+    SMALLEST,
     as_rows,
     check_name,
     check_resamples,
@@ -47,8 +48,6 @@ ENUMERATED = 16
 
 RANKED_EXACTLY = 50
 """Up to so many nonzero differences the distribution of Wilcoxon's statistic is computed."""
-
-SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from rankscope.statistics.rows import (
     check_alpha,
     check_name,
     constant_rows,
+    noncentral_t,
     random_source,
     row_deviations,
     row_means,
@@ -75,11 +76,10 @@ def power_for(difference: float, *, n: int, sd: float, alpha: float = 0.05) -> f
     _check(sd=sd, alpha=alpha)
     if n < 2 or sd == 0:
         return 0.0
-    functions = special()
-    critical = functions.stdtrit(n - 1, 1 - alpha / 2)
+    critical = float(special().stdtrit(n - 1, 1 - alpha / 2))
     shift = abs(difference) * math.sqrt(n) / sd
-    seen = 1 - functions.nctdtr(n - 1, shift, critical) + functions.nctdtr(n - 1, shift, -critical)
-    return float(min(max(seen, 0.0), 1.0))
+    above, below = noncentral_t(n - 1, shift, [critical, -critical])
+    return float(min(max(1 - above + below, 0.0), 1.0))
 
 
 def detectable_difference(*, n: int, sd: float, alpha: float = 0.05, power: float = 0.8) -> float:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BATCH",
     "SAME",
+    "SMALLEST",
     "FloatArray",
     "as_rows",
     "check_alpha",
@@ -28,6 +29,7 @@ __all__ = [
     "check_name",
     "check_resamples",
     "constant_rows",
+    "noncentral_t",
     "random_source",
     "row_batches",
     "row_deviations",
@@ -44,10 +46,22 @@ BATCH = 2_000_000
 SAME = 1e-12
 """Numbers that differ by less than this part of their size differ by rounding only."""
 
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""No p-value is smaller."""
+
 
 def special() -> Any:
     """Return `scipy.special`, imported on first use."""
     return import_module("scipy.special")
+
+
+def noncentral_t(freedom: int, shift: npt.ArrayLike, t: npt.ArrayLike) -> FloatArray:
+    """Return P(T' ≤ t) for the noncentral t distribution.
+
+    SciPy gives NaN far out in a tail; all such probabilities are within 1e-12 of 0 or 1.
+    """
+    found = np.asarray(special().nctdtr(freedom, shift, t), dtype=np.float64)
+    return np.where(np.isnan(found), np.greater(t, shift).astype(np.float64), found)
 
 
 def as_rows(values: npt.ArrayLike, what: str = "values") -> FloatArray:
@@ -76,7 +90,8 @@ def constant_rows(rows: FloatArray) -> npt.NDArray[np.bool_]:
 
 def row_means(rows: FloatArray) -> FloatArray:
     """Return the mean of each row from its exact sum: no order changes a bit of it."""
-    return np.asarray([math.fsum(row) for row in rows.tolist()], dtype=np.float64) / rows.shape[1]
+    sums = np.array([math.fsum(row) for row in rows.tolist()], dtype=np.float64)
+    return np.asarray(sums / rows.shape[1])
 
 
 def row_deviations(rows: FloatArray) -> FloatArray:

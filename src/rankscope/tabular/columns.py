@@ -16,7 +16,16 @@ from rankscope.errors import FormatError, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["ALIASES", "QRELS", "RUN", "Layout", "find_columns", "rater_columns"]
+__all__ = [
+    "ALIASES",
+    "QRELS",
+    "RUN",
+    "Layout",
+    "find_columns",
+    "folded",
+    "is_header",
+    "rater_columns",
+]
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (
@@ -125,6 +134,12 @@ def find_columns(names: Sequence[str], layout: Layout) -> dict[str, str]:
                 found[role] = column
                 break
     return found
+
+
+def is_header(cells: Sequence[str], layout: Layout) -> bool:
+    """Tell whether a first line names columns; one known word alone may be an id."""
+    found = find_columns(cells, layout)
+    return "query_id" in found and len(found) > 1
 
 
 def require_columns(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
-from rankscope.tabular.columns import find_columns, rater_columns, require_columns
+from rankscope.tabular.columns import is_header, rater_columns, require_columns
 from rankscope.tabular.rows import Rows
 from rankscope.tabular.third_column import ranks_or_scores
 from rankscope.tabular.whitespace import BOM
@@ -55,7 +55,7 @@ def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) 
     data = data.removeprefix(BOM)
     first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
     header = cells_of(first, separator)
-    has_header = "query_id" in find_columns(header, layout)
+    has_header = is_header(header, layout)
     frame = _parsed(data, separator=separator, has_header=has_header, source=source)
     names = frame.columns
     if has_header:

@@ -46,11 +46,20 @@ def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
         return _Columns(layout, source).rows()
     roles = require_columns(frame.columns, layout, source=source)
     raters = [name for name in rater_columns(frame.columns) if name not in roles.values()]
-    return Rows(
-        frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters),
-        source,
-        layout,
-    )
+    chosen = frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters)
+    if layout.value in roles:
+        chosen = chosen.with_columns(_own(chosen[layout.value]))
+    return Rows(chosen, source, layout)
+
+
+def _own(values: pl.Series) -> pl.Series:
+    """Copy numbers: those of a pandas frame, or a NumPy array in any frame, may change later.
+
+    Ids become text, and so are copied anyway; a column with nulls is refused later.
+    """
+    if not values.dtype.is_numeric() or values.dtype.is_decimal() or values.null_count():
+        return values
+    return pl.Series(values.name, values.to_numpy().copy(), dtype=values.dtype)
 
 
 def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -> Rows:
@@ -59,8 +68,10 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -
     Documents are ``{doc_id: value}``, or a list of ids. In a run a list stands in rank order (the
     score is minus the rank); in qrels it holds the relevant ones (grade 1), and
     ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
-    (`query_id`, `doc_id`, …) to lists is taken for what it is, too.
+    (`query_id`, `doc_id`, …) to lists is taken for what it is, and so is a single record.
     """
+    if _is_nested_record(data, layout):
+        return rows_from_records([data], layout, source=source)
     if _is_table(data, layout):
         records = zip(*data.values(), strict=True) if _is_columns(data) else [data.values()]
         names = [str(name) for name in data]
@@ -73,6 +84,13 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -
     for query_id, documents in data.items():
         columns.add_query(query_id, documents)
     return columns.rows()
+
+
+def _is_nested_record(data: Mapping[Any, Any], layout: Layout) -> bool:
+    """Tell whether this is one query's result, and not results by query."""
+    names = [str(name) for name in islice(data, 100)]
+    nested = _nested_key(names, layout)
+    return nested is not None and isinstance(data.get(_query_key(names, layout)), str | int)
 
 
 def _is_table(data: Mapping[Any, Any], layout: Layout) -> bool:
@@ -308,7 +326,7 @@ def _value_series(name: str, values: Sequence[Any]) -> pl.Series:
     """Return the values as numbers if they all are, else as the text a message can show."""
     try:
         return pl.Series(name, values, dtype=pl.Int64, strict=True)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass
     if all(hasattr(value, "__float__") for value in values):
         try:

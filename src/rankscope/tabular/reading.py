@@ -18,7 +18,7 @@ import polars as pl
 
 from rankscope.errors import FormatError, UnknownNameError
 from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, suffix_of
-from rankscope.tabular.columns import find_columns
+from rankscope.tabular.columns import is_header
 from rankscope.tabular.delimited import cells_of, read_delimited, separator_of
 from rankscope.tabular.frames import engine_errors
 from rankscope.tabular.jsontext import read_json, read_json_lines
@@ -209,7 +209,7 @@ def detect_format(head: bytes, suffix: str, layout: Layout) -> str:
     line = first_line(head)
     separator = separator_of(line)
     cells = cells_of(line, separator)
-    if "query_id" in (known := find_columns(cells, layout)) and len(known) > 1:
+    if is_header(cells, layout):
         return "tsv" if separator == "\t" else "csv"
     width = _usual_width(head, layout)
     if width not in layout.headerless and len(cells) in layout.headerless:

@@ -1,0 +1,92 @@
+"""``rankscope runs fuse``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankscope.cli.console import counted, visible
+
+__all__ = ["fuse"]
+
+
+def _list_methods(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print every method with its options and leave."""
+    if not wanted or context.resilient_parsing:
+        return
+    from rankscope.runs.fusion_methods import METHODS
+
+    wide = max(map(len, METHODS))
+    for one in METHODS.values():
+        taken = " ".join(f"--{option}" for option in one.options)
+        click.echo(f"{one.name:<{wide}}  {one.summary} [{taken}]")
+    context.exit()
+
+
+def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[float] | None:
+    """Read ``0.3,0.7``."""
+    if value is None:
+        return None
+    try:
+        return [float(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"expected numbers with commas between them, such as 0.3,0.7, found {value!r}"
+        ) from None
+
+
+@click.command()
+@click.argument("run", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", "target", metavar="OUT", required=True, help="Where to; - is standard output."
+)
+@click.option(
+    "--method",
+    metavar="NAME",
+    default="rrf",
+    show_default=True,
+    help="How: rrf, minmax, zscore, combsum, combmnz, borda, … (--methods lists all).",
+)
+@click.option("--k", type=float, default=60, show_default=True, help="The constant of rrf.")
+@click.option("--weights", metavar="0.3,0.7,…", callback=_weights, help="One for each run.")
+@click.option(
+    "--normalise",
+    metavar="NAME",
+    help="Of comb… methods: minmax, zscore, rank, sum, max.  [default: scores as given]",
+)
+@click.option("--p", type=float, default=0.9, show_default=True, help="The persistence of rbc.")
+@click.option("--sigma", type=float, default=0.0, show_default=True, help="Of logisr.")
+@click.option(
+    "--segments", type=int, default=25, show_default=True, help="Parts of a list, for probfuse."
+)
+@click.option("--qrels", metavar="FILE", help="Judgments that probfuse learns from.")
+@click.option("--depth", type=int, help="Keep so many documents a query.  [default: all]")
+@click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+@click.option("--format", "output", metavar="FORMAT", help="The format of OUT.")
+@click.option(
+    "--methods",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_methods,
+    help="List all methods and the options they take.",
+)
+def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: Any) -> None:
+    """Fuse each RUN's lists into one, written to OUT.
+
+    The format of OUT is found from its name; standard output is in TREC's. One of the runs may be
+    -, standard input.
+    """
+    from rankscope.runs.fusion import fuse as fuse_runs
+    from rankscope.tabular.writing import format_for
+
+    if [*run, options["qrels"]].count("-") > 1:
+        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
+    chosen = "trec" if target == "-" and output is None else format_for(target, output)
+    fused = fuse_runs(list(run), **options)
+    fused.write(target, format=chosen)
+    where = "standard output" if target == "-" else target
+    said = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"
+    runs = counted(len(run), "run")
+    click.echo(visible(f"{fused.name}: {said}, fused from {runs}, written to {where}"), err=True)

@@ -1,0 +1,338 @@
+"""A comparison as text for files and papers: csv, Markdown, LaTeX; and its notes in words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankscope.comparison import Comparison, SystemMean
+    from rankscope.statistics.pairwise import Pair
+    from rankscope.statistics.strata import StratifiedPair
+
+__all__ = [
+    "comparison_as_csv",
+    "comparison_as_latex",
+    "comparison_as_markdown",
+    "marker_of",
+    "notes",
+    "p_text",
+    "shows_letters",
+    "strata_title",
+    "verdicts",
+]
+
+_DAGGER, _DOUBLE = "†", "‡"
+_TESTS = {
+    "permutation": "paired permutation test",
+    "bootstrap": "paired bootstrap test",
+    "t": "Student's paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "sign": "sign test",
+    "tukey": "randomised Tukey HSD",
+}
+_INTERVALS = {
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student t",
+    "wilson": "Wilson (BCa where values are not 0 and 1)",
+}
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as people read it.
+
+    >>> p_text(0.03), p_text(0.00002)
+    ('0.0300', '2e-05')
+    """
+    return f"{p:.4f}" if p >= 0.001 else f"{p:.0e}"
+
+
+def _stricter(comparison: Comparison) -> float:
+    return comparison.settings.alpha / 5
+
+
+def marker_of(comparison: Comparison, run: str, measure: str) -> str:
+    """Return † where a run differs from the baseline at alpha, ‡ at a fifth of it, else nothing."""
+    for pair in comparison.pairs:
+        if (pair.system, pair.base, pair.measure) == (run, comparison.baseline, measure):
+            if pair.verdict not in ("better", "worse"):
+                return ""
+            return _DOUBLE if pair.p_corrected <= _stricter(comparison) else _DAGGER
+    return ""
+
+
+def shows_letters(comparison: Comparison) -> bool:
+    """Tell whether letters say more than markers do."""
+    return len(comparison.runs) > 2 or comparison.baseline is None
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Say what the table shows: signs, test, family, queries; always with its seed."""
+    settings = comparison.settings
+    said = [
+        f"best mean in bold; ± half of the {settings.level:.0%} interval "
+        f"({_INTERVALS[settings.interval]})"
+    ]
+    if comparison.baseline is not None:
+        said.append(
+            f"{_DAGGER} differs from {comparison.baseline} at p ≤ {settings.alpha:g}, "
+            f"{_DOUBLE} at p ≤ {_stricter(comparison):g}"
+        )
+    if shows_letters(comparison):
+        said.append("runs that share a letter cannot be told apart (all pairs, family-wise)")
+    said.append(
+        f"{_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
+        f"seed {settings.seed}; {comparison.family}"
+    )
+    said.append(_queries(comparison))
+    return said
+
+
+def _queries(comparison: Comparison) -> str:
+    said = [f"{_count(comparison.queries, 'query')}, the same for all runs"]
+    for name, accounting in comparison.accounting.items():
+        if accounting.missing:
+            fate = {"all": "count as 0", "both": "left out for all runs"}
+            policy = fate.get(accounting.missing_policy, "")
+            said.append(f"{name} lacks {len(accounting.missing):,} judged: {policy}")
+    if comparison.left_out:
+        said.append(f"{_count(comparison.left_out, 'judged query')} left out")
+    without = max(one.without_relevant for one in comparison.accounting.values())
+    if without:
+        said.append(f"{without:,} without a relevant document, scored 0")
+    if comparison.profile != "rankscope":
+        said.append(f"rules of {comparison.profile}")
+    return "; ".join(said)
+
+
+def verdicts(comparison: Comparison, most: int = 3) -> list[str]:
+    """Say what the data show on the first measure, and in short what the others show."""
+    first = next(iter(comparison.measures))
+    own = [pair for pair in comparison.pairs if pair.measure == first]
+    clear = [pair for pair in own if pair.verdict != "no difference shown"]
+    open_ = [pair for pair in own if pair.verdict == "no difference shown"]
+    said = [pair.sentence for pair in (clear + open_)[:most]]
+    if len(own) > most:
+        said.append(f"{first}: {len(own) - most} more pairs; {_tally(own)} in all")
+    if len(comparison.measures) == 1:
+        return said
+    for base, system in dict.fromkeys((pair.base, pair.system) for pair in own[:most]):
+        others = [
+            pair
+            for pair in comparison.pairs
+            if (pair.base, pair.system) == (base, system) and pair.measure != first
+        ]
+        said.append(f"{system} against {base} on the other measures: {_by_verdict(others)}")
+    return said
+
+
+def _tally(pairs: list[Pair]) -> str:
+    clear = sum(pair.verdict in ("better", "worse") for pair in pairs)
+    return f"{clear} of {len(pairs)} differ"
+
+
+def _by_verdict(pairs: list[Pair]) -> str:
+    named: dict[str, list[str]] = {}
+    for pair in pairs:
+        word = "cannot tell" if pair.verdict == "no difference shown" else pair.verdict
+        named.setdefault(word, []).append(pair.measure)
+    return "; ".join(f"{word} on {', '.join(measures)}" for word, measures in named.items())
+
+
+_COLUMNS = (
+    *("stratum", "measure", "base", "system", "queries", "base_mean", "system_mean", "difference"),
+    *("low", "high", "level", "relative", "wins", "ties", "losses", "d", "d_low", "d_high"),
+    *("p", "p_corrected", "method", "correction", "verdict", "detectable"),
+)
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def comparison_as_csv(comparison: Comparison) -> str:
+    """Return a row for each measure and pair, then, with its name, one for each stratum of it."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    correction = comparison.settings.correction
+    for pair in comparison.pairs:
+        row = pair.to_dict()
+        row.update(low=pair.interval.low, high=pair.interval.high, level=pair.interval.level)
+        row.update(d=pair.effect.d, d_low=pair.effect.low, d_high=pair.effect.high)
+        row.update(stratum="", correction=correction)
+        writer.writerow({name: _cell(row[name]) for name in _COLUMNS})
+    for part in comparison.strata:
+        named = {"measure": part.measure, "base": part.base, "system": part.system}
+        for stratum in part.result.strata:
+            row = {**stratum.to_dict(), **named, "correction": correction}
+            row.update(stratum=stratum.label, queries=stratum.n, level=stratum.interval.level)
+            row.update(low=stratum.interval.low, high=stratum.interval.high)
+            writer.writerow({name: _cell(row[name]) for name in _COLUMNS if name in row})
+    return text.getvalue()
+
+
+def _markdown(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    flat = "".join(sign if sign.isprintable() else " " for sign in text)
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{sign}" if sign in "\\|*_`[]#~" else sign for sign in flat)
+
+
+def _markdown_table(head: list[str], rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    lines = [
+        "| " + " | ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)) + " |"
+        for row in (head, *rows)
+    ]
+    rule = [
+        "-" * wide if not place else "-" * (wide - 1) + ":" for place, wide in enumerate(widths)
+    ]
+    return [lines[0], "| " + " | ".join(rule) + " |", *lines[1:]]
+
+
+def comparison_as_markdown(comparison: Comparison) -> str:
+    """Return systems × measures, the pairs with all numbers, strata, and the notes."""
+    rows = []
+    for run in comparison.runs:
+        row = [_markdown(run)]
+        for measure in comparison.measures:
+            one = comparison.mean(run, measure)
+            value = f"**{one.value:.4f}**" if one.best else f"{one.value:.4f}"
+            parts = [value + marker_of(comparison, run, measure), f"±{one.interval.half_width:.4f}"]
+            parts += [one.letters] if shows_letters(comparison) else []
+            row.append(" ".join(parts))
+        rows.append(row)
+    head = ["run", *map(_markdown, comparison.measures)]
+    lines = [*_markdown_table(head, rows), "", *_pairs_table(comparison), ""]
+    for part in comparison.strata:
+        lines += [*_strata_table(part), ""]
+    return "\n".join([*lines, *(f"- {_markdown(note)}" for note in notes(comparison)), ""])
+
+
+def _pairs_table(comparison: Comparison) -> list[str]:
+    head = ["measure", "system", "base", "difference", "interval", "wins/ties/losses", "d", "p"]
+    rows = [
+        [
+            *map(_markdown, (pair.measure, pair.system, pair.base)),
+            f"{pair.difference:+.4f}",
+            f"{pair.interval.low:+.4f} to {pair.interval.high:+.4f}",
+            f"{pair.wins}/{pair.ties}/{pair.losses}",
+            f"{pair.effect.d:+.2f}",
+            p_text(pair.p_corrected),
+            pair.verdict,
+        ]
+        for pair in comparison.pairs
+    ]
+    return _markdown_table([*head, "verdict"], rows)
+
+
+def strata_title(part: StratifiedPair) -> str:
+    """Say which pair and measure a table of strata is about."""
+    return f"{part.measure}, {part.system} against {part.base}, by stratum"
+
+
+def _strata_table(part: StratifiedPair) -> list[str]:
+    head = ["stratum", "queries", "base", "system", "difference", "interval", "p"]
+    rows = [
+        [
+            _markdown(stratum.label),
+            f"{stratum.n:,}",
+            f"{stratum.base_mean:.4f}",
+            f"{stratum.system_mean:.4f}",
+            f"{stratum.difference:+.4f}",
+            f"{stratum.interval.low:+.4f} to {stratum.interval.high:+.4f}",
+            p_text(stratum.p_corrected),
+        ]
+        for stratum in part.result.strata
+    ]
+    finding = part.result.finding
+    warning = [] if finding is None else ["", _markdown(f"Warning: {finding.sentence}")]
+    return [_markdown(strata_title(part)), "", *_markdown_table(head, rows), *warning]
+
+
+_LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "±": r"$\pm$",
+        "≤": r"$\leq$",
+        "†": r"$\dagger$",
+        "‡": r"$\ddagger$",
+        "−": "$-$",
+    }
+)
+
+
+def _latex(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text).translate(_LATEX)
+
+
+def _latex_cell(comparison: Comparison, one: SystemMean, *, brackets: bool) -> str:
+    value = rf"\textbf{{{one.value:.4f}}}" if one.best else f"{one.value:.4f}"
+    raised = marker_of(comparison, one.run, one.measure)
+    above = {"": "", _DAGGER: r"\dagger", _DOUBLE: r"\ddagger"}[raised]
+    if shows_letters(comparison):
+        above += rf"\mathrm{{{one.letters}}}"
+    value += f"$^{{{above}}}$" if above else ""
+    if brackets:
+        return rf"{value} {{\scriptsize [{one.interval.low:.3f}, {one.interval.high:.3f}]}}"
+    return rf"{value} {{\scriptsize $\pm${one.interval.half_width:.3f}}}"
+
+
+def comparison_as_latex(comparison: Comparison, *, brackets: bool = False) -> str:
+    """Return a LaTeX table for booktabs, best means in bold, signs explained below it.
+
+    ``brackets`` writes intervals as [low, high] in place of ± half their width.
+    """
+    head = ["Run", *comparison.measures]
+    rows = [
+        " & ".join(
+            [
+                _latex(run),
+                *(
+                    _latex_cell(comparison, comparison.mean(run, measure), brackets=brackets)
+                    for measure in comparison.measures
+                ),
+            ]
+        )
+        for run in comparison.runs
+    ]
+    said = notes(comparison)
+    if brackets:
+        settings = comparison.settings
+        said[0] = (
+            f"best mean in bold; {settings.level:.0%} intervals ({_INTERVALS[settings.interval]})"
+        )
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        r"\begin{tabular}{l" + "r" * len(comparison.measures) + "}",
+        r"\toprule",
+        " & ".join(map(_latex, head)) + r" \\",
+        r"\midrule",
+        *(rf"{row} \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\par\smallskip",
+        rf"{{\footnotesize {_latex('. '.join(note[0].upper() + note[1:] for note in said))}.\par}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"

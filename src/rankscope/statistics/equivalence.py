@@ -1,0 +1,145 @@
+"""Equivalence: are two systems shown to be practically the same?
+
+"No significant difference" is not "no difference": few queries show nothing either way. Equivalence
+turns the burden of proof around: two systems count as equivalent when the data rule out a
+difference as large as a margin that somebody who knows the use named beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from rankscope.errors import InputError
+from rankscope.statistics.intervals import Interval, mean_intervals
+from rankscope.statistics.rows import (
+    as_rows,
+    check_alpha,
+    check_name,
+    constant_rows,
+    row_deviations,
+    row_means,
+    special,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rankscope.statistics.rows import FloatArray
+
+__all__ = ["Equivalence", "check_margin", "equivalence_tests"]
+
+Method = Literal["t", "bca", "percentile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Whether a difference of ``margin`` or more is ruled out, and by what.
+
+    ``p`` is the larger of the two one-sided p-values (None where only the interval answers), and
+    ``interval`` the one of level 1 − 2α that must lie within the margin.
+    """
+
+    margin: float
+    equivalent: bool
+    p: float | None
+    interval: Interval
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {
+            "margin": self.margin,
+            "equivalent": self.equivalent,
+            "p": self.p,
+            "interval": self.interval.to_dict(),
+            "method": self.method,
+        }
+
+
+def check_margin(margin: float) -> None:
+    """Refuse a margin that is not a finite number above 0."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise InputError(f"margin must be a finite number above 0, such as 0.01, not {margin}")
+
+
+def equivalence_tests(
+    differences: npt.ArrayLike,
+    *,
+    margin: float,
+    alpha: float = 0.05,
+    method: Method = "t",
+    resamples: int = 10_000,
+    seed: int = 0,
+    bounds: tuple[float, float] | None = None,
+) -> list[Equivalence]:
+    """Test each row of ``differences[k, n]``: is the mean difference within ±margin?
+
+    ``t``: two one-sided t tests; p = max(P(T ≥ (x̄+m)/se), P(T ≤ (x̄−m)/se)), equivalent if p ≤ α.
+    That is the same as the 1 − 2α Student interval lying within the margin. ``bca`` and
+    ``percentile`` ask that of the bootstrap interval and give no p-value.
+
+    Edges: without spread (identical runs, one query) t has no answer; the interval for unseen
+    queries decides (`rankscope.statistics.intervals.mean_intervals` with these ``bounds``), and p
+    is the α at which it would just fit: identical runs on n queries are equivalent within 3/n or
+    so of the measure's range at α = 0.05.
+
+    Reference: Schuirmann, J. Pharmacokinet. Biopharm. 1987.
+
+    >>> [result] = equivalence_tests([0.01, -0.02, 0.0, 0.01], margin=0.05)
+    >>> result.equivalent, round(result.p, 4)
+    (True, 0.0029)
+    """
+    check_alpha(alpha)
+    check_name("equivalence method", method, get_args(Method))
+    check_margin(margin)
+    if alpha >= 0.5:
+        raise InputError(f"alpha must be below 0.5 for two one-sided tests, not {alpha}")
+    rows = as_rows(differences, "differences")
+    intervals = mean_intervals(
+        rows, method=method, level=1 - 2 * alpha, resamples=resamples, seed=seed, bounds=bounds
+    )
+    still = constant_rows(rows)
+    p_values: list[float | None] = [None] * len(rows)
+    for place in np.flatnonzero(still):
+        p_values[place] = _unseen_p(float(rows[place, 0]), rows.shape[1], margin, bounds)
+    moving = np.flatnonzero(~still)
+    if method == "t" and len(moving):
+        for place, p in zip(moving, _two_one_sided(rows[moving], margin), strict=True):
+            p_values[place] = float(p)
+    return [
+        Equivalence(
+            margin=margin,
+            equivalent=p <= alpha
+            if p is not None
+            else -margin < interval.low and interval.high < margin,
+            p=p,
+            interval=interval,
+            method="two one-sided t tests" if interval.method == "t" else interval.method,
+        )
+        for p, interval in zip(p_values, intervals, strict=True)
+    ]
+
+
+def _two_one_sided(rows: FloatArray, margin: float) -> FloatArray:
+    count = rows.shape[1]
+    error = row_deviations(rows) / math.sqrt(count)
+    means = row_means(rows)
+    above = special().stdtr(count - 1, (means - margin) / error)
+    below = special().stdtr(count - 1, -(means + margin) / error)
+    return np.asarray(np.maximum(above, below))
+
+
+def _unseen_p(value: float, count: int, margin: float, bounds: tuple[float, float] | None) -> float:
+    """Return the α at which the interval of equal differences just fits within the margin."""
+    if abs(value) >= margin or bounds is None:
+        return 1.0
+    shares = [
+        (margin - abs(value)) / reach
+        for reach in (value - bounds[0], bounds[1] - value)
+        if reach > 0
+    ]
+    return float(max(0.0, 1 - min(shares, default=1.0)) ** count)

@@ -1,0 +1,50 @@
+"""The command line as a user meets it: standard streams and an exit code, in this process."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rankscope.cli import main
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Rankscope = Callable[..., Done]
+
+
+@pytest.fixture
+def rankscope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rankscope:
+    """Return a function that runs the command in ``tmp_path``."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, given: str = "", encoding: str = "utf-8") -> Done:
+        stdin = io.TextIOWrapper(io.BytesIO(given.encode()), "utf-8")
+        stdout = io.TextIOWrapper(io.BytesIO(), encoding)
+        stderr = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace")
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", stdin)
+            patch.setattr(sys, "stdout", stdout)
+            patch.setattr(sys, "stderr", stderr)
+            with pytest.raises(SystemExit) as stop:
+                main(arguments)
+        written = []
+        for stream in (stdout, stderr):
+            stream.flush()
+            written.append(stream.buffer.getvalue().decode(encoding))
+        assert isinstance(stop.value.code, int)
+        return Done(stop.value.code, *written)
+
+    return run

@@ -1,0 +1,60 @@
+"""Real runs from files, per query, against pytrec_eval (trec_eval 9.0.8)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+import pytrec_eval
+
+import rankscope as rs
+
+COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
+
+MEASURES = (
+    "map Rprec bpref recip_rank iprec_at_recall P recall infAP Rprec_mult utility 11pt_avg binG G "
+    "ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P set_recall "
+    "set_map set_F num_ret num_rel num_rel_ret num_nonrel_judged_ret"
+).split()
+"""All that pytrec_eval gives by query, but the texts."""
+
+ROBUST = ["aplrob03a", "pircRBa1", "uic0301"]
+
+
+def lines(path: Path) -> io.StringIO:
+    data = path.read_bytes()
+    return io.StringIO((gzip.decompress(data) if path.suffix == ".gz" else data).decode())
+
+
+def check(qrels_file: Path, run_file: Path) -> None:
+    qrels = pytrec_eval.parse_qrel(lines(qrels_file))
+    run = pytrec_eval.parse_run(lines(run_file))
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(MEASURES)).evaluate(run)
+    names = sorted({name for values in theirs.values() for name in values} - {"runid", "num_q"})
+    names = [name for name in names if not name.startswith(("gm_", "relstring"))]
+    ours = rs.evaluate(qrels_file, run_file, names, profile="trec_eval-9")
+    assert set(ours.run().query_ids) == set(theirs)
+    assert len(names) == 90
+    for name in names:
+        expected = {query: values[name] for query, values in theirs.items()}
+        assert ours.values(name) == pytest.approx(expected, abs=1e-9), name
+    from_dicts = rs.evaluate(qrels, run, names, profile="trec_eval-9")
+    assert from_dicts.means == pytest.approx(ours.means, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ROBUST)
+def test_robust_2003(name: str) -> None:
+    folder = COLLECTIONS / "robust03"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not here")
+    check(folder / "qrels.txt.gz", folder / f"{name}.run.gz")
+
+
+@pytest.mark.parametrize("qrels", ["qrels.test", "qrels.rel_level"])
+def test_files_of_trec_eval(qrels: str) -> None:
+    folder = COLLECTIONS / "trec_eval"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not here")
+    check(folder / qrels, folder / "results.test")

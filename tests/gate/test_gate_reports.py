@@ -1,0 +1,150 @@
+"""JUnit that parses, Markdown that nobody's id can break out of."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gate.worlds import record, world
+from rankscope.gate import GateResult, gate
+from rankscope.reports.gate import (
+    error_as_junit,
+    error_as_markdown,
+    gate_as_junit,
+    gate_as_markdown,
+    gate_as_text,
+)
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "@everyone",
+    "a|b\\|c",
+    "`code` **bold**",
+    "![x](http://evil.example/x.png)",
+    "\x00\x1b[31m\ud800\ufffe",
+    "line\nbreak\r\n# head",
+    "]]>&amp;",
+]
+
+
+def three_kinds() -> GateResult:
+    """Return a result with a regression, an improvement and noise."""
+    one = {"AP": [0.9] * 8, "RR": [0.1] * 8, "Unjudged@10": [0.1, 0.2] * 4}
+    other = {"AP": [0.5] * 8, "RR": [0.6] * 8, "Unjudged@10": [0.2, 0.1] * 4}
+    return gate(record(one), record(other, run="new"), list(one))
+
+
+def hostile(ids: list[str]) -> GateResult:
+    baseline, candidate = (
+        record({"AP": [value] * len(ids)}, query_ids=ids, run=name)
+        for value, name in ((1.0, ids[0]), (0.0, ids[-1]))
+    )
+    return gate(baseline, candidate, "AP")
+
+
+def test_junit_has_a_case_for_each_measure() -> None:
+    root = Xml.fromstring(gate_as_junit(three_kinds()))
+    assert root.tag == "testsuites"
+    suite = root[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "0")
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert list(cases) == ["AP", "RR", "Unjudged@10"]
+    failure = cases["AP"].find("failure")
+    assert failure is not None
+    assert failure.get("type") == "regression"
+    assert "dropped by 0.4000, more than 0.01" in str(failure.get("message"))
+    assert "query q0000: 0.9000 to 0.5000" in str(failure.text)
+    assert cases["RR"].find("failure") is None
+    assert "warning: was tested with 8 queries" in str(cases["Unjudged@10"].findtext("system-out"))
+    properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert properties["candidate"] == "new"
+    assert properties["queries"] == "8"
+
+
+def test_junit_with_hostile_names() -> None:
+    root = Xml.fromstring(gate_as_junit(hostile(HOSTILE)).encode())
+    text = "".join(root.itertext())
+    assert "<script>alert(1)</script>" in text
+    assert "query @everyone: 1.0000 to 0.0000" in text
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(exclude_categories=[]), max_size=20))
+def test_junit_always_parses(name: str) -> None:
+    Xml.fromstring(gate_as_junit(hostile([name, f"{name}2", f"{name}3"])))
+    Xml.fromstring(error_as_junit(name))
+
+
+def test_markdown_sets_the_significant_apart() -> None:
+    text = gate_as_markdown(three_kinds())
+    significant, rest = text.split("#### Not significant")
+    rest, losses = rest.split("#### Worst losses by query")
+    assert "### rankscope gate: ✗ failed" in significant
+    assert "| `AP` | 0.9000 | 0.5000 | -0.4000 " in significant
+    assert "**FAIL**" in significant
+    assert "| `RR` |" in significant
+    assert "| `Unjudged@10 ↓` |" in rest
+    assert "| `q0000` | 0.9000 | 0.5000 | -0.4000 |" in losses
+    assert "> warning: `Unjudged@10` was tested with 8 queries" in significant
+
+
+def check_markdown(text: str) -> None:
+    """Check that all code spans are closed on their line, tables are whole, and no HTML is left."""
+    for line in text.splitlines():
+        assert line.count("`") % 2 == 0
+        if line.startswith("|"):
+            assert line.count("|") in (5, 9)
+    bare = re.sub(r"`[^`]*`", "", text).replace("<sub>", "").replace("</sub>", "")
+    assert not re.search(r"[<@!\\]", bare)
+
+
+def test_markdown_with_hostile_names() -> None:
+    text = gate_as_markdown(hostile(HOSTILE[:5]))
+    check_markdown(text)
+    assert "| `<script>alert(1)</script>` |" in text
+    assert "| `a\\x7cb\\x5c\\x7cc` |" in text
+    assert "| `\\x60code\\x60 **bold**` |" in text
+    check_markdown(gate_as_markdown(hostile(HOSTILE[3:])))
+    assert "`line\\x0abreak\\x0d\\x0a# head`" in gate_as_markdown(hostile(HOSTILE[6:]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(exclude_categories=[]), max_size=200))
+def test_no_name_leaves_its_code_span(name: str) -> None:
+    text = gate_as_markdown(hostile([name, f"{name}2", f"{name}3"]))
+    check_markdown(text)
+    assert len(text) < 6000
+    text.encode()
+
+
+def test_an_error_is_a_block_of_code() -> None:
+    text = error_as_markdown("no <b>file</b> @all\n# head")
+    assert text.endswith("\n\n    no <b>file</b> @all\\x0a# head\n")
+    case = Xml.fromstring(error_as_junit("a\x00<b>")).find("testsuite/testcase/error")
+    assert case is not None
+    assert case.get("message") == "a\ufffd<b>"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"drop": 0.3}, "gate failed: nDCG@10 dropped by 0.2"),
+        ({"drop": 0.0}, "over 30 queries, but one could have passed unseen."),
+        (
+            {"drop": 0.0, "sd": 0.005},
+            "gate passed: no significant drop above 0.01 over 30 queries.",
+        ),
+    ],
+)
+def test_the_verdict_in_one_sentence(options: dict[str, Any], said: str) -> None:
+    text = gate_as_text(gate(*world(30, **options)))
+    assert said in text
+    assert text.splitlines()[0].split() == [
+        *("measure", "baseline", "candidate", "difference", "[95", "%]"),
+        *("p", "margin", "visible", "verdict"),
+    ]

@@ -1,0 +1,66 @@
+"""Two one-sided tests: SciPy as oracle, the interval's agreement, identical runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.statistics.equivalence import Equivalence, equivalence_tests
+
+stats: Any = import_module("scipy.stats")
+
+ROWS = np.random.default_rng(2).normal(0.005, 0.05, size=(6, 80))
+
+
+def only(differences: Any, **options: Any) -> Equivalence:
+    [result] = equivalence_tests(differences, **options)
+    return result
+
+
+@pytest.mark.parametrize("margin", [0.005, 0.012, 0.02, 0.1])
+def test_student_is_scipys(margin: float) -> None:
+    for row, result in zip(ROWS, equivalence_tests(ROWS, margin=margin), strict=True):
+        low = stats.ttest_1samp(row, -margin, alternative="greater").pvalue
+        high = stats.ttest_1samp(row, margin, alternative="less").pvalue
+        assert result.p == pytest.approx(max(low, high), rel=1e-9)
+        inside = -margin < result.interval.low and result.interval.high < margin
+        assert result.equivalent == inside == (max(low, high) <= 0.05)
+        assert result.interval.level == pytest.approx(0.9)
+        assert result.method == "two one-sided t tests"
+
+
+def test_by_the_bootstrap_interval() -> None:
+    result = only(ROWS[0], margin=0.1, method="bca")
+    assert result.equivalent
+    assert result.p is None
+    assert result.method == "bca"
+    assert not only(ROWS[0], margin=0.001, method="percentile").equivalent
+
+
+@pytest.mark.parametrize(("count", "equivalent"), [(100, False), (290, False), (310, True)])
+def test_identical_runs_need_queries_too(count: int, equivalent: bool) -> None:
+    """The rule of three: 3 / n of the queries may differ by as much as the range."""
+    result = only(np.zeros(count), margin=0.01, bounds=(-1, 1))
+    assert result.equivalent is equivalent
+    assert result.p == pytest.approx(0.99**count)
+    assert (result.interval.high < 0.01) is equivalent
+
+
+def test_edges() -> None:
+    assert not only([0.2] * 50, margin=0.1, bounds=(-1, 1)).equivalent
+    assert not only([0.0], margin=0.1).equivalent
+    assert only([0.0] * 3, margin=3.0, bounds=(-1, 1)).equivalent
+    with pytest.raises(InputError, match="margin"):
+        only([0.1], margin=0)
+    with pytest.raises(InputError, match=r"below 0\.5"):
+        only([0.1], margin=0.1, alpha=0.5)
+
+
+def test_to_dict() -> None:
+    data = only([0.01, -0.01, 0.0], margin=0.5).to_dict()
+    assert data["equivalent"] is True
+    assert data["interval"]["method"] == "t"
