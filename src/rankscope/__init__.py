@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import read_qrels as read_qrels
     from rankscope.collection.queries import Queries as Queries
     from rankscope.collection.queries import read_queries as read_queries
+    from rankscope.comparison import Comparison as Comparison
+    from rankscope.comparison import compare as compare
     from rankscope.conversion import convert as convert
     from rankscope.errors import FormatError as FormatError
     from rankscope.errors import InputError as InputError
@@ -38,16 +40,19 @@ if TYPE_CHECKING:
     from rankscope.judged import JudgedRun as JudgedRun
     from rankscope.measures.language import Measure as Measure
     from rankscope.measures.registry import measure as measure
+    from rankscope.runs.fusion import fuse as fuse
     from rankscope.runs.run import Run as Run
     from rankscope.runs.run import read_run as read_run
     from rankscope.runs.validation import Validation as Validation
     from rankscope.runs.validation import validate_run as validate_run
     from rankscope.sensitivity import Bounds as Bounds
     from rankscope.sensitivity import bounds as bounds
+    from rankscope.training import train_weights as train_weights
 
 _HOME = {
     "Accounting": "evaluation",
     "Bounds": "sensitivity",
+    "Comparison": "comparison",
     "Corpus": "collection.corpus",
     "Document": "collection.corpus",
     "Explanation": "explanation",
@@ -67,15 +72,18 @@ _HOME = {
     "UnknownNameError": "errors",
     "Validation": "runs.validation",
     "bounds": "sensitivity",
+    "compare": "comparison",
     "convert": "conversion",
     "evaluate": "evaluation",
     "explain": "explanation",
+    "fuse": "runs.fusion",
     "measure": "measures.registry",
     "read_corpus": "collection.corpus",
     "read_qrels": "collection.qrels",
     "read_queries": "collection.queries",
     "read_run": "runs.run",
     "stream_corpus": "collection.corpus",
+    "train_weights": "training",
     "validate_run": "runs.validation",
     "why": "attribution",
 }

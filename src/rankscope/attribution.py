@@ -80,6 +80,7 @@ class _Rules:
     precision: str = "double"
     queries: str = "all"
     identical_ids: bool = True
+    no_relevant: str = "zero"
     measure: Measure | None = None
 
 
@@ -88,6 +89,10 @@ _WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "precision": ("score precision", {"double": "double", "single": "single (float32)"}),
     "queries": ("missing queries", {"all": "count as 0", "both": "left out"}),
     "identical_ids": ("documents with the query's id", {True: "kept", False: "left out"}),
+    "no_relevant": (
+        "queries without a relevant document",
+        {"zero": "count as 0", "out": "left out"},
+    ),
 }
 
 
@@ -137,6 +142,8 @@ class _Bench:
         assert rules.measure is not None
         values = compute(rules.measure, judged)
         kept = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
+        if rules.no_relevant == "out":
+            kept = kept & (judged.graded(1.0) > 0)
         return aggregate(rules.measure, values[kept])
 
     @cached_property
@@ -150,10 +157,12 @@ class _Bench:
     def choices(self, field: str) -> list[Any]:
         """Return the words of a rule, ours first; ours alone where no other could matter."""
         words = list(_WORDS[field][1])
-        idle = (field == "queries" and not self.missing()) or (
-            field == "identical_ids" and not has_identical(self._run)
-        )
-        return words[:1] if idle else words
+        matters = {
+            "queries": lambda: self.missing() > 0,
+            "identical_ids": lambda: has_identical(self._run),
+            "no_relevant": lambda: bool((self.judged(_Rules()).graded(1.0) == 0).any()),
+        }
+        return words if field not in matters or matters[field]() else words[:1]
 
 
 def why(
@@ -174,8 +183,15 @@ def why(
 def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outcome:
     assert ours.measure is not None
     meant = profile.meaning(ours.measure)
-    queries = "all" if profile.queries == "strict" else profile.queries
-    theirs = _Rules(profile.ties, profile.precision, queries, profile.identical_ids, meant)
+    rules = profile.rules_for(meant)
+    theirs = _Rules(
+        rules.ties,
+        rules.precision,
+        "all" if rules.queries == "strict" else rules.queries,
+        rules.identical_ids,
+        rules.no_relevant,
+        meant,
+    )
     value = bench.value(theirs)
     effects = []
     for field, (title, words) in _WORDS.items():
@@ -189,7 +205,7 @@ def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outc
         effects.append(Effect(rule, str(ours.measure), str(meant), change))
     difference = value - base
     together = difference - sum(effect.change for effect in effects)
-    if profile.queries == "strict" and bench.missing():
+    if rules.queries == "strict" and bench.missing():
         count = bench.missing()
         some = "query is" if count == 1 else "queries are"
         stops = f"{count:,} judged {some} missing from the run, and it stops"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.alignment import align
+from rankscope.alignment import align, only_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.inputs import as_judgments, as_runs, without_identical
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rankscope.alignment import Aligned, Judgments, Precision, QueryPolicy, Ties
+    from rankscope.alignment import Judgments, NoRelevant, Precision, QueryPolicy, Ties
     from rankscope.judged import FloatArray
     from rankscope.measures.language import Parsed
     from rankscope.profiles import Profile
@@ -50,7 +50,9 @@ class Accounting:
     unjudged: int
     """Queries of the run nobody judged; they are left out."""
     without_relevant: int
-    """Averaged queries that have no document relevant to some measure asked for; they score 0."""
+    """Queries that have no document relevant to some measure asked for."""
+    without_relevant_policy: NoRelevant = "zero"
+    """What happens to them: they score 0 (zero), or are left out of the mean (out)."""
     tied: dict[int, int] = field(default_factory=dict)
     tied_hits: int = 0
     """Judged documents that share their score with another document of the query."""
@@ -65,6 +67,7 @@ class Accounting:
             "missing_policy": self.missing_policy,
             "unjudged": self.unjudged,
             "without_relevant": self.without_relevant,
+            "without_relevant_policy": self.without_relevant_policy,
             "tied_hits": self.tied_hits,
             "tied_across_cutoff": {str(cutoff): count for cutoff, count in self.tied.items()},
         }
@@ -239,31 +242,48 @@ def evaluate(
     (0.5, 1)
     """
     rules = profile_named(profile)
-    policy = queries or rules.queries
     asked = _meant(measures, rules)
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
     named, single = as_runs(runs)
+    changed = {"ties": ties, "precision": precision, "queries": queries}
+    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
+    main = replace(rules, **changes) if changes else rules
+    apart = rules.apart and replace(rules.apart, **changes)
     meant = [parsed.measure for parsed in asked]
-    cutoffs = tuple(sorted({m.cutoff for m in meant if m.cutoff is not None}))
     results = []
     for name, run in named.items():
-        aligned = align(
-            judgments,
-            run if rules.identical_ids else without_identical(run),
-            ties=ties or rules.ties,
-            precision=precision or rules.precision,
-            queries=policy,
-            cutoffs=cutoffs,
-        )
-        if not len(aligned.judged):
-            raise InputError(
-                f"run {shown(name)} has none of the judged queries, so there is nothing to average; "
-                "check that both use the same query ids"
+        usual = [measure for measure in meant if rules.rules_for(measure) is rules]
+        scored = _scored(name, judgments, run, usual, main)
+        if apart and len(usual) < len(meant):
+            rest = [measure for measure in meant if measure not in usual]
+            scored = _joined(
+                scored, _scored(name, judgments, run, rest, apart), usual + rest, meant
             )
-        results.append(_scored(name, aligned, meant, policy, len(judgments.query_ids)))
+        results.append(scored)
     return Scores(results, asked, rules, judgments=judgments, single=single)
+
+
+def _joined(
+    usual: RunScores, rest: RunScores, computed: list[Measure], wanted: list[Measure]
+) -> RunScores:
+    """Put measures together that were computed under different rules; the first set the queries."""
+    at = {query_id: place for place, query_id in enumerate(rest.query_ids)}
+    columns = np.array([at[query_id] for query_id in usual.query_ids], np.int64)
+    values = np.concatenate([usual.values, rest.values[:, columns]])
+    means = {**usual.means, **rest.means}
+    tied = {**usual.accounting.tied, **rest.accounting.tied}
+    return replace(
+        usual,
+        values=values[[computed.index(measure) for measure in wanted]],
+        means={str(measure): means[str(measure)] for measure in wanted},
+        accounting=replace(
+            usual.accounting,
+            tied=dict(sorted(tied.items())),
+            tied_hits=max(usual.accounting.tied_hits, rest.accounting.tied_hits),
+        ),
+    )
 
 
 def _meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
@@ -278,28 +298,43 @@ def _meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) ->
 
 
 def _scored(
-    name: str, aligned: Aligned, measures: list[Measure], policy: QueryPolicy, judged: int
+    name: str, judgments: Judgments, run: Any, measures: list[Measure], rules: Profile
 ) -> RunScores:
-    run = aligned.judged
-    values = np.empty((len(measures), len(run)))
+    aligned = align(
+        judgments,
+        run if rules.identical_ids else without_identical(run),
+        ties=rules.ties,
+        precision=rules.precision,
+        queries=rules.queries,
+        cutoffs=tuple(sorted({m.cutoff for m in measures if m.cutoff is not None})),
+    )
+    judged = aligned.judged
+    levels = {*map(relevance_level_of, measures)} or {1.0}
+    without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
+    if without and rules.no_relevant == "out":
+        judged = only_queries(judged, judged.graded(1.0) > 0)
+    if not len(judged):
+        raise InputError(
+            f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
+            "of the qrels, and that these hold relevant documents"
+        )
+    values = np.empty((len(measures), len(judged)))
     means = {}
     for row, measure in enumerate(measures):
-        values[row] = compute(measure, run)
+        values[row] = compute(measure, judged)
         means[str(measure)] = aggregate(measure, values[row])
     accounting = Accounting(
-        queries=len(run),
-        judged=judged,
+        queries=len(judged),
+        judged=len(judgments.query_ids),
         missing=aligned.missing,
-        missing_policy=policy,
+        missing_policy=rules.queries,
         unjudged=aligned.unjudged,
-        without_relevant=max(
-            int(np.count_nonzero(run.graded(level) == 0))
-            for level in {*map(relevance_level_of, measures)}
-        ),
+        without_relevant=without,
+        without_relevant_policy=rules.no_relevant,
         tied=aligned.tied_at,
         tied_hits=0 if aligned.found is None else int((aligned.found.tie_size > 1).sum()),
     )
-    return RunScores(name, run.query_ids, values, means, accounting)
+    return RunScores(name, judged.query_ids, values, means, accounting)
 
 
 @lru_cache(maxsize=1024)

@@ -145,8 +145,8 @@ def explain(
     >>> [(step.doc_id, step.contribution) for step in told.steps]
     [('d2', 0.0), ('d1', 0.5)]
     """
-    rules = profile_named(profile)
-    meant = rules.meaning(Measure.parse(measure))
+    meant = profile_named(profile).meaning(Measure.parse(measure))
+    rules = profile_named(profile).rules_for(meant)
     judgments = as_judgments(qrels)
     query_id = str(query_id)
     if query_id not in judgments.query_ids:

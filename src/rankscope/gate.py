@@ -29,7 +29,7 @@ from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.power import detectable_difference, queries_needed
-from rankscope.statistics.rows import check_alpha, constant_rows, row_deviations, row_means
+from rankscope.statistics.rows import SAME, check_alpha, constant_rows, row_deviations, row_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,9 +45,6 @@ SCHEMA = "rankscope/gate/1"
 
 WORST = 5
 """How many of the worst losses are kept for each measure."""
-
-_ROUNDING = 1e-12
-"""A drop that exceeds the margin by less exceeds it by rounding only."""
 
 Verdict = Literal["pass", "fail"]
 Reason = Literal[
@@ -200,20 +197,17 @@ def gate(
     tests = paired_tests(differences, test=test, resamples=resamples, seed=seed)
     adjusted = corrected([result.p for result in tests], "holm").tolist()
     sight = _Sight(alpha / len(tests), power, test, resamples, max_drop)
-    checks = []
-    for row, (result, own) in enumerate(zip(tests, adjusted, strict=True)):
-        options: Any = {"level": 1 - alpha, "resamples": resamples, "seed": seed}
-        [interval] = mean_intervals(
-            differences[row], bounds=_bounds(pairs.measures[row]), **options
+    options: Any = {"level": 1 - alpha, "resamples": resamples, "seed": seed}
+    intervals = _intervals(differences, pairs.measures, options)
+    checks = [
+        _check(
+            *(pairs, row, tests[row], intervals[row], sight),
+            corrected_p=own,
+            significant=own <= alpha,
+            require_power=require_power,
         )
-        checks.append(
-            _check(
-                *(pairs, row, result, interval, sight),
-                corrected_p=own,
-                significant=own <= alpha,
-                require_power=require_power,
-            )
-        )
+        for row, own in enumerate(adjusted)
+    ]
     return GateResult(
         baseline=pairs.names[0],
         candidate=pairs.names[1],
@@ -230,11 +224,17 @@ def gate(
     )
 
 
-def _bounds(measure: Measure) -> tuple[float, float] | None:
-    """Return the lowest and highest difference a measure can show; None if there is no such."""
-    low, high = measure.definition.range
-    reach = high - low
-    return (-reach, reach) if math.isfinite(reach) else None
+def _intervals(rows: FloatArray, measures: tuple[Measure, ...], options: Any) -> list[Interval]:
+    """Return the interval of each row's mean; rows with the same range share their resamples."""
+    reaches = [high - low for low, high in (one.definition.range for one in measures)]
+    found: dict[int, Interval] = {}
+    for reach in set(reaches):
+        places = [place for place, one in enumerate(reaches) if one == reach]
+        bounds = (-reach, reach) if math.isfinite(reach) else None
+        found.update(
+            zip(places, mean_intervals(rows[places], bounds=bounds, **options), strict=True)
+        )
+    return [found[place] for place in range(len(rows))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,7 @@ class _Sight:
 
     def visible_drop(self, differences: FloatArray) -> float | None:
         """Return the smallest drop that would be seen; infinite if none, None if nobody knows."""
-        rows = differences[np.newaxis]
-        queries = len(differences)
+        rows, queries = differences[np.newaxis], len(differences)
         if self.smallest_p(queries) > self.alpha:
             return math.inf
         if constant_rows(rows)[0]:
@@ -374,7 +373,7 @@ def _reason(drop: float, gains: FloatArray, max_drop: float, *, significant: boo
         return "not significant"
     if drop < 0:
         return "improved"
-    return "regression" if drop > max_drop + _ROUNDING else "within margin"
+    return "regression" if drop > max_drop + SAME else "within margin"
 
 
 def _identical(queries: int, interval: Interval) -> str:

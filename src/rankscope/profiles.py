@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rankscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from rankscope.alignment.rules import Precision, QueryPolicy, Ties
+    from rankscope.alignment.rules import NoRelevant, Precision, QueryPolicy, Ties
     from rankscope.measures.language import Measure
 
 __all__ = ["PROFILES", "Profile", "profile_named"]
@@ -39,12 +39,18 @@ def _sentence_transformers(measure: Measure) -> Measure:
     return measure
 
 
+def _never(measure: Measure) -> bool:  # noqa: ARG001
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A tool's rules.
 
-    ``identical_ids`` says whether a document with the query's own id is kept; ``meaning`` turns a
-    measure as asked for into the definition the tool uses.
+    ``identical_ids`` says whether a document with the query's own id is kept, ``no_relevant``
+    whether queries without a relevant document stay in the mean; ``meaning`` turns a measure as
+    asked for into the definition the tool uses. Some tools break their own rules for some measures:
+    where ``is_apart`` says so, the rules of ``apart`` count.
     """
 
     name: str
@@ -53,7 +59,22 @@ class Profile:
     precision: Precision = "double"
     queries: QueryPolicy = "all"
     identical_ids: bool = True
+    no_relevant: NoRelevant = "zero"
     meaning: Callable[[Measure], Measure] = _unchanged
+    is_apart: Callable[[Measure], bool] = _never
+    apart: Profile | None = None
+
+    def rules_for(self, measure: Measure) -> Profile:
+        """Return the rules that count for a measure."""
+        return self.apart if self.apart is not None and self.is_apart(measure) else self
+
+
+def _ir_measures_apart(measure: Measure) -> bool:
+    return measure.name == "Judged" or (measure.name == "RR" and measure.cutoff is not None)
+
+
+def _beir_apart(measure: Measure) -> bool:
+    return measure.name in ("RR", "R_cap", "Success")
 
 
 PROFILES = {
@@ -74,28 +95,36 @@ PROFILES = {
         ),
         Profile(
             "ir_measures",
-            "trec_eval's order in single precision, missing queries count as 0",
+            "trec_eval 9's order, missing queries count as 0; RR@k and Judged by id ascending in "
+            "double precision",
             precision="single",
             meaning=_trec_eval_9,
+            is_apart=_ir_measures_apart,
+            apart=Profile("ir_measures", "by id ascending, double precision", ties="id-asc"),
         ),
         Profile(
             "ranx",
-            "ties in the order given, missing queries are an error",
+            "ties in the order given (its sort keeps that for lists of up to 15 documents), missing "
+            "queries are an error",
             ties="given",
             queries="strict",
         ),
         Profile(
             "beir",
-            "trec_eval's order in single precision, missing queries left out, a document with the "
-            "query's own id left out",
+            "trec_eval 9's order, missing queries left out; RR, R_cap and Success in the order "
+            "given, missing queries count as 0; a document with the query's own id left out",
             precision="single",
             queries="both",
             identical_ids=False,
+            is_apart=_beir_apart,
+            apart=Profile("beir", "in the order given", ties="given", identical_ids=False),
         ),
         Profile(
             "sentence-transformers",
-            "ties in the order given, binary gains, average precision divided by min(k, R)",
-            ties="given",
+            "ties by id ascending, binary gains, average precision divided by min(k, R), queries "
+            "without a relevant document left out",
+            ties="id-asc",
+            no_relevant="out",
             meaning=_sentence_transformers,
         ),
     )

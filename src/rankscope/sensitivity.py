@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.profiles import profile_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from rankscope.alignment import Hits, Precision, QueryPolicy, Ties
+    from rankscope.alignment import Hits, Judgments, Precision, QueryPolicy, Ties
     from rankscope.judged import FloatArray, JudgedRun
     from rankscope.measures.definition import GainTable
     from rankscope.profiles import Profile
@@ -86,36 +86,26 @@ def bounds(
     if not 0 <= hole_grade < math.inf:
         raise InputError(f"the grade of unjudged documents is a number from 0 up, not {hole_grade}")
     rules = profile_named(profile)
-    policy = queries or rules.queries
+    judgments = as_judgments(qrels)
     _, given = as_one_run(run)
-    aligned = align(
-        as_judgments(qrels),
-        given if rules.identical_ids else without_identical(given),
-        ties=ties or rules.ties,
-        precision=precision or rules.precision,
-        queries="strict" if policy == "strict" else "all",
-    )
-    judged, found = aligned.judged, aligned.found
-    assert found is not None
-    keep = judged.in_run if policy == "both" else np.ones(len(judged), np.bool_)
-    orders = _Orders(judged, found)
-    filled = cache(partial(fill_holes, judged))
+    changed = {"ties": ties, "precision": precision, "queries": queries}
+    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
+    worlds: dict[Profile, _World] = {}
     result = []
     for measure in dict.fromkeys(rules.meaning(one.measure) for one in parse_measures(measures)):
-
-        def mean(values: FloatArray, measure: Measure = measure) -> float:
-            return aggregate(measure, values[keep])
-
-        plain = compute(measure, judged)
+        own = rules.rules_for(measure)
+        if own not in worlds:
+            worlds[own] = _World(judgments, given, replace(own, **changes))
+        world = worlds[own]
         told = holes and measure.definition.needs != "subtopics"
         result.append(
             Bounds(
                 measure=str(measure),
-                value=mean(plain),
-                ties=_band(measure, plain, orders, mean),
+                value=world.mean(measure, world.judged),
+                ties=_band(measure, world),
                 holes=(
-                    mean(compute(measure, filled(0.0, measure.cutoff))),
-                    mean(compute(measure, filled(hole_grade, measure.cutoff))),
+                    world.mean(measure, world.filled(0.0, measure.cutoff)),
+                    world.mean(measure, world.filled(hole_grade, measure.cutoff)),
                 )
                 if told
                 else None,
@@ -125,19 +115,49 @@ def bounds(
     return result
 
 
-def _band(
-    measure: Measure, plain: FloatArray, orders: _Orders, mean: Callable[[FloatArray], float]
-) -> tuple[float, float] | None:
+class _World:
+    """A run aligned under some rules, and what it would be with other orders or judgments."""
+
+    def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
+        aligned = align(
+            judgments,
+            run if rules.identical_ids else without_identical(run),
+            ties=rules.ties,
+            precision=rules.precision,
+            queries="strict" if rules.queries == "strict" else "all",
+        )
+        assert aligned.found is not None
+        self.judged = aligned.judged
+        self.orders = _Orders(self.judged, aligned.found)
+        self.filled = cache(partial(fill_holes, self.judged))
+        self._keep = np.ones(len(self.judged), np.bool_)
+        if rules.queries == "both":
+            self._keep &= self.judged.in_run
+        if rules.no_relevant == "out":
+            self._keep &= self.judged.graded(1.0) > 0
+
+    def averaged(self, measure: Measure, values: FloatArray) -> float:
+        """Return the mean over the queries that count."""
+        return aggregate(measure, values[self._keep])
+
+    def mean(self, measure: Measure, judged: JudgedRun) -> float:
+        """Return a measure's mean."""
+        return self.averaged(measure, compute(measure, judged))
+
+
+def _band(measure: Measure, world: _World) -> tuple[float, float] | None:
     """Return the lowest and highest mean over the orders of equal scores."""
-    if not orders.tied:
-        return mean(plain), mean(plain)
+    plain = compute(measure, world.judged)
+    if not world.orders.tied:
+        value = world.averaged(measure, plain)
+        return value, value
     if not _orders_known(measure):
         return None
     table = measure.options.get("gain")
     kinds = _EVERY if _tells_unjudged(measure) else _TWO
-    ordered = orders.of(kinds, table if isinstance(table, tuple) else None)
+    ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
     values = np.stack([plain, *(compute(measure, run) for run in ordered)])
-    return mean(values.min(axis=0)), mean(values.max(axis=0))
+    return world.averaged(measure, values.min(axis=0)), world.averaged(measure, values.max(axis=0))
 
 
 _ERRATIC = {"Accuracy", "BPM", "G", "infAP"}

@@ -18,6 +18,7 @@ from rankscope.errors import InputError
 from rankscope.evaluation import evaluate
 from rankscope.gate import Check, gate
 from rankscope.scorefiles import ScoreRecord
+from rankscope.statistics.paired import paired_tests
 
 stats: Any = import_module("scipy.stats")
 
@@ -59,6 +60,18 @@ def test_drops_are_found_as_often_as_the_power_says() -> None:
         baseline, candidate = world(count, drop=drop, sd=sd, seed=seed)
         found += not gate(baseline, candidate, max_drop=0, test="t", resamples=100).passed
     assert 140 <= found <= 180
+
+
+def test_two_sided_strays_less_than_one_sided_where_differences_are_skewed() -> None:
+    """The numbers of docs/gate.md: 25 exponential differences around 0, 4,000 times."""
+    differences = 1 - np.random.default_rng(0).exponential(1, (4000, 25))
+    p = np.array([result.p for result in paired_tests(differences, test="t")])
+    falls = differences.mean(axis=1) < 0
+    one_sided = np.mean((p <= 0.1) & falls), np.mean((p <= 0.1) & ~falls)
+    two_sided = np.mean(p <= 0.05)
+    assert one_sided == (pytest.approx(0.02, abs=0.005), pytest.approx(0.11, abs=0.005))
+    assert two_sided == pytest.approx(0.08, abs=0.005)
+    assert np.mean((p <= 0.05) & ~falls) == pytest.approx(0.07, abs=0.005)
 
 
 def test_p_value_and_interval_of_student() -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from rankscope.alignment.judgments import Judgments
-from rankscope.alignment.rules import Hits, Precision, QueryPolicy, Ties
+from rankscope.alignment.rules import Hits, NoRelevant, Precision, QueryPolicy, Ties
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.judged import JudgedRun, Subtopics
 
@@ -30,6 +30,7 @@ __all__ = [
     "Aligned",
     "Hits",
     "Judgments",
+    "NoRelevant",
     "Precision",
     "QueryPolicy",
     "Ties",
@@ -53,6 +54,13 @@ class Aligned:
     found: Hits | None = None
 
 
+_RULES: dict[str, tuple[str, ...]] = {
+    "tie rule": get_args(Ties),
+    "precision": get_args(Precision),
+    "policy for queries": get_args(QueryPolicy),
+}
+
+
 def align(
     judgments: Judgments,
     run: Run | Mapping[str, Mapping[str, float]],
@@ -66,13 +74,9 @@ def align(
 
     ``cutoffs`` are the ranks across which ties are counted.
     """
-    for rule, chosen, words in (
-        ("tie rule", ties, Ties),
-        ("precision", precision, Precision),
-        ("policy for queries", queries, QueryPolicy),
-    ):
-        if chosen not in get_args(words):
-            raise UnknownNameError(rule, chosen, get_args(words))
+    for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
+        if chosen not in words:
+            raise UnknownNameError(rule, chosen, words)
     ids = judgments.query_ids
     if isinstance(run, Mapping):
         from rankscope.alignment.dicts import hits_in_dicts  # noqa: PLC0415

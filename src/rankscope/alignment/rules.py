@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rankscope.judged import FloatArray, IntArray
 
-__all__ = ["Hits", "Precision", "QueryPolicy", "Ties"]
+__all__ = ["Hits", "NoRelevant", "Precision", "QueryPolicy", "Ties"]
 
 Ties = Literal["trec", "id-asc", "given"]
 """Who goes first among equal scores: the higher id by bytes, the lower id, or as given."""
@@ -20,6 +20,9 @@ Precision = Literal["double", "single"]
 QueryPolicy = Literal["all", "both", "strict"]
 """Which queries count: ``all`` judged ones (missing ones score 0), those judged and in ``both``, or
 ``strict``ly all, with an error if one is missing from the run."""
+
+NoRelevant = Literal["zero", "out"]
+"""What happens to queries without a relevant document: they score 0, or are left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -74,6 +74,7 @@ RUNS = LazyGroup(
             "validate",
             "Every problem of a run, and what to do about it.",
         ),
+        "fuse": ("runs_fuse", "fuse", "Several runs made into one."),
     },
 )
 
@@ -84,7 +85,10 @@ RUNS = LazyGroup(
     lazy={
         "demo": ("demo", "demo", "The bundled example, end to end."),
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
-        "runs": ("app", "RUNS", "Check and make runs: validate."),
+        "compare": ("compare", "compare", "Is one run really better than another?"),
+        "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
+        "power": ("power", "power", "What these queries can and cannot show."),
+        "runs": ("app", "RUNS", "Check and make runs: validate, fuse."),
         "explain": ("explain", "explain", "One query's score, rank by rank."),
         "why": ("why", "why", "Why two tools give one run different numbers."),
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),

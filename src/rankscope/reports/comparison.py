@@ -33,6 +33,7 @@ _TESTS = {
     "sign": "sign test",
     "tukey": "randomised Tukey HSD",
 }
+_LETTERS = {"bonferroni": "Bonferroni"}
 _INTERVALS = {
     "bca": "BCa bootstrap",
     "percentile": "percentile bootstrap",
@@ -44,10 +45,10 @@ _INTERVALS = {
 def p_text(p: float) -> str:
     """Return a p-value as people read it.
 
-    >>> p_text(0.03), p_text(0.00002)
-    ('0.0300', '2e-05')
+    >>> p_text(0.0312), p_text(0.00002)
+    ('0.0312', '2e-05')
     """
-    return f"{p:.4f}" if p >= 0.001 else f"{p:.0e}"
+    return f"{p:.3g}"
 
 
 def _stricter(comparison: Comparison) -> float:
@@ -77,17 +78,18 @@ def _count(number: int, noun: str) -> str:
 def notes(comparison: Comparison) -> list[str]:
     """Say what the table shows: signs, test, family, queries; always with its seed."""
     settings = comparison.settings
-    said = [
-        f"best mean in bold; ± half of the {settings.level:.0%} interval "
-        f"({_INTERVALS[settings.interval]})"
-    ]
+    method = _INTERVALS[settings.interval]
+    said = [f"best mean in bold; ± half of the {settings.level:.0%} interval ({method})"]
     if comparison.baseline is not None:
         said.append(
             f"{_DAGGER} differs from {comparison.baseline} at p ≤ {settings.alpha:g}, "
             f"{_DOUBLE} at p ≤ {_stricter(comparison):g}"
         )
     if shows_letters(comparison):
-        said.append("runs that share a letter cannot be told apart (all pairs, family-wise)")
+        count = len(comparison.runs) * (len(comparison.runs) - 1) // 2
+        by = _LETTERS.get(settings.correction, "Holm") if settings.test != "tukey" else "Tukey"
+        pairs = _count(count, "pair") if count == 1 else f"all {count} pairs"
+        said.append(f"runs that share a letter cannot be told apart ({pairs}, {by})")
     said.append(
         f"{_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
         f"seed {settings.seed}; {comparison.family}"
@@ -120,23 +122,19 @@ def verdicts(comparison: Comparison, most: int = 3) -> list[str]:
     clear = [pair for pair in own if pair.verdict != "no difference shown"]
     open_ = [pair for pair in own if pair.verdict == "no difference shown"]
     said = [pair.sentence for pair in (clear + open_)[:most]]
+    others = [pair for pair in comparison.pairs if pair.measure != first]
     if len(own) > most:
-        said.append(f"{first}: {len(own) - most} more pairs; {_tally(own)} in all")
-    if len(comparison.measures) == 1:
-        return said
-    for base, system in dict.fromkeys((pair.base, pair.system) for pair in own[:most]):
-        others = [
-            pair
-            for pair in comparison.pairs
-            if (pair.base, pair.system) == (base, system) and pair.measure != first
-        ]
-        said.append(f"{system} against {base} on the other measures: {_by_verdict(others)}")
+        said.append(f"{first}: {_tally(own)} in all; the rest stands in the other formats")
+        return [*said, f"other measures: {_tally(others)}"] if others else said
+    for pair in own if others else []:
+        same = [one for one in others if (one.base, one.system) == (pair.base, pair.system)]
+        said.append(f"{pair.system} against {pair.base} otherwise: {_by_verdict(same)}")
     return said
 
 
 def _tally(pairs: list[Pair]) -> str:
     clear = sum(pair.verdict in ("better", "worse") for pair in pairs)
-    return f"{clear} of {len(pairs)} differ"
+    return f"{clear} of {len(pairs)} pairs differ"
 
 
 def _by_verdict(pairs: list[Pair]) -> str:

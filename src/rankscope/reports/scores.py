@@ -56,7 +56,8 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         said.append(f"{missing} missing from the run, {_POLICY[accounting.missing_policy]}")
     if accounting.without_relevant:
         none = _count(accounting.without_relevant, "query")
-        said.append(f"{none} without a relevant document, scored 0")
+        done = "scored 0" if accounting.without_relevant_policy == "zero" else "left out"
+        said.append(f"{none} without a relevant document, {done}")
     if accounting.unjudged:
         said.append(f"{_count(accounting.unjudged, 'query')} of the run not judged, left out")
     tied = {cutoff: count for cutoff, count in accounting.tied.items() if count}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Anova", "anova", "letters", "range_tests"]
 
-LISTED = 7
+LISTED = 8
 """Up to so many systems all orders of their labels are listed and drawn from."""
 
 
@@ -149,16 +150,19 @@ def _shuffled_ranges(rows: FloatArray, resamples: int, seed: int) -> FloatArray:
     columns = columns[:, columns[0] < columns[-1]]
     columns = columns[:, np.lexsort(columns)]
     random = np.random.Generator(random_source(seed, 2))
-    listed = None
-    if count <= LISTED:
-        listed = np.array(list(permutations(range(count))))
+    listed = _orders(count) if count <= LISTED else None
     sums = np.zeros((resamples, count))
     for column in columns.T:
         if listed is None:
             sums += random.permuted(np.tile(column, (resamples, 1)), axis=1)
         else:
-            sums += column[listed][random.integers(0, len(listed), size=resamples)]
+            sums += column[listed[random.integers(0, len(listed), size=resamples)]]
     return np.asarray(sums.max(axis=1) - sums.min(axis=1))
+
+
+@lru_cache(maxsize=LISTED)
+def _orders(count: int) -> npt.NDArray[np.int64]:
+    return np.array(list(permutations(range(count))), dtype=np.int64)
 
 
 def letters(different: npt.ArrayLike, order: Sequence[int] | None = None) -> list[str]:

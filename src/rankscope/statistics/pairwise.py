@@ -138,12 +138,9 @@ class Pair:
         """The verdict in words, with the numbers behind it."""
         names = f"{self.system} and {self.base}"
         word = "p" if self.p == self.p_corrected else "corrected p"
-        shown = (
-            f"{self.p_corrected:.4f}" if self.p_corrected >= 0.001 else f"{self.p_corrected:.0e}"
-        )
         numbers = (
             f"{self.difference:+.4f} ({self.interval.level:.0%} interval {self.interval.low:+.4f} "
-            f"to {self.interval.high:+.4f}, {word} = {shown})"
+            f"to {self.interval.high:+.4f}, {word} = {self.p_corrected:.3g})"
         )
         if self.verdict in ("better", "worse"):
             return f"{self.measure}: {self.system} is {self.verdict} than {self.base}: {numbers}"

@@ -1,0 +1,72 @@
+"""What is kept on disk between runs: entries that are complete or absent, and are checked when read.
+
+An entry is the SHA-256 of its content followed by the content, written to a temporary file that is
+renamed. One that is cut short, damaged or unreadable counts as absent and is made again. Nothing in
+it can run code: arrays are stored as NumPy writes them, without pickle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.errors import InputError
+from rankscope.files import replacing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["keep", "keep_arrays", "kept", "kept_arrays", "make_folder"]
+
+_DIGEST = hashlib.sha256().digest_size
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder for entries, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be made a folder ({error.strerror}); name another to keep results in"
+        ) from None
+    return folder
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write an entry, all at once."""
+    with replacing(path) as sink:
+        sink.write(hashlib.sha256(content).digest())
+        sink.write(content)
+
+
+def kept(path: Path) -> bytes | None:
+    """Read an entry; None if it is not there, or not as it was written."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    content = data[_DIGEST:]
+    if len(data) < _DIGEST or hashlib.sha256(content).digest() != data[:_DIGEST]:
+        return None
+    return content
+
+
+def keep_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays of numbers as one entry."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    keep(path, buffer.getvalue())
+
+
+def kept_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """Read named arrays; None if they are not there as they were written."""
+    content = kept(path)
+    if content is None:
+        return None
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}

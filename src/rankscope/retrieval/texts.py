@@ -1,0 +1,109 @@
+"""From a corpus to the text that is searched: fields, their weights, and the hash of the result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankscope.collection.corpus import Corpus, Document, document_text
+from rankscope.errors import shown
+from rankscope.retrieval.ordering import by_id_descending
+
+__all__ = ["DEFAULT_FIELDS", "Texts", "fields_option", "without_text"]
+
+DEFAULT_FIELDS = "title and text, under whatever name the corpus has them"
+
+
+def fields_option(value: Any) -> dict[str, int]:
+    """Take fields as a list, or as a table of whole-number weights."""
+    if isinstance(value, str) and value:
+        return {value: 1}
+    if isinstance(value, list | tuple) and value:
+        if all(isinstance(name, str) and name for name in value) and len({*value}) == len(value):
+            return dict.fromkeys(value, 1)
+    elif isinstance(value, Mapping) and value:
+        whole = all(isinstance(w, int) and not isinstance(w, bool) for w in value.values())
+        if whole and all(isinstance(name, str) and name for name in value):
+            weights = dict(value)
+            if all(1 <= weight <= 100 for weight in weights.values()):
+                return weights
+    raise ValueError("a list of different fields, or a table of fields and whole weights 1 to 100")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """The text of every document, in the order of ids from high to low by bytes.
+
+    ``snapshot`` is a hash of ids and texts: two corpora with the same one are searched alike.
+    """
+
+    doc_ids: list[str]
+    texts: list[str]
+    snapshot: str
+    _positions: dict[str, int] = field(default_factory=dict)
+
+    def text_of(self, doc_id: str) -> str:
+        """Return the text of one document."""
+        if not self._positions:
+            self._positions.update({one: at for at, one in enumerate(self.doc_ids)})
+        return self.texts[self._positions[doc_id]]
+
+    @classmethod
+    def of(cls, corpus: Corpus, fields: Mapping[str, int] | None) -> Texts:
+        """Join the fields of each document, a field as often as its weight says."""
+        ids = corpus.ids
+        if fields is None:
+            texts = [_default_text(document) for document in corpus.documents()]
+        else:
+            columns = [
+                [_text(name, value) for value in corpus.field(name)]
+                for name, weight in fields.items()
+                for _ in range(weight)
+            ]
+            rows = zip(*columns, strict=True)
+            texts = ["\n".join(part for part in row if part) for row in rows]
+        order = by_id_descending(ids)
+        ids, texts = [ids[at] for at in order], [texts[at] for at in order]
+        return cls(ids, texts, _hash(ids, texts))
+
+    def empty(self) -> list[str]:
+        """Return the documents that have no text."""
+        pairs = zip(self.doc_ids, self.texts, strict=True)
+        return [doc_id for doc_id, text in pairs if not text.strip()]
+
+
+def _default_text(document: Document) -> str:
+    title, text = document.title, document.text
+    return f"{title}\n{text}" if title and text else title or text
+
+
+def _text(name: str, value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return document_text(Document("", {name: value}), [name])
+
+
+def _hash(ids: list[str], texts: list[str]) -> str:
+    """Hash ids and texts, each with its length, so that none can pass for a part of another."""
+    running = hashlib.sha256()
+    for doc_id, text in zip(ids, texts, strict=True):
+        name, content = doc_id.encode(), text.encode()
+        running.update(b"%d %d\n" % (len(name), len(content)))
+        running.update(name)
+        running.update(content)
+    return running.hexdigest()
+
+
+def without_text(texts: Texts) -> tuple[str, ...]:
+    """Say in one sentence which documents can never be found; nothing if there are none."""
+    empty = texts.empty()
+    if not empty:
+        return ()
+    count, total = len(empty), len(texts.doc_ids)
+    have = "has" if count == 1 else "have"
+    return (
+        f"{count:,} of {total:,} documents {have} no text to search and cannot be found, "
+        f"such as {shown(empty[-1])}; name other fields if this is not meant",
+    )

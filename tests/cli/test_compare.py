@@ -1,0 +1,163 @@
+"""``rankscope compare``: what it prints, in which format, with which exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope
+from rankscope.cli import app as commands
+from rankscope.cli import main
+
+DEMO = Path(rankscope.__file__).parent / "data" / "demo"
+QRELS = str(DEMO / "qrels.tsv")
+RUNS = (str(DEMO / "letters.run"), str(DEMO / "words.run"))
+FAST = ("--resamples", "200")
+
+Printed = Any
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Printed:
+    lazy: Any = commands.app
+    monkeypatch.setitem(lazy._lazy, "compare", ("compare", "compare", "Compare."))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", *arguments])
+        printed = capsys.readouterr()
+        code = stop.value.code
+        assert isinstance(code, int)
+        return code, printed.out, printed.err
+
+    return call
+
+
+def test_table(run: Printed) -> None:
+    code, out, err = run(QRELS, *RUNS, *FAST)
+    assert (code, err) == (0, "")
+    for word in ("letters", "words", "nDCG@10", "±", "Holm", "seed 0", "12 queries", "cannot tell"):
+        assert word in out
+    assert "show a difference of" in out
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_fits_a_narrow_terminal(width: int) -> None:
+    from rich.console import Console
+
+    from rankscope.cli.compare import show_comparison
+    from rankscope.comparison import compare
+
+    console = Console(width=width, record=True, file=io.StringIO(), color_system=None)
+    result = compare(QRELS, list(RUNS), baseline="words", resamples=200)
+    show_comparison(result, console)
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    for measure in result.measures:
+        assert measure in text
+        for name in result.runs:
+            assert f"{result.mean(name, measure).value:.4f}" in text
+    assert "…" not in text
+
+
+def test_json_and_nothing_else(run: Printed) -> None:
+    code, out, err = run(QRELS, *RUNS, "--format", "json", "-m", "nDCG@10", *FAST)
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["runs"] == ["letters", "words"]
+    assert data["settings"]["seed"] == 0
+    [pair] = data["pairs"]
+    assert pair["verdict"] == "no difference shown"
+    assert pair["interval"]["low"] < pair["difference"] < pair["interval"]["high"]
+
+
+def test_same_seed_same_bytes(run: Printed) -> None:
+    one = run(QRELS, *RUNS, "--format", "json", "--seed", "3", *FAST)
+    assert one == run(QRELS, *RUNS, "--format", "json", "--seed", "3", *FAST)
+
+
+@pytest.mark.parametrize(
+    ("output", "start"),
+    [("csv", "stratum,measure,base"), ("markdown", "| run"), ("latex", "% needs")],
+)
+def test_formats(run: Printed, output: str, start: str, tmp_path: Path) -> None:
+    code, out, _ = run(QRELS, *RUNS, "--format", output, *FAST)
+    assert code == 0
+    assert out.startswith(start)
+    target = tmp_path / "out.txt"
+    assert run(QRELS, *RUNS, "--format", output, "-o", str(target), *FAST)[:2] == (0, "")
+    assert target.read_text("utf-8") == out
+
+
+def test_table_in_a_file_is_plain(run: Printed, tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    assert run(QRELS, *RUNS, "-o", str(target), *FAST)[0] == 0
+    text = target.read_text("utf-8")
+    assert "nDCG@10" in text
+    assert "\x1b" not in text
+
+
+def test_options_reach_the_comparison(run: Printed) -> None:
+    options = ("--test", "t", "--correction", "bh", "--alpha", "0.1", "--interval", "t")
+    more = ("--level", "0.9", "--margin", "0.5", "--family", "all", "--baseline", "words")
+    _, out, _ = run(QRELS, *RUNS, *options, *more, "--format", "json", *FAST)
+    data = json.loads(out)
+    assert data["baseline"] == "words"
+    assert data["settings"] == {
+        "test": "t",
+        "correction": "bh",
+        "family": "all",
+        "alpha": 0.1,
+        "interval": "t",
+        "level": 0.9,
+        "resamples": 200,
+        "seed": 0,
+        "margin": 0.5,
+    }
+    assert "all 6 pairs of 6 measures" in data["family"]
+
+
+def test_strata(run: Printed) -> None:
+    queries = ("--queries", str(DEMO / "queries.jsonl"), "--by")
+    code, out, _ = run(QRELS, *RUNS, "-m", "RR", *queries, "difficulty", *FAST)
+    assert code == 0
+    assert "RR, words against letters, by stratum (p: holm)" in out
+    assert "easy" in out
+    code, _, err = run(QRELS, *RUNS, *queries, "dificulty", *FAST)
+    assert code == 2
+    assert "nearest: difficulty" in err
+    assert run(QRELS, *RUNS, "--by", "difficulty")[0] == 2
+
+
+def test_seeds(run: Printed) -> None:
+    _, out, _ = run(QRELS, *RUNS, "--seeds", "all=letters", "--format", "json", *FAST)
+    data = json.loads(out)
+    assert data["runs"] == ["all", "words"]
+    assert "seeds" in data["means"][0]
+    assert run(QRELS, *RUNS, "--seeds", "nonsense")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((QRELS, RUNS[0]), "at least two runs"),
+        ((QRELS, *RUNS, "--baseline", "word"), "nearest: words"),
+        ((QRELS, *RUNS, "--test", "permute"), "unknown test 'permute'; nearest: permutation"),
+        ((QRELS, *RUNS, "--correction", "hol"), "nearest: holm"),
+        ((QRELS, *RUNS, "-m", "nDCGG@10"), "nDCG"),
+        ((QRELS, *RUNS, "--alpha", "5"), "alpha"),
+        ((QRELS, *RUNS, "--resamples", "1"), "resamples"),
+        ((QRELS, *RUNS, "--seed", "-1"), "seed"),
+        ((QRELS, *RUNS, "--margin", "0"), "margin"),
+        (("nowhere", *RUNS), "nowhere"),
+    ],
+)
+def test_mistakes_are_one_sentence(run: Printed, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err

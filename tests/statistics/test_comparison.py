@@ -1,0 +1,356 @@
+"""compare: numbers against SciPy and the measures' own values, alignment, verdicts, displays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from importlib import import_module
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankscope.comparison import Comparison, compare
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.evaluation import evaluate
+from rankscope.reports.comparison import (
+    comparison_as_csv,
+    comparison_as_latex,
+    comparison_as_markdown,
+    notes,
+    verdicts,
+)
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.many import range_tests
+from rankscope.statistics.pairwise import PAIR_TESTS
+
+stats: Any = import_module("scipy.stats")
+
+ROBUST = Path(__file__).parents[3] / "shared" / "collections" / "robust03"
+COUNT = 60
+World = tuple[dict[str, Any], dict[str, Any]]
+
+
+def made(quality: dict[str, float], seed: int = 1, count: int = COUNT) -> World:
+    """Make judgments and a run for each system: the better, the nearer its document to the top."""
+    random = np.random.default_rng(seed)
+    qrels = {f"q{n}": {"good": 1, "fair": 1} for n in range(count)}
+    runs: dict[str, Any] = {}
+    for name, level in quality.items():
+        runs[name] = {}
+        for query_id in qrels:
+            scores = {f"d{n}": float(10 - n) for n in range(8)}
+            scores["good"] = float(random.normal(level * 10, 3))
+            scores["fair"] = float(random.normal(level * 10, 3))
+            runs[name][query_id] = scores
+    return qrels, runs
+
+
+QRELS, RUNS = made({"weak": 0.2, "middle": 0.5, "strong": 1.0})
+
+
+@pytest.fixture(scope="module")
+def three() -> Comparison:
+    return compare(QRELS, RUNS, ["nDCG@5", "RR"], resamples=1_000)
+
+
+def test_numbers_are_those_of_the_scores(three: Comparison) -> None:
+    scores = evaluate(QRELS, RUNS, ["nDCG@5", "RR"])
+    for run in RUNS:
+        one = three.mean(run, "RR")
+        values = list(scores.values("RR", run).values())
+        assert one.value == pytest.approx(scores["RR"][run])
+        [interval] = mean_intervals(values, resamples=1_000, bounds=(0, 1))
+        assert one.interval.low == pytest.approx(interval.low, rel=1e-12)
+        assert one.interval.high == pytest.approx(interval.high, rel=1e-12)
+    pair = three.pair("strong", "weak", "RR")
+    weak, strong = (np.array(list(scores.values("RR", run).values())) for run in ("weak", "strong"))
+    assert pair.difference == pytest.approx((strong - weak).mean())
+    assert pair.relative == pytest.approx((strong - weak).mean() / weak.mean())
+    assert (pair.wins, pair.ties, pair.losses) == (
+        (strong > weak).sum(),
+        (strong == weak).sum(),
+        (strong < weak).sum(),
+    )
+    assert pair.effect.d == pytest.approx((strong - weak).mean() / (strong - weak).std(ddof=1))
+    assert pair.verdict == "better"
+
+
+@pytest.mark.parametrize("test", PAIR_TESTS)
+def test_p_values_are_the_tests_own(test: Any) -> None:
+    result = compare(QRELS, RUNS, ["RR"], test=test, resamples=500, baseline="weak")
+    scores = evaluate(QRELS, RUNS, ["RR"])
+    values = {run: np.array(list(scores.values("RR", run).values())) for run in RUNS}
+    pair = result.pair("middle")
+    if test == "t":
+        assert pair.p == pytest.approx(stats.ttest_rel(values["middle"], values["weak"]).pvalue)
+    elif test == "sign":
+        wins = int((values["middle"] > values["weak"]).sum())
+        losses = int((values["middle"] < values["weak"]).sum())
+        assert pair.p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
+    elif test == "tukey":
+        table = range_tests(np.array(list(values.values())), resamples=500)
+        assert pair.p == pair.p_corrected == table[0, 1]
+    assert 0 < pair.p <= pair.p_corrected <= 1
+    assert result.settings.test == test
+
+
+@pytest.mark.parametrize("correction", ["none", "bonferroni", "holm", "bh"])
+def test_family(correction: Any) -> None:
+    options: Any = {"resamples": 200, "test": "t", "correction": correction}
+    apart = compare(QRELS, RUNS, ["nDCG@5", "RR"], **options)
+    for measure in apart.measures:
+        own = [pair for pair in apart.pairs if pair.measure == measure]
+        expected = corrected([pair.p for pair in own], correction).tolist()
+        assert [pair.p_corrected for pair in own] == expected
+    together = compare(QRELS, RUNS, ["nDCG@5", "RR"], family="all", **options)
+    expected = corrected([pair.p for pair in together.pairs], correction).tolist()
+    assert [pair.p_corrected for pair in together.pairs] == expected
+    assert "3 pairs of each measure" in apart.family
+    assert "all 6 pairs of 2 measures" in together.family
+
+
+def test_letters_follow_the_pairs(three: Comparison) -> None:
+    for measure in three.measures:
+        for one, other in combinations(three.runs, 2):
+            pair = three.pair(other, one, measure)
+            shared = set(three.mean(one, measure).letters) & set(three.mean(other, measure).letters)
+            assert bool(shared) == (pair.p_corrected > 0.05)
+    assert three.mean("strong").letters == "a"
+    assert three.mean("strong").best
+    assert not three.mean("weak").best
+
+
+def test_baseline_and_all_pairs(three: Comparison) -> None:
+    assert len(three.pairs) == 6
+    result = compare(QRELS, RUNS, ["RR"], baseline="middle", resamples=200)
+    assert [(pair.base, pair.system) for pair in result.pairs] == [
+        ("middle", "weak"),
+        ("middle", "strong"),
+    ]
+    assert result.pair("weak").verdict == "worse"
+    assert set(three.anova) == {"nDCG@5", "RR"}
+    assert three.anova["RR"].p < 0.01
+
+
+def shuffled(data: dict[str, Any], seed: int) -> dict[str, Any]:
+    order = np.random.default_rng(seed).permutation(len(data))
+    keys = list(data)
+    return {keys[place]: data[keys[place]] for place in order}
+
+
+def test_order_of_queries_never_matters() -> None:
+    runs = {name: shuffled(run, seed) for seed, (name, run) in enumerate(RUNS.items())}
+    one = compare(QRELS, RUNS, ["nDCG@5"], resamples=300).to_dict()
+    other = compare(shuffled(QRELS, 9), runs, ["nDCG@5"], resamples=300).to_dict()
+    assert json.dumps(one) == json.dumps(other)
+
+
+def test_swapping_the_systems_turns_the_signs() -> None:
+    weak = compare(QRELS, RUNS, ["RR"], baseline="weak", resamples=300).pair("strong")
+    strong = compare(QRELS, RUNS, ["RR"], baseline="strong", resamples=300).pair("weak")
+    assert weak.p == strong.p
+    assert weak.difference == -strong.difference
+    assert (weak.interval.low, weak.interval.high) == (-strong.interval.high, -strong.interval.low)
+    assert (weak.wins, weak.losses) == (strong.losses, strong.wins)
+    assert (weak.verdict, strong.verdict) == ("better", "worse")
+
+
+def test_same_seed_same_bytes() -> None:
+    texts = {
+        seed: {json.dumps(compare(QRELS, RUNS, ["RR"], resamples=300, seed=seed).to_dict())}
+        | {json.dumps(compare(QRELS, RUNS, ["RR"], resamples=300, seed=seed).to_dict())}
+        for seed in (0, 1)
+    }
+    assert all(len(each) == 1 for each in texts.values())
+    assert texts[0] != texts[1]
+
+
+@pytest.mark.parametrize("test", PAIR_TESTS)
+def test_identical_runs(test: Any) -> None:
+    runs = {"one": RUNS["weak"], "two": RUNS["weak"], "three": RUNS["weak"]}
+    result = compare(QRELS, runs, ["RR", "nDCG@5"], test=test, resamples=200)
+    for pair in result.pairs:
+        assert (pair.difference, pair.p, pair.p_corrected) == (0.0, 1.0, 1.0)
+        assert (pair.wins, pair.ties, pair.losses) == (0, COUNT, 0)
+        assert pair.verdict == "no difference shown"
+        assert pair.interval.low < 0 < pair.interval.high
+        assert "same on every query" in pair.sentence
+    assert {one.letters for one in result.means} == {"a"}
+    assert all(one.best for one in result.means)
+
+
+def test_one_query() -> None:
+    result = compare({"q": {"a": 1}}, {"x": {"q": {"a": 1}}, "y": {"q": {"b": 1}}}, ["P@1"])
+    pair = result.pair("y", "x")
+    assert pair.p == 1.0
+    assert pair.verdict == "no difference shown"
+    assert json.dumps(result.to_dict(), allow_nan=False)
+    assert "cannot tell y from x" in repr(result)
+
+
+def test_missing_queries_follow_the_policy() -> None:
+    part = {query_id: run for n, (query_id, run) in enumerate(RUNS["strong"].items()) if n < 40}
+    runs = {"weak": RUNS["weak"], "part": part}
+    everything = compare(QRELS, runs, ["RR"], resamples=200)
+    assert (everything.queries, everything.left_out) == (COUNT, 0)
+    assert len(everything.accounting["part"].missing) == 20
+    assert "part lacks 20 judged: count as 0" in notes(everything)[-1]
+    both = compare(QRELS, runs, ["RR"], resamples=200, queries="both")
+    assert (both.queries, both.left_out) == (40, 20)
+    assert both.mean("weak").value != everything.mean("weak").value
+    assert "20 judged queries left out" in notes(both)[-1]
+    with pytest.raises(InputError):
+        compare(QRELS, runs, ["RR"], queries="strict")
+
+
+def test_not_comparable() -> None:
+    runs = {
+        "one": {"q0": RUNS["weak"]["q0"]},
+        "other": {"q1": RUNS["weak"]["q1"]},
+    }
+    with pytest.raises(InputError, match="not comparable"):
+        compare(QRELS, runs, ["RR"], queries="both")
+    with pytest.raises(InputError, match="two runs"):
+        compare(QRELS, {"only": RUNS["weak"]}, ["RR"])
+    with pytest.raises(InputError, match="geometric"):
+        compare(QRELS, RUNS, ["GMAP"])
+
+
+def test_unknown_names_say_the_nearest(three: Comparison) -> None:
+    with pytest.raises(UnknownNameError, match="nearest: strong"):
+        compare(QRELS, RUNS, ["RR"], baseline="stron")
+    for option in ({"test": "permutaton"}, {"correction": "holmes"}, {"interval": "bcaa"}):
+        with pytest.raises(UnknownNameError, match="nearest"):
+            compare(QRELS, RUNS, ["RR"], **option)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError):
+        three.mean("nobody")
+    with pytest.raises(UnknownNameError):
+        three.pair("strong", "nobody")
+    with pytest.raises(UnknownNameError):
+        three.mean("weak", "P@5")
+
+
+def test_equivalence() -> None:
+    qrels, runs = made({"one": 0.6, "two": 0.6}, seed=2, count=400)
+    result = compare(qrels, runs, ["RR"], margin=0.2, resamples=200)
+    pair = result.pair("two", "one")
+    assert pair.verdict == "equivalent"
+    assert "equivalent within ±0.2" in pair.sentence
+    narrow = compare(qrels, runs, ["RR"], margin=0.0001, resamples=200).pair("two", "one")
+    assert narrow.verdict == "no difference shown"
+
+
+def test_lower_is_better() -> None:
+    result = compare(QRELS, {**RUNS, "again": RUNS["weak"]}, ["Unjudged@5"], resamples=200)
+    pair = result.pair("strong", "weak")
+    assert pair.difference < 0
+    assert pair.verdict == ("better" if not result.mean("weak").best else "worse")
+    assert pair.wins > pair.losses or not result.mean("strong").best
+
+
+def test_wilson_for_proportions() -> None:
+    result = compare(QRELS, RUNS, ["Success@1", "nDCG@5"], interval="wilson", resamples=200)
+    share = result.mean("middle", "Success@1")
+    expected = stats.binomtest(round(share.value * COUNT), COUNT).proportion_ci(method="wilson")
+    assert (share.interval.low, share.interval.high) == pytest.approx((expected.low, expected.high))
+    assert result.mean("middle", "nDCG@5").interval.method == "bca"
+
+
+def test_strata() -> None:
+    labels = {query_id: "odd" if n % 2 else "even" for n, query_id in enumerate(QRELS)}
+    labels.pop("q0")
+    result = compare(QRELS, RUNS, ["RR"], baseline="weak", strata=labels, resamples=200)
+    assert len(result.strata) == 2
+    names = [stratum.label for stratum in result.strata[0].result.strata]
+    assert names == ["odd", "even", "(none)"]
+    assert result.strata[0].result.difference == pytest.approx(result.pairs[0].difference)
+    with pytest.raises(InputError, match="no label"):
+        compare(QRELS, RUNS, ["RR"], strata={"elsewhere": "x"})
+
+
+def test_seeds_of_one_system() -> None:
+    qrels, runs = made({"base": 0.4, "new-1": 0.6, "new-2": 0.6, "new-3": 0.6})
+    seeds = {"new": ["new-1", "new-2", "new-3"]}
+    result = compare(qrels, runs, ["RR"], baseline="base", seeds=seeds, resamples=200)
+    assert result.runs == ("new", "base")
+    new = result.mean("new")
+    assert new.seeds is not None
+    assert len(new.seeds.run_means) == 3
+    assert new.value == pytest.approx(np.mean(new.seeds.run_means))
+    assert result.mean("base").seeds is None
+    with pytest.raises(UnknownNameError):
+        compare(qrels, runs, ["RR"], seeds={"new": ["new-9"]})
+    with pytest.raises(InputError, match="two systems"):
+        compare(qrels, runs, ["RR"], seeds={"a": ["new-1"], "b": ["new-1"]})
+
+
+HOSTILE = "a_b & 50% <script>|#{x}^~\\"
+
+
+def test_displays_escape_names() -> None:
+    runs = {HOSTILE: RUNS["weak"], "plain": RUNS["strong"]}
+    result = compare(QRELS, runs, ["RR"], baseline=HOSTILE, resamples=200)
+    page = result._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "<b>" in page
+    markdown = comparison_as_markdown(result)
+    assert "<script>" not in markdown
+    assert "\\|" in markdown
+    assert all(line.count("|") - line.count("\\|") == 3 for line in markdown.splitlines()[:3])
+    latex = comparison_as_latex(result)
+    assert r"a\_b \& 50\% \textless{}script\textgreater{}\textbar{}\#\{x\}" in latex
+    assert "Comparison of 2 runs over 60 queries" in repr(result)
+
+
+def test_latex(three: Comparison) -> None:
+    text = comparison_as_latex(three)
+    for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\textbf{", r"$\pm$", "Holm"):
+        assert word in text
+    assert text.count(r" \\") == 4
+    assert text.count("{") == text.count("}")
+    assert text.isascii()
+    baseline = compare(QRELS, RUNS, ["RR"], baseline="weak", resamples=500)
+    marked = comparison_as_latex(baseline, brackets=True)
+    assert r"\ddagger" in marked
+    assert r"$\dagger$ differs from weak at p $\leq$ 0.05" in marked
+    assert re.search(r"\[0\.\d{3}, 0\.\d{3}\]", marked)
+
+
+def test_csv(three: Comparison) -> None:
+    rows = list(csv.DictReader(io.StringIO(comparison_as_csv(three))))
+    assert len(rows) == 6
+    for row, pair in zip(rows, three.pairs, strict=True):
+        assert float(row["p_corrected"]) == pair.p_corrected
+        assert float(row["low"]) == pair.interval.low
+        assert row["verdict"] == pair.verdict
+    labels = {query_id: query_id[-1] for query_id in QRELS}
+    stratified = compare(QRELS, RUNS, ["RR"], strata=labels, resamples=200)
+    rows = list(csv.DictReader(io.StringIO(comparison_as_csv(stratified))))
+    assert sum(bool(row["stratum"]) for row in rows) == 30
+
+
+def test_notes_and_verdicts(three: Comparison) -> None:
+    said = " ".join(notes(three))
+    for word in ("paired permutation test", "seed 0", "1,000 resamples", "Holm", "60 queries"):
+        assert word in said
+    sentences = verdicts(three)
+    assert sentences[0].startswith("nDCG@5: ")
+    assert "strong against weak otherwise: better on RR" in sentences
+    many = compare(QRELS, {**RUNS, "x": RUNS["weak"]}, ["RR", "P@1"], resamples=200)
+    assert "of 6 pairs differ" in verdicts(many)[3]
+
+
+@pytest.mark.skipif(not ROBUST.exists(), reason="the shared collections are not here")
+def test_real_runs_form_groups() -> None:
+    paths = sorted(str(path) for path in ROBUST.glob("*.run.gz"))
+    result = compare(str(ROBUST / "qrels.txt.gz"), paths, ["nDCG@10"], resamples=2_000)
+    assert result.mean("rutcor03100").letters not in result.mean("pircRBa1").letters
+    assert result.pair("pircRBa1", "aplrob03a").verdict == "no difference shown"
+    assert result.pair("rutcor03100", "pircRBa1").verdict == "worse"
