@@ -191,7 +191,9 @@ def familywise(populations: list[Population], count: int) -> str:
             p_values = p_of(changes.reshape(-1, n), "permutation").reshape(count, -1)
             smallest = p_values.min(axis=1)
             holm = np.array([corrected(row, "holm").min() for row in p_values])
-            tukey = [range_tests(one, resamples=499, seed=n).min() for one in drawn]
+            tukey = [
+                range_tests(one, resamples=499, seed=seed).min() for seed, one in enumerate(drawn)
+            ]
             cells["none"].append(f"{rate(smallest):.3f}")
             cells["Holm"].append(marked(rate(holm), 0.0, 0.06))
             cells["Tukey"].append(marked(rate(np.array(tukey)), 0.0, 0.06))
@@ -236,13 +238,13 @@ def small(populations: list[Population], count: int) -> str:
 
 EXCHANGED = """Type I error at 0.05 where the systems are exchanged at random on each query, so that
 they do not differ; promised 0.04 to 0.06 for n ≥ 25, outside in bold"""
-SHIFTED = """Type I error at 0.05 where only the means are equal: differences keep their skew and are
-shifted to mean 0; outside 0.04 to 0.06 in bold"""
+SHIFTED = """Type I error at 0.05 where only the means are equal: differences keep their skew and
+are shifted to mean 0; outside 0.04 to 0.06 in bold"""
 COVERED = """Coverage of 95 % intervals; promised 0.93 to 0.97 for n ≥ 25, outside in bold"""
 FEW = """Coverage of one system's 95 % interval with fewer than 10 queries: BCa as it would be, and
 Student's t, which stands in for it"""
-FAMILY = """Family-wise error over the 28 pairs of eight systems that do not differ; promised at most
-0.06 (2,000 repetitions)"""
+FAMILY = """Family-wise error over the 28 pairs of eight systems that do not differ; promised at
+most 0.06 (2,000 repetitions)"""
 GATE = """Power of a gate (significant at 0.05 and a drop of more than 0.01) against a true drop of
 0.03"""
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from files import make
@@ -103,12 +105,20 @@ def timed(name: str, files: Files) -> float:
     return took
 
 
-def fresh(name: str, *, small: bool) -> tuple[float, float]:
-    """Run a job in a new process; return its seconds, imports included, and peak memory in MB."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One job in a process of its own, imports included."""
+
+    seconds: float
+    cpu: float  # seconds of all cores: what other programs on the machine disturb least
+    peak: float  # MB
+
+
+def fresh(name: str, *, small: bool) -> Measured:
+    """Run a job in a new process."""
     command = [sys.executable, __file__, "--job", name, *(["--small"] if small else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, peak = json.loads(done.stdout)
-    return seconds, peak
+    return Measured(*json.loads(done.stdout))
 
 
 def main() -> None:
@@ -121,11 +131,11 @@ def main() -> None:
     files = make(small=options.small)
     if options.job:
         took = timed(options.job, files)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps([took, peak]))
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        print(json.dumps([took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
         return
     wanted = [n for n in JOBS if n == PEER or not options.only or any(o in n for o in options.only)]
-    cold: dict[str, list[tuple[float, float]]] = {name: [] for name in wanted}
+    cold: dict[str, list[Measured]] = {name: [] for name in wanted}
     warm: dict[str, list[float]] = {name: [] for name in wanted}
     for _ in range(options.rounds):
         for name in wanted:
@@ -139,20 +149,25 @@ def main() -> None:
     report(cold, warm, size)
 
 
-def report(
-    cold: dict[str, list[tuple[float, float]]], warm: dict[str, list[float]], size: float
-) -> None:
+def report(cold: dict[str, list[Measured]], warm: dict[str, list[float]], size: float) -> None:
     """Print the table; a ratio is the median of the ratios to the peer in the same round."""
-    print(f"a run of {size:,.0f} MB; medians of {len(warm[PEER])} rounds\n")
-    print(f"{'':26}{'fresh process':>22}{'warm':>18}{'peak memory':>18}")
-    started = {name: [seconds for seconds, _ in measured] for name, measured in cold.items()}
-    for name, seconds in started.items():
-        peak = statistics.median(peak for _, peak in cold[name])
-        print(
-            f"{name:26}{statistics.median(seconds):13.2f} s {ratio(seconds, started[PEER]):5.2f}×"
-            f"{statistics.median(warm[name]):9.2f} s {ratio(warm[name], warm[PEER]):5.2f}×"
-            f"{peak:10.0f} MB {peak / size:4.1f}×"
+    load = os.getloadavg()[1]
+    print(
+        f"a run of {size:,.0f} MB; medians of {len(warm[PEER])} rounds; load of the machine ",
+        end="",
+    )
+    print(f"{load:.1f} on {os.cpu_count()} cores{' (too busy to trust)' if load > 1.5 else ''}\n")
+    print(f"{'':26}{'fresh process':>22}{'its CPU time':>18}{'warm':>18}{'peak memory':>18}")
+    started = {name: [one.seconds for one in measured] for name, measured in cold.items()}
+    worked = {name: [one.cpu for one in measured] for name, measured in cold.items()}
+    for name, measured in cold.items():
+        columns = [(series[name], series[PEER]) for series in (started, worked, warm)]
+        times = "".join(
+            f"{statistics.median(ours):9.2f} s {ratio(ours, peers):5.2f}×"
+            for ours, peers in columns
         )
+        peak = statistics.median(one.peak for one in measured)
+        print(f"{name:30}{times}{peak:10.0f} MB {peak / size:4.1f}×")
 
 
 def ratio(ours: list[float], peers: list[float]) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,7 +167,8 @@ def explain(
         for doc_id in _ranking(documents, rules)[: None if condensed else meant.cutoff]
     ]
     start = float(compute(meant, judged.cut(0))[0])
-    steps = _steps(meant, judged, listed, factors, depth, start)
+    values = _values(meant, judged, len(listed), depth, start)
+    steps = _steps(meant, listed, factors, depth, [(0, start), *values])
     value = float(compute(meant, judged)[0])
     ideal = _ideal(grades, factors)
     return Explanation(
@@ -176,7 +178,9 @@ def explain(
         value=value,
         start=start,
         formula=meant.definition.formula,
-        calculation=_calculation(meant, value, start, steps, ideal, factors),
+        calculation=_product_sum(meant, value, steps, ideal, factors)
+        if factors
+        else _plain_sum(meant, value, start, steps),
         relevant=int(judged.graded(relevance_level_of(meant))[0]),
         retrieved=int(judged.retrieved[0]),
         steps=steps,
@@ -199,21 +203,19 @@ def _ranking(documents: dict[str, Any], rules: Profile) -> list[str]:
 
 def _steps(
     measure: Measure,
-    judged: JudgedRun,
     listed: Documents,
     factors: _Factors | None,
     depth: int,
-    start: float,
+    values: list[tuple[int, float]],
 ) -> tuple[Step, ...]:
-    """Read the run rank by rank."""
+    """Tell what each rank adds to the value before it."""
     condensed = bool(measure.options["judged_only"])
     counted = [not condensed or (grade is not None and grade >= 0) for _, _, grade in listed]
     places = np.cumsum(counted).tolist()  # the rank once passed-over documents are gone
     steps: list[Step] = []
-    before = start
-    for rank, value in _values(measure, judged, len(listed), depth, start):
+    for (_, before), (rank, value) in pairwise(values):
         doc_id, score, grade = listed[rank - 1]
-        added, before = value - before, value
+        added = value - before
         if not added and rank > depth:
             continue
         gain = discount = None
@@ -273,20 +275,22 @@ def _ideal(grades: dict[str, float], factors: _Factors | None) -> list[IdealStep
     ]
 
 
-def _calculation(
+def _plain_sum(measure: Measure, value: float, start: float, steps: tuple[Step, ...]) -> str:
+    """Return a value as the sum of what each rank adds."""
+    added = [step.contribution for step in steps if step.contribution]
+    numbers = [f"{number:.4f}" for number in ([start, *added] if start else added)]
+    total = f"{_sum(numbers)} = " if len(numbers) > 1 else ""
+    return f"{measure} = {total}{value:.4f}"
+
+
+def _product_sum(
     measure: Measure,
     value: float,
-    start: float,
     steps: tuple[Step, ...],
     ideal: list[IdealStep],
-    factors: _Factors | None,
+    factors: _Factors,
 ) -> str:
-    """Return the formula with this query's numbers in it."""
-    if factors is None:
-        added = [step.contribution for step in steps if step.contribution]
-        numbers = [start, *added] if start else added
-        total = f"{_sum([f'{number:.4f}' for number in numbers])} = " if len(numbers) > 1 else ""
-        return f"{measure} = {total}{value:.4f}"
+    """Return a value as the sum of gains times discounts, with this query's numbers."""
     gaining = [step for step in steps if step.gain]
     parts = [f"{step.gain:g}×{step.discount:.4f}" for step in gaining]
     if not factors.normalised:

@@ -104,8 +104,8 @@ PROFILES = {
         ),
         Profile(
             "ranx",
-            "ties in the order given (its sort keeps that for lists of up to 15 documents), missing "
-            "queries are an error",
+            "ties in the order given (which its sort keeps in lists of up to 15 documents), "
+            "missing queries are an error",
             ties="given",
             queries="strict",
         ),

@@ -273,5 +273,5 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
         hit_grade=hit_grade[order],
         judged_query=all_query[by_grade],
         judged_grade=all_grade[by_grade],
-        max_grade=max(judged.max_grade, grade),
+        max_grade=max([judged.max_grade, *grades[:1].tolist()]),
     )

@@ -296,7 +296,7 @@ MISTAKES = {
     "two runs are called": ["qrels", "bm25.run", "bm25.run"],
     "from 0 up": ["qrels", "bm25.run", "--bounds", "--hole-grade", "-1"],
     "needs judgments by subtopic": ["qrels", "bm25.run", "-m", "alpha_nDCG@10"],
-    "none of the judged queries": ["qrels", "else.run", "--intersect"],
+    "leaves no query to average": ["qrels", "else.run", "--intersect"],
 }
 
 

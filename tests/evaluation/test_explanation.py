@@ -92,7 +92,7 @@ def test_gains_times_discounts_are_the_value(
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_ranks_are_those_of_the_profile(profile: str) -> None:
-    rules = PROFILES[profile]
+    rules = PROFILES[profile].rules_for(Measure.parse("RR"))
     run = {"q": {"a": 20000000.0, "q": 20000000.0, "c": 20000001.0, "b": 20000000.0}}
     told = rs.explain({"q": {"b": 1}}, run, "q", "RR", profile=profile)
     scores = {d: s for d, s in run["q"].items() if rules.identical_ids or d != "q"}

@@ -9,7 +9,7 @@ word with the query are not returned.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -116,18 +116,18 @@ class BM25(System):
         self.seconds_indexing = time.perf_counter() - began
 
     def _made(self, texts: Texts) -> Index:
-        numbers: dict[str, int] = {}
-        documents = []
-        for text in texts.texts:
-            terms = self.analyzer.terms(text)
-            documents.append([numbers.setdefault(term, len(numbers)) for term in terms])
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__  # a new term gets the next number
+        terms = self.analyzer.terms
+        documents = [[numbers[term] for term in terms(text)] for text in texts.texts]
+        numbers.default_factory = None
         if not numbers:
             raise InputError(
                 "no document has a word left to search for; name other fields, or fewer stop words"
             )
         bm25s = engine("bm25s", package="bm25s", needed_for="the system bm25")
         made = bm25s.BM25(method="lucene", k1=self.options.k1, b=self.options.b, backend="numpy")
-        made.index((documents, dict(numbers)), create_empty_token=False, show_progress=False)
+        made.index((documents, numbers), create_empty_token=False, show_progress=False)
         parts = made.scores
         return Index(numbers, parts["data"], parts["indices"], np.asarray(parts["indptr"]))
 

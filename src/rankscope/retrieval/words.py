@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from rankscope.errors import InputError
 from rankscope.retrieval.registry import engine
 
 __all__ = ["Analyzer", "languages", "stop_words", "word_rules"]
@@ -54,22 +53,32 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(getattr(lists, f"STOPWORDS_{name or language.upper()}", ()))
 
 
+class _Terms(dict[str, str]):
+    """The term of every word met so far; empty for a stop word."""
+
+    def __init__(self, stem: Callable[[str], str], dropped: frozenset[str]) -> None:
+        self._stem = stem
+        self._dropped = dropped
+
+    def __missing__(self, word: str) -> str:
+        term = "" if word in self._dropped else self._stem(word)
+        self[word] = term
+        return term
+
+
 class Analyzer:
     """Turns text into terms, for one language.
 
     >>> Analyzer("english", stop_words("english")).terms("The crêpes, and Straße!")
-    ['crêpe', 'straß']
+    ['crêpe', 'straße']
     """
 
     def __init__(self, language: str, dropped: Iterable[str]) -> None:
-        self._dropped = frozenset(dropped)
-        self._known: dict[str, str | None] = {}
-        self._stem = None
+        stem: Callable[[str], str] = str
         if language != "none":
-            if language not in languages():
-                raise InputError(f"there is no stemmer for {language}")
             stemmer = engine("Stemmer", package="PyStemmer", needed_for="stemming")
-            self._stem = stemmer.Stemmer(language).stemWord
+            stem = stemmer.Stemmer(language).stemWord
+        self._terms = _Terms(stem, frozenset(dropped))
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text as they are written, in lower case."""
@@ -80,16 +89,5 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text, in order, repeated ones included."""
-        known = self._known
-        found = []
-        for word in self.words(text):
-            term = known[word] if word in known else self._term(word)
-            if term is not None:
-                found.append(term)
-        return found
-
-    def _term(self, word: str) -> str | None:
-        """Return a word's term, None for a stop word, and remember it."""
-        term = None if word in self._dropped else self._stem(word) if self._stem else word
-        self._known[word] = term or None
-        return term or None
+        known = self._terms
+        return [term for word in self.words(text) if (term := known[word])]

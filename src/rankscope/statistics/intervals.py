@@ -45,6 +45,9 @@ METHODS: tuple[Method, ...] = get_args(Method)
 FEWEST = 10
 """With fewer values than this a bootstrap interval is too narrow, and Student's t stands in."""
 
+GATHERED = 3
+"""Up to so many rows it is faster to look drawn values up than to count draws."""
+
 Bounds = tuple[float, float]
 
 
@@ -194,10 +197,15 @@ def resampled_means(rows: FloatArray, *, resamples: int, seed: int) -> FloatArra
     done = 0
     for size in sizes(resamples, count):
         drawn = random.integers(0, count, size=(size, count))
+        part = slice(done, done + size)
+        done += size
+        if len(rows) <= GATHERED:
+            for row, out in zip(rows, means, strict=True):
+                row[drawn].sum(axis=1, out=out[part])
+            continue
         drawn += np.arange(size)[:, np.newaxis] * count
         counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
-        means[:, done : done + size] = (counts.astype(np.float64) @ columns).T
-        done += size
+        means[:, part] = (counts.astype(np.float64) @ columns).T
     means /= count
     return means
 
