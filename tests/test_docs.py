@@ -18,7 +18,7 @@ import rankscope
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
-DEMO = Path(rankscope.__file__).parent / "data" / "demo"
+RECIPES = Path(rankscope.__file__).parent / "data" / "recipes"
 
 
 def builder() -> ModuleType:
@@ -51,11 +51,15 @@ PYTHON = [
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stand in a folder with the files the examples name."""
-    for file in DEMO.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    rankscope.read_qrels(DEMO / "qrels.tsv").write(tmp_path / "qrels.trec")
-    (tmp_path / "bm25.run").write_bytes((DEMO / "words.run").read_bytes())
-    (tmp_path / "dense.run").write_bytes((DEMO / "letters.run").read_bytes())
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (tmp_path / name).write_bytes((RECIPES / name).read_bytes())
+    qrels = rankscope.read_qrels(RECIPES / "qrels" / "test.tsv")
+    qrels.write(tmp_path / "qrels.tsv")
+    qrels.write(tmp_path / "qrels.trec")
+    for name, run in (("bm25", "words"), ("dense", "letters")):
+        rankscope.read_run(RECIPES / "runs" / f"{run}.run.gz", name=name).write(
+            tmp_path / f"{name}.run"
+        )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

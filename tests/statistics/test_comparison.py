@@ -247,11 +247,23 @@ def test_equivalence() -> None:
 
 
 def test_lower_is_better() -> None:
-    result = compare(QRELS, {**RUNS, "again": RUNS["weak"]}, ["Unjudged@5"], resamples=200)
+    result = compare(QRELS, RUNS, ["Unjudged@5"], resamples=200)
     pair = result.pair("strong", "weak")
     assert pair.difference < 0
-    assert pair.verdict == ("better" if not result.mean("weak").best else "worse")
-    assert pair.wins > pair.losses or not result.mean("strong").best
+    assert pair.verdict == "better"
+    assert pair.wins > pair.losses
+    assert result.mean("strong").best
+    assert result.mean("strong").letters == "a"
+
+
+def test_a_measure_without_an_upper_bound() -> None:
+    runs = {"one": RUNS["weak"], "two": RUNS["weak"]}
+    result = compare(QRELS, runs, ["DCG@5"], resamples=200, margin=0.1)
+    [pair] = result.to_dict()["pairs"]
+    assert (pair["interval"]["low"], pair["interval"]["high"]) == (None, None)
+    assert pair["verdict"] == "no difference shown"
+    assert json.dumps(result.to_dict(), allow_nan=False)
+    assert comparison_as_markdown(result)
 
 
 def test_wilson_for_proportions() -> None:

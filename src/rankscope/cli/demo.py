@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,11 +12,13 @@ from rankscope.cli.console import make_console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankscope.evaluation import Scores
+    from rankscope.comparison import Comparison
+    from rankscope.runs.run import Run
 
 __all__ = ["demo"]
 
-MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@10", "Success@1", "Success@5")
+MEASURES = ("nDCG@10", "RR@10", "R@50", "Success@5")
+BASELINE = "words"
 
 
 @click.command()
@@ -29,75 +31,71 @@ MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@10", "Success@1", "Success@5")
     help="Where the reports go.",
 )
 def demo(*, folder: str) -> None:
-    """Check, score and explain two runs over a small bundled recipe collection.
+    """Check, fuse, score and compare runs over the bundled recipe collection.
 
-    24 recipes, 12 questions, graded judgments, and two ways to search them: by whole words and by
-    pieces of words.
+    200 recipes, 120 questions with graded judgments, and three ways to search them: by whole words,
+    by pieces of words, and by both.
     """
     from importlib.resources import as_file, files
 
-    from rankscope.evaluation import evaluate
-    from rankscope.runs.validation import validate_run
+    from rankscope.comparison import compare
 
     console = make_console()
-    with as_file(files("rankscope") / "data" / "demo") as data:
-        runs = {name: data / f"{name}.run" for name in ("words", "letters")}
-        for name, path in runs.items():
-            result = validate_run(
-                path,
-                qrels=data / "qrels.tsv",
-                queries=data / "queries.jsonl",
-                corpus=data / "corpus.jsonl",
-                depth=10,
-            )
-            said = "valid" if result.ok else "not valid"
-            kinds = ", ".join(finding.name for finding in result.findings) or "nothing to remark"
-            console.print(f"checked {name}: {said}, {result.queries} queries; {kinds}")
-        scores = evaluate(data / "qrels.tsv", {n: str(p) for n, p in runs.items()}, MEASURES)
-        written = _write_reports(scores, Path(folder))
+    with as_file(files("rankscope") / "data" / "recipes") as data:
+        runs = _checked_runs(data, console)
+        comparison = compare(data / "qrels" / "test.tsv", runs, MEASURES, baseline=BASELINE)
+    written = _write_reports(comparison, runs, Path(folder))
     console.print()
-    _show(scores, console)
+    _show(comparison, console)
     console.print()
     for path in written:
-        console.print(f"written to {path}")
+        console.print(f"written to {path}", soft_wrap=True)
 
 
-def _show(scores: Scores, console: Console) -> None:
-    from rankscope.cli.evaluate import show_scores
+def _checked_runs(data: Path, console: Console) -> dict[str, Run]:
+    """Read and check the bundled runs, and fuse them into a third."""
+    from rankscope.runs.fusion import fuse
+    from rankscope.runs.run import read_run
+    from rankscope.runs.validation import validate_run
 
-    show_scores(scores, console)
-    console.print()
-    console.print(_verdict(scores, "nDCG@10"))
+    runs: dict[str, Run] = {}
+    for name in (BASELINE, "letters"):
+        path = data / "runs" / f"{name}.run.gz"
+        result = validate_run(
+            path, queries=data / "queries.jsonl", corpus=data / "corpus.jsonl", depth=100
+        )
+        kinds = ", ".join(finding.name for finding in result.findings) or "nothing to remark"
+        said = "valid" if result.ok else "not valid"
+        console.print(f"checked {name}: {said}, {result.queries} queries; {kinds}")
+        runs[name] = read_run(path)
+    runs["both"] = fuse(list(runs.values()), method="minmax", name="both")
+    console.print(f"fused both: min-max scores of {BASELINE} and letters, half and half")
+    return runs
 
 
-def _verdict(scores: Scores, measure: str) -> str:
-    """Say who is ahead, by how much, and on how many questions, and claim no more than that."""
-    words, letters = (scores.values(measure, name) for name in ("words", "letters"))
-    ahead = sum(letters[query] > words[query] for query in words)
-    behind = sum(letters[query] < words[query] for query in words)
-    difference = scores[measure]["letters"] - scores[measure]["words"]
-    return (
-        f"Verdict: letters is {difference:+.4f} against words on {measure}, better on {ahead} "
-        f"questions, worse on {behind}, equal on {len(words) - ahead - behind}. "
-        f"{len(words)} questions are far too few to name a winner."
-    )
+def _show(comparison: Comparison, console: Console) -> None:
+    from rankscope.cli.compare import show_comparison
+
+    show_comparison(comparison, console)
 
 
-def _write_reports(scores: Scores, folder: Path) -> list[Path]:
+def _write_reports(comparison: Comparison, runs: dict[str, Any], folder: Path) -> list[Path]:
     from rankscope.cli.console import json_text
     from rankscope.errors import InputError
     from rankscope.files import replacing
-    from rankscope.reports.scores import scores_as_markdown
+    from rankscope.reports.comparison import comparison_as_latex, comparison_as_markdown
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); name another") from None
     reports = {
-        "scores.md": scores_as_markdown(scores),
-        "scores.json": json_text(scores.to_dict(per_query=True)),
+        "comparison.md": comparison_as_markdown(comparison),
+        "comparison.tex": comparison_as_latex(comparison),
+        "comparison.json": json_text(comparison.to_dict()),
     }
     for name, text in reports.items():
         with replacing(folder / name) as sink:
             sink.write(text.encode())
-    return [folder / name for name in reports]
+    runs["both"].write(folder / "both.run")
+    return [folder / name for name in (*reports, "both.run")]

@@ -1,4 +1,4 @@
-"""What is kept on disk between runs: entries that are complete or absent, and are checked when read.
+"""What is kept on disk between runs: entries that are complete or absent, and checked when read.
 
 An entry is the SHA-256 of its content followed by the content, written to a temporary file that is
 renamed. One that is cut short, damaged or unreadable counts as absent and is made again. Nothing in

@@ -123,7 +123,7 @@ class System(ABC):
     def index(self, corpus: Corpus) -> None:
         """Take the corpus that is to be searched; the work is done in `prepare`."""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  (a remote engine has nothing to make)
         """Make or load what searching needs; `search` does it if nobody did."""
 
     @abstractmethod

@@ -101,9 +101,9 @@ def without_text(texts: Texts) -> tuple[str, ...]:
     empty = texts.empty()
     if not empty:
         return ()
-    count, total = len(empty), len(texts.doc_ids)
-    have = "has" if count == 1 else "have"
-    return (
-        f"{count:,} of {total:,} documents {have} no text to search and cannot be found, "
-        f"such as {shown(empty[-1])}; name other fields if this is not meant",
+    have = "has" if len(empty) == 1 else "have"
+    note = (
+        f"{len(empty):,} of {len(texts.doc_ids):,} documents {have} no text to search and cannot "
+        f"be found, such as {shown(empty[-1])}; name other fields if this is not meant"
     )
+    return (note,)

@@ -1,0 +1,231 @@
+"""Each profile beside the tool it stands for.
+
+pytrec_eval, ir_measures, BEIR and ranx are run where they are installed. sentence-transformers
+needs torch; where it is missing, a twin written from its source (version 6.2) stands in.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import statistics
+import warnings
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+
+DOCS = [f"D{n}" for n in range(9)] + ["q1", "q2"]
+QUERIES = ["q1", "q2", "q3"]
+SCORES = st.sampled_from([0.5, 0.5, 1.0, 2.0, 20000000.0, 20000001.0])
+RUNS = st.dictionaries(
+    st.sampled_from(QUERIES), st.dictionaries(st.sampled_from(DOCS), SCORES, min_size=1), min_size=1
+)
+
+
+def qrels_of(*grades: int) -> st.SearchStrategy[Qrels]:
+    judged = st.dictionaries(st.sampled_from(DOCS), st.sampled_from(grades), min_size=1)
+    return st.dictionaries(st.sampled_from(QUERIES), judged, min_size=1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
+def test_trec_eval_9_is_pytrec_eval(qrels: Qrels, run: Run) -> None:
+    names = {
+        "map",
+        "ndcg_cut.3,10",
+        "recip_rank",
+        "P.3",
+        "recall.3",
+        "bpref",
+        "11pt_avg",
+        "iprec_at_recall",
+    }
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
+    if not theirs:
+        return
+    measures = list(next(iter(theirs.values())))
+    ours = rs.evaluate(qrels, run, measures, profile="trec_eval-9")
+    for name in measures:
+        mean = statistics.fmean(values[name] for values in theirs.values())
+        assert ours[name] == pytest.approx(mean, abs=1e-9), name
+
+
+IR_MEASURES = ["nDCG@3", "nDCG", "AP", "AP@3", "AP(rel=2)", "RR", "RR@3", "RR(rel=2)@3", "P@3", "R@3",
+               "Success@2", "Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "IPrec@0.35",
+               "Judged@3", "P(judged_only=True)@2", "NumRet", "NumRel", "NumQ"]  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
+def test_ir_measures(qrels: Qrels, run: Run) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    parsed = {text: ir_measures.parse_measure(text) for text in IR_MEASURES}
+    theirs = ir_measures.calc_aggregate(list(parsed.values()), qrels, run)
+    ours = rs.evaluate(qrels, run, IR_MEASURES, profile="ir_measures")
+    for text, measure in parsed.items():
+        assert ours[text] == pytest.approx(theirs[measure], abs=1e-9), text
+
+
+@settings(max_examples=60, deadline=None)
+@given(qrels=qrels_of(0, 1, 1, 2), run=RUNS, data=st.data())
+def test_beir(qrels: Qrels, run: Run, data: st.DataObject) -> None:
+    evaluation = pytest.importorskip("beir.retrieval.evaluation").EvaluateRetrieval
+    # it stops at a query nobody judged, and at one without a relevant document
+    qrels = {query: {**grades, "D0": 1} for query, grades in qrels.items()}
+    run = {query: {**docs, "D1": 0.25} for query, docs in run.items() if query in qrels}
+    if not run:
+        run = {next(iter(qrels)): {"D1": data.draw(SCORES)}}
+    ours = rs.evaluate(
+        qrels, run, ["NDCG@3", "MAP@3", "Recall@3", "P@3", "MRR@3", "R_cap@3", "Accuracy@3"],
+        profile="beir",
+    )  # fmt: skip
+    given = copy.deepcopy(run)  # it removes hits from what it is given
+    theirs: dict[str, float] = {}
+    for part in evaluation.evaluate(qrels, given, [3]):
+        theirs |= part
+    for metric in ("mrr", "r_cap", "accuracy"):
+        theirs |= evaluation.evaluate_custom(qrels, given, [3], metric)
+    assert len(theirs) == 7
+    for name, value in theirs.items():
+        assert ours[name] == pytest.approx(value, abs=6e-6), name  # it rounds to five decimals
+
+
+def test_ranx() -> None:
+    """One large call, for ranx compiles itself at each first use; lists are short, as it says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+    random = Random(5)
+    docs = [f"D{n}" for n in range(25)]
+    qrels: Qrels = {}
+    run: Run = {}
+    for number in range(60):
+        qrels[f"q{number:02}"] = {
+            d: random.choice([0, 1, 1, 2, 3]) for d in random.sample(docs, 9)
+        } | {
+            "never": 0,
+            "always": 1,
+        }
+        run[f"q{number:02}"] = {
+            d: random.choice([1.0, 2.0, 20000000.0, 20000001.0])
+            for d in random.sample(docs, random.randint(1, 15))
+        }
+    names = ["ndcg@5", "ndcg", "ndcg_burges@5", "map@5", "map", "mrr@5", "mrr", "precision@5", "recall@5",
+             "hit_rate@5", "f1@5", "r-precision", "bpref", "map@5-l2"]  # fmt: skip
+    binary = {q: {d: min(g, 1) for d, g in grades.items()} for q, grades in qrels.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names)
+        theirs_binary = ranx.evaluate(ranx.Qrels(binary), ranx.Run(run), ["rbp.95", "rbp.50"])
+    ours = rs.evaluate(qrels, run, names, profile="ranx")
+    for name in names:
+        assert ours[name] == pytest.approx(theirs[name], abs=1e-9), name
+    # it multiplies by the grade and never scales, so it is rank-biased precision of 0 and 1 only
+    ours = rs.evaluate(binary, run, ["RBP(p=0.95)", "RBP(p=0.5)"], profile="ranx")
+    assert [*ours.means.values()] == pytest.approx([*theirs_binary.values()], abs=1e-9)
+
+
+# --- sentence-transformers -----------------------------------------------------------------------
+
+
+def sentence_transformers_twin(qrels: Qrels, run: Run, k: int) -> dict[str, float]:
+    """Return what InformationRetrievalEvaluator.compute_metrics computes, from reading it."""
+    rows: dict[str, list[float]] = {
+        name: [] for name in ("accuracy", "precision", "recall", "mrr", "ndcg", "map")
+    }
+    for query, grades in qrels.items():
+        relevant = {doc for doc, grade in grades.items() if grade > 0}
+        if not relevant:
+            continue  # such queries are dropped when the evaluator is made
+        scores = run.get(query, {})
+        top = sorted(scores, key=lambda doc: (-scores[doc], doc))[:k]
+        hits = [doc in relevant for doc in top]
+        found = sum(hits)
+        dcg = sum(hit / math.log2(at + 2) for at, hit in enumerate(hits))
+        ideal = sum(1 / math.log2(at + 2) for at in range(min(k, len(relevant))))
+        precisions = (sum(hits[: at + 1]) / (at + 1) for at, hit in enumerate(hits) if hit)
+        rows["accuracy"].append(float(found > 0))
+        rows["precision"].append(found / k)
+        rows["recall"].append(found / len(relevant))
+        rows["mrr"].append(1 / (hits.index(True) + 1) if found else 0.0)
+        rows["ndcg"].append(dcg / ideal)
+        rows["map"].append(sum(precisions) / min(k, len(relevant)))
+    return {f"{name}@{k}": statistics.fmean(values) for name, values in rows.items() if values}
+
+
+def sentence_transformers_real(qrels: Qrels, run: Run, k: int) -> dict[str, float]:
+    evaluation: Any = pytest.importorskip("sentence_transformers.evaluation")
+    relevant = {q: {d for d, grade in grades.items() if grade > 0} for q, grades in qrels.items()}
+    cutoffs = {
+        f"{name}_at_k": [k] for name in ("accuracy", "precision_recall", "mrr", "ndcg", "map")
+    }
+    evaluator = evaluation.InformationRetrievalEvaluator(
+        {query: query for query in qrels}, {doc: doc for doc in DOCS}, relevant, **cutoffs
+    )
+    results = [
+        [{"corpus_id": doc, "score": score} for doc, score in run.get(query, {}).items()]
+        for query in evaluator.queries_ids
+    ]
+    found: Mapping[str, Mapping[int, float]] = evaluator.compute_metrics(results)
+    return {f"{name.removesuffix('@k')}@{k}": values[k] for name, values in found.items()}
+
+
+NAMES = {
+    "accuracy@3": "Success@3",
+    "precision@3": "P@3",
+    "recall@3": "R@3",
+    "mrr@3": "RR@3",
+    "ndcg@3": "nDCG@3",
+    "map@3": "AP@3",
+}
+
+
+@pytest.mark.parametrize("tool", [sentence_transformers_twin, sentence_transformers_real])
+@settings(max_examples=60, deadline=None)
+@given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
+def test_sentence_transformers(tool: Any, qrels: Qrels, run: Run) -> None:
+    theirs = tool(qrels, run, 3)
+    if not theirs:
+        return
+    ours = rs.evaluate(qrels, run, list(NAMES.values()), profile="sentence-transformers")
+    for name, own in NAMES.items():
+        assert ours[own] == pytest.approx(theirs[name], abs=1e-9), name
+
+
+# --- rules that count for some measures only -----------------------------------------------------
+
+
+def test_a_measure_apart_is_scored_under_its_own_rules() -> None:
+    qrels, run = {"q": {"a": 1}, "p": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    scores = rs.evaluate(qrels, run, ["RR@10", "nDCG@1", "P@2"], profile="beir")
+    assert scores.measures == ["RR@10", "nDCG@1", "P@2"]
+    assert scores["RR@10"] == 1 / 2  # a first as given, over both queries
+    assert scores["nDCG@1"] == 0.0  # b first by its id, over the query the run has
+    assert scores["P@2"] == 1 / 2
+    assert scores.values("RR@10") == {"q": 1.0}
+    [bound] = rs.bounds(qrels, run, "RR@10", profile="beir")
+    assert (bound.value, bound.ties) == (1 / 2, (1 / 4, 1 / 2))
+    [outcome] = rs.why(qrels, run, "RR@10", profiles=["beir"])
+    assert outcome.value == 1 / 2
+    assert rs.explain(qrels, run, "q", "RR@10", profile="beir").value == 1.0
+
+
+def test_queries_without_a_relevant_document_are_left_out_where_the_tool_does() -> None:
+    qrels, run = {"q": {"a": 1}, "p": {"a": 0}}, {"q": {"a": 1.0}, "p": {"a": 1.0}}
+    scores = rs.evaluate(qrels, run, "RR", profile="sentence-transformers")
+    assert scores["RR"] == 1.0
+    assert scores.accounting.queries == 1
+    assert scores.accounting.without_relevant == 1
+    [outcome] = rs.why(qrels, run, "RR", profiles=["sentence-transformers"])
+    changed = {effect.rule: effect.change for effect in outcome.effects if effect.change}
+    assert changed == {"queries without a relevant document": 0.5}
