@@ -19,7 +19,14 @@ from rankscope.evaluation import Accounting, Scores, evaluate
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.many import Anova, anova
-from rankscope.statistics.pairwise import Pair, Scale, Settings, compare_pairs, group_letters
+from rankscope.statistics.pairwise import (
+    Pair,
+    Scale,
+    Settings,
+    compare_pairs,
+    group_letters,
+    pair_tests,
+)
 from rankscope.statistics.rows import row_means
 from rankscope.statistics.seeds import SeedSplit, split_variance
 from rankscope.statistics.strata import StratifiedPair, stratify
@@ -251,6 +258,8 @@ def compare(
     if baseline is not None:
         base = names.index(baseline)
         pairs = [(base, system) for system in order if system != base]
+    tests = pair_tests(values, settings)
+    letters = group_letters(values, scales, settings, tests)
     labels = [] if strata is None else [strata.get(query_id) for query_id in query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
     return Comparison(
@@ -259,8 +268,10 @@ def compare(
         baseline=baseline,
         queries=len(query_ids),
         left_out=max(one.judged for one in accounting.values()) - len(query_ids),
-        means=tuple(_means(values, names, scales, settings, splits)),
-        pairs=tuple(compare_pairs(values, names, scales, pairs, settings)),
+        means=tuple(
+            _means(values, names, scales, settings=settings, splits=splits, letters=letters)
+        ),
+        pairs=tuple(compare_pairs(values, names, scales, pairs, settings=settings, tests=tests)),
         anova=_anova(values, scales),
         strata=tuple(_strata(values, names, scales, pairs=pairs, settings=settings, labels=labels)),
         settings=settings,
@@ -324,27 +335,39 @@ def _means(
     values: FloatArray,
     names: Sequence[str],
     scales: Sequence[Scale],
+    *,
     settings: Settings,
     splits: Mapping[tuple[str, str], SeedSplit],
+    letters: Sequence[Sequence[str]],
 ) -> Iterable[SystemMean]:
-    groups = group_letters(values, scales, settings)
-    for one, scale, letters in zip(values, scales, groups, strict=True):
+    every = _intervals(values, scales, settings)
+    for one, scale, own, intervals in zip(values, scales, letters, every, strict=True):
         means = row_means(one).tolist()
-        method = settings.interval
-        if method == "wilson" and not np.isin(one, (0.0, 1.0)).all():
-            method = "bca"
-        intervals = mean_intervals(
-            one,
-            method=method,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
-            bounds=scale.bounds,
-        )
         best = max(means) if scale.higher_is_better else min(means)
-        for name, mean, interval, letter in zip(names, means, intervals, letters, strict=True):
+        for name, mean, interval, letter in zip(names, means, intervals, own, strict=True):
             split = splits.get((name, scale.name))
             yield SystemMean(name, scale.name, mean, interval, letter, mean == best, split)
+
+
+def _intervals(
+    values: FloatArray, scales: Sequence[Scale], settings: Settings
+) -> list[list[Interval]]:
+    """Return intervals of each measure's means; Wilson's where it can be and is asked for."""
+    count, systems, queries = values.shape
+    options: Any = {
+        "level": settings.level,
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+    }
+    method: Method = "bca" if settings.interval == "wilson" else settings.interval
+    bounds = [scale.bounds for scale in scales for _ in range(systems)]
+    found = mean_intervals(values.reshape(-1, queries), method=method, bounds=bounds, **options)
+    every = [found[row * systems : (row + 1) * systems] for row in range(count)]
+    if settings.interval == "wilson":
+        for row, one in enumerate(values):
+            if np.isin(one, (0.0, 1.0)).all():
+                every[row] = mean_intervals(one, method="wilson", **options)
+    return every
 
 
 def _anova(values: FloatArray, scales: Sequence[Scale]) -> dict[str, Anova]:

@@ -30,7 +30,7 @@ def _is_plain(data: object) -> bool:
         documents = data[query_id]
         if type(documents) is not dict and not isinstance(documents, Mapping):
             return False
-        if not isinstance(query_id, str):
+        if type(query_id) is not str and not isinstance(query_id, str):
             return False
         for doc_id in islice(documents, 1):
             if not isinstance(doc_id, str) or isinstance(documents[doc_id], Mapping):

@@ -89,10 +89,10 @@ def test_ties_are_placed_where_they_begin_and_end(world: World, precision: Preci
         rows = zip(hits.query.tolist(), hits.doc_ids(), hits.tie_first.tolist(), strict=True)
         for place, (number, doc, first) in enumerate(rows):
             scores = world.run[judgments.query_ids[number]]
+            every: Any = np.array([scores[doc], *scores.values()])
             with np.errstate(over="ignore"):
-                kind = np.float32 if precision == "single" else np.float64
-                every = np.array(list(scores.values())).astype(kind)
-                own = np.float64(scores[doc]).astype(kind)
+                every = every.astype(np.float32 if precision == "single" else np.float64)
+            own, every = every[0], every[1:]
             assert first == 1 + np.count_nonzero(every > own)
             assert hits.tie_size[place] == np.count_nonzero(every == own)
 
@@ -125,7 +125,8 @@ def test_queries_on_one_side_only_are_counted(world: World) -> None:
 
 
 def test_a_query_with_no_documents_is_not_missing() -> None:
-    for run in ({"q": {}}, Run({"q": {}})):
+    empty: dict[str, dict[str, float]] = {"q": {}}
+    for run in (empty, Run(empty)):
         found = align(Judgments({"q": {"a": 1}, "p": {"b": 1}}), run)
         assert found.missing == ("p",)
         assert found.judged.retrieved.tolist() == [0, 0]

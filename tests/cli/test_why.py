@@ -42,7 +42,7 @@ def test_numbers_are_traced_to_rules(rankscope: Rankscope) -> None:
 def test_json(rankscope: Rankscope) -> None:
     done = rankscope("why", "qrels", "run", "-m", "RR", "--theirs", "0.25", "--format", "json")
     data = json.loads(done.stdout)
-    assert [one["profile"] for one in data["outcomes"]][0] == "rankscope"
+    assert data["outcomes"][0]["profile"] == "rankscope"
     stopped = {one["profile"] for one in data["outcomes"] if one["value"] is None}
     assert "trec_eval-10" in stopped
     assert data["reproduced"]["0.25"][0]["changes"] == ["score precision: single (float32)"]

@@ -52,8 +52,7 @@ PLANTED = [
         "sentence-transformers", "AP@1", "denominator", 1 / 3, 1.0,
         {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 2.0, "b": 1.0}},
     ),
-    # r·R = 0.1·4: round gives 0 relevant documents, floor(0.4 + 0.9) gives 1; precision 1/2 then 1/2,
-    # so take recall .35: 1.4 rounds to 1 (precision 1), 1.4 + .9 is 2 (precision 2/3)
+    # 0.35 of 4 relevant documents: 1.4 rounds to 1 (precision 1), 1.4 + 0.9 is cut to 2 (2/3)
     Planted(
         "trec_eval-9", "IPrec(recall=0.35)", "recall points", 1.0, 2 / 3,
         {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}},

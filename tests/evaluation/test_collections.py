@@ -13,11 +13,13 @@ import rankscope as rs
 
 COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
 
-MEASURES = (
-    "map Rprec bpref recip_rank iprec_at_recall P recall infAP Rprec_mult utility 11pt_avg binG G "
-    "ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P set_recall "
-    "set_map set_F num_ret num_rel num_rel_ret num_nonrel_judged_ret"
-).split()
+MEASURES = [
+    *("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P", "recall"),
+    *("infAP", "Rprec_mult", "utility", "11pt_avg", "binG", "G", "ndcg"),
+    *("ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success", "set_P"),
+    *("set_relative_P", "set_recall", "set_map", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+    *("num_nonrel_judged_ret",),
+]
 """All that pytrec_eval gives by query, but the texts."""
 
 ROBUST = ["aplrob03a", "pircRBa1", "uic0301"]

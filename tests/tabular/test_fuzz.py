@@ -108,6 +108,7 @@ json_values = st.recursive(
 @readers
 @settings(max_examples=200, deadline=None)
 @given(value=json_values, suffix=st.sampled_from([".json", ".jsonl", ""]))
+@example(value=[None, None, dict.fromkeys(["qid", "doc", "score", "grade"])], suffix="")
 def test_any_json(read: Callable[..., Any], value: Any, suffix: str) -> None:
     survives(read, json.dumps(value).encode(), suffix)
 

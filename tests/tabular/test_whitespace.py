@@ -88,6 +88,16 @@ def test_interleaved_queries_keep_the_order_within_each(tmp_path: Path) -> None:
     assert list(run) == ["b", "a"]
 
 
+def test_many_interleaved_rows_keep_the_order_within_each(tmp_path: Path) -> None:
+    """Enough rows that an unstable sort would show."""
+    docs = [f"d{n * 7919 % 1000}" for n in range(1000)]
+    content = "".join(f"q{n % 3} Q0 {doc} 1 1 t\n" for n, doc in enumerate(docs))
+    run = read_run(put(tmp_path, content))
+    assert {q: list(documents) for q, documents in run.to_dict().items()} == {
+        f"q{q}": docs[q::3] for q in range(3)
+    }
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [

@@ -50,7 +50,7 @@ def hits_in_dicts(
             few, many = (
                 (judged, documents) if len(judged) <= len(documents) else (documents, judged)
             )
-            both = [doc_id for doc_id in few if doc_id in many]
+            both = list(filter(many.__contains__, few))
             numbers.append(number)
             counts.append(len(both))
             names += both
@@ -120,7 +120,7 @@ class _Scores:
                               self.sizes)  # fmt: skip
             order = np.argsort(-scores)
             scores = scores[order[np.argsort(query[order], kind="stable")]]
-        self._falling: FloatArray = np.append(scores, [0]).astype(scores.dtype, copy=False)
+        self._falling: FloatArray = scores
 
     def tied_across(self, cutoff: int) -> int:
         """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""
@@ -136,25 +136,17 @@ class _Scores:
         if self._falling.dtype == np.float32:
             mine = _single(mine)
         query = np.repeat(np.arange(len(counts)), counts)
-        higher = self._count(query, mine, np.greater)
-        size = self._count(query, mine, np.greater_equal) - higher
-        ranks = higher + 1
+        every = _keys(np.repeat(np.arange(len(self.sizes)), self.sizes), self._falling)
+        wanted = _keys(query, mine)
+        higher = np.searchsorted(every, wanted)
+        size = np.searchsorted(every, wanted, side="right") - higher
+        first = higher - self._begins[query] + 1
+        ranks = first.copy()
         tied = np.flatnonzero(size > 1)
         if tied.size:
             ranks[tied] += self._ahead(query[tied].tolist(), mine[tied].tolist(),
                                        [names[place] for place in tied.tolist()], ties)  # fmt: skip
-        return np.stack([ranks, higher + 1, size])
-
-    def _count(self, query: IntArray, mine: FloatArray, above: np.ufunc) -> IntArray:
-        """Count a query's scores above each of some values, by halving all at once."""
-        begins = self._begins[query]
-        low, high = begins.copy(), self._ends[query]
-        for _ in range(int(self.sizes.max()).bit_length()):
-            middle = (low + high) >> 1
-            go = above(self._falling[middle], mine) & (low < high)
-            low = np.where(go, middle + 1, low)
-            high = np.where(go, high, middle)
-        return low - begins
+        return np.stack([ranks, first, size])
 
     def _ahead(
         self, query: list[int], mine: list[float], names: list[str], ties: Ties
@@ -175,6 +167,14 @@ class _Scores:
                 _sort_ids(group, descending=ties == "trec")
             places |= {(number, doc_id): place for place, doc_id in enumerate(group)}
         return [places[key] for key in zip(query, names, strict=True)]
+
+
+def _keys(query: IntArray, scores: FloatArray) -> Any:
+    """Return one key for query and score: complex numbers are ordered by their two parts."""
+    keys = np.empty(len(query), np.complex128)
+    keys.real = query
+    keys.imag = -scores
+    return keys
 
 
 def _single(scores: Any) -> Any:

@@ -255,7 +255,7 @@ def _show_ties(found: dict[str, list[Bounds]], console: Console) -> None:
 
 def _show_holes(found: dict[str, list[Bounds]], console: Console) -> None:
     """Print the means if unjudged documents were judged."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, one.measure, f"{one.value:.4f}", *(f"{value:.4f}" for value in one.holes))
         for name, all_bounds in found.items()
         for one in all_bounds

@@ -126,7 +126,7 @@ class WordLlama(Embedder):
     def embed(self, texts: list[str]) -> Floats:
         """Return the mean vector of each text's tokens; zero where there is no token."""
         if self._model is None:
-            home = Path(self._package.__file__).parent
+            home = Path(str(self._package.__file__)).parent
             self._model = self._package.WordLlama.load(
                 cache_dir=home, disable_download=True, trunc_dim=self._size
             )
@@ -156,7 +156,7 @@ def _root_logger_untouched() -> Iterator[None]:
 class PythonEmbedderOptions:
     """A function of yours."""
 
-    function: Any = option(
+    function: Any = option(  # noqa: RUF009
         REQUIRED, "module:function, or the function: takes a list of texts, returns vectors", as_is
     )
     version: str = option("", "say something else here when the model behind it changes", any_text)

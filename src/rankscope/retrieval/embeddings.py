@@ -10,13 +10,13 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.retrieval.embedders import Embedder, embedded
-from rankscope.retrieval.keeping import keep_arrays, kept_arrays, make_folder
+from rankscope.retrieval.keeping import keep, keep_arrays, kept, kept_arrays, make_folder
 from rankscope.retrieval.system import fingerprint
 
 if TYPE_CHECKING:
@@ -81,14 +81,13 @@ class Embeddings:
         vectors = _of_length_one(vectors)
         self.made += len(texts)
         if self._folder is not None:
-            name = hashlib.sha256(b"".join(digests)).hexdigest()
-            stored = {
-                "digests": np.frombuffer(b"".join(digests), np.uint8),
-                "vectors": vectors,
-            }
-            keep_arrays(make_folder(self._folder) / f"{name}.shard", stored)
+            content = b"".join(digests)
+            name = hashlib.sha256(content).hexdigest()
+            folder = make_folder(self._folder)
+            keep_arrays(folder / f"{name}.vectors", {"vectors": vectors})
+            keep(folder / f"{name}.texts", content)  # last: what it names is complete
             if self._known is not None:
-                self._known.update({one: (f"{name}.shard", at) for at, one in enumerate(digests)})
+                self._known.update({one: (name, at) for at, one in enumerate(digests)})
         return vectors
 
     def _check_size(self, vectors: Floats) -> None:
@@ -105,41 +104,49 @@ class Embeddings:
         found: list[Floats] = []
         begin = 0
         for name, places in self._shards(wanted).items():
-            stored = kept_arrays(self._folder / name) if self._folder is not None else None
-            if stored is None:  # gone since
+            vectors = self._vectors(name)
+            if vectors is None:
                 continue
-            digests, vectors = _split(stored["digests"]), stored["vectors"]
-            self._check_size(vectors)
-            takes = [at for at in places if digests[at] in wanted and digests[at] not in rows]
-            rows.update({digests[at]: begin + place for place, at in enumerate(takes)})
-            found.append(vectors if len(takes) == len(vectors) else vectors[takes])
+            rows.update({digest: begin + at for at, digest in enumerate(places)})
+            takes = list(places.values())
+            found.append(vectors if takes == list(range(len(vectors))) else vectors[takes])
             begin += len(takes)
         return np.concatenate(found) if found else np.zeros((0, self._size or 1), np.float32)
 
-    def _shards(self, wanted: dict[bytes, int]) -> dict[str, list[int]]:
-        """Return the shards that hold wanted texts, and in which rows."""
+    def _vectors(self, name: str) -> Floats | None:
+        """Read the vectors of a shard; a damaged shard is removed, to be made again."""
+        if self._folder is None:
+            return None
+        stored = kept_arrays(self._folder / f"{name}.vectors")
+        if stored is None:
+            (self._folder / f"{name}.texts").unlink(missing_ok=True)
+            return None
+        vectors: Floats = stored["vectors"]
+        self._check_size(vectors)
+        return vectors
+
+    def _shards(self, wanted: dict[bytes, int]) -> dict[str, dict[bytes, int]]:
+        """Return the shards that hold wanted texts, and the row of each."""
         if self._folder is None:
             return {}
         if self._known is None:
-            self._known = self._listed()
-        needed: dict[str, list[int]] = {}
+            self._known = _listed(self._folder)
+        needed: dict[str, dict[bytes, int]] = {}
         for digest in wanted:
             if digest in self._known:
                 name, row = self._known[digest]
-                needed.setdefault(name, []).append(row)
-        return {name: sorted(rows) for name, rows in needed.items()}
+                needed.setdefault(name, {})[digest] = row
+        return needed
 
-    def _listed(self) -> dict[bytes, tuple[str, int]]:
-        """Read which texts each shard holds; a damaged shard holds none."""
-        known: dict[bytes, tuple[str, int]] = {}
-        if self._folder is None or not self._folder.is_dir():
-            return known
-        for path in sorted(self._folder.glob("*.shard")):
-            stored = kept_arrays(path)
-            if stored is not None:
-                digests = _split(stored["digests"])
-                known.update({digest: (path.name, row) for row, digest in enumerate(digests)})
-        return known
+
+def _listed(folder: Path) -> dict[bytes, tuple[str, int]]:
+    """Read which texts each shard holds."""
+    known: dict[bytes, tuple[str, int]] = {}
+    for path in sorted(folder.glob("*.texts")):
+        content = kept(path) or b""
+        for row, at in enumerate(range(0, len(content), _BYTES)):
+            known[content[at : at + _BYTES]] = (path.stem, row)
+    return known
 
 
 def _key(embedder: Embedder) -> str:
@@ -150,13 +157,9 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
 
 
-def _split(digests: NDArray[Any]) -> list[bytes]:
-    content = digests.tobytes()
-    return [content[at : at + _BYTES] for at in range(0, len(content), _BYTES)]
-
-
 def _of_length_one(vectors: Floats) -> Floats:
     """Scale vectors to length 1; one of length 0 stays."""
     lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
     lengths[lengths == 0] = 1
-    return (vectors / lengths).astype(np.float32)
+    scaled: Floats = (vectors / lengths).astype(np.float32)
+    return scaled

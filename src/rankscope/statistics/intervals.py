@@ -33,6 +33,8 @@ from rankscope.statistics.rows import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from rankscope.statistics.rows import FloatArray
@@ -87,7 +89,7 @@ def mean_intervals(
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-    bounds: Bounds | None = None,
+    bounds: Bounds | Sequence[Bounds] | None = None,
 ) -> list[Interval]:
     """Return a confidence interval for the mean of each row of ``values[k, n]``.
 
@@ -96,7 +98,8 @@ def mean_intervals(
     ``percentile``: the plain quantiles. ``t``: x̄ ± t·s/√n, cut at the bounds. ``wilson``: the
     score interval of a proportion, for values 0 and 1 only.
 
-    ``bounds`` are the lowest and highest value possible (0 and 1 for nDCG). Edges:
+    ``bounds`` are the lowest and highest value possible (0 and 1 for nDCG), for all rows or for
+    each. Edges:
 
     - no value: `InputError`.
     - all n values equal c, or n = 1: nothing varies, and yet a share p of the population may differ
@@ -117,12 +120,11 @@ def mean_intervals(
     check_level(level)
     check_resamples(resamples)
     rows = as_rows(values)
-    if bounds is not None and not bounds[0] <= bounds[1]:
-        raise InputError(f"bounds must be the lowest and the highest value, not {bounds}")
+    each = _bounds_of(bounds, len(rows))
     constant = constant_rows(rows)
     answers: list[Interval | None] = [
-        _unseen(float(row[0]), len(row), level, bounds) if still else None
-        for row, still in zip(rows, constant, strict=True)
+        _unseen(float(row[0]), len(row), level, own) if still else None
+        for row, still, own in zip(rows, constant, each, strict=True)
     ]
     places = np.flatnonzero(~constant)
     if method == "wilson":
@@ -131,12 +133,22 @@ def mean_intervals(
         few = rows.shape[1] < FEWEST
         if method == "t" or few:
             note = f"fewer than {FEWEST} values: Student t" if few and method != "t" else ""
-            found = _student(rows[places], level, bounds, note)
+            found = _student(rows[places], level, [each[place] for place in places], note)
         else:
             found = _bootstrap(rows[places], method, level, resamples, seed)
         for place, interval in zip(places, found, strict=True):
             answers[place] = interval
     return [answer for answer in answers if answer is not None]
+
+
+def _bounds_of(bounds: Bounds | Sequence[Bounds] | None, count: int) -> list[Bounds | None]:
+    """Return the bounds of each row."""
+    if bounds is None:
+        return [None] * count
+    each = np.asarray(bounds, dtype=np.float64)
+    if each.shape not in ((2,), (count, 2)) or not (each[..., 0] <= each[..., 1]).all():
+        raise InputError(f"bounds must be the lowest and the highest value, not {bounds}")
+    return [(float(low), float(high)) for low, high in np.broadcast_to(each, (count, 2))]
 
 
 def _unseen(value: float, count: int, level: float, bounds: Bounds | None) -> Interval:
@@ -153,15 +165,14 @@ def _unseen(value: float, count: int, level: float, bounds: Bounds | None) -> In
 
 
 def _student(
-    rows: FloatArray, level: float, bounds: Bounds | None, note: str = ""
+    rows: FloatArray, level: float, bounds: Sequence[Bounds | None], note: str = ""
 ) -> list[Interval]:
     count = rows.shape[1]
     means = row_means(rows)
     reach = special().stdtrit(count - 1, (1 + level) / 2) * row_deviations(rows)
     reach = reach / math.sqrt(count)
-    lows, highs = means - reach, means + reach
-    if bounds is not None:
-        lows, highs = np.maximum(lows, bounds[0]), np.minimum(highs, bounds[1])
+    ends = np.array([(-math.inf, math.inf) if own is None else own for own in bounds])
+    lows, highs = np.maximum(means - reach, ends[:, 0]), np.minimum(means + reach, ends[:, 1])
     return [
         Interval(float(low), float(high), level, "t", note)
         for low, high in zip(lows, highs, strict=True)
@@ -195,11 +206,12 @@ def resampled_means(rows: FloatArray, *, resamples: int, seed: int) -> FloatArra
     columns = np.ascontiguousarray(rows.T)
     means = np.empty((len(rows), resamples))
     done = 0
-    for size in sizes(resamples, count):
+    few = len(rows) <= GATHERED
+    for size in sizes(resamples, count * 4 if few else count):
         drawn = random.integers(0, count, size=(size, count))
         part = slice(done, done + size)
         done += size
-        if len(rows) <= GATHERED:
+        if few:
             for row, out in zip(rows, means, strict=True):
                 row[drawn].sum(axis=1, out=out[part])
             continue

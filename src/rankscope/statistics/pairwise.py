@@ -43,11 +43,13 @@ __all__ = [
     "Family",
     "Pair",
     "PairTest",
+    "PairTests",
     "Scale",
     "Settings",
     "Verdict",
     "compare_pairs",
     "group_letters",
+    "pair_tests",
 ]
 
 PairTest = Test | Literal["tukey"]
@@ -153,7 +155,7 @@ class Pair:
         if not math.isfinite(self.detectable):
             return told
         return (
-            f"{told}; {self.queries:,} queries like these show a difference of "
+            f"{told}; {self.queries:,} queries like these would show a difference of "
             f"{self.detectable:.4f} with power {POWER:.0%}"
         )
 
@@ -189,24 +191,35 @@ def _cleaned(base: FloatArray, system: FloatArray) -> FloatArray:
     return np.where(np.abs(difference) <= rounding, 0.0, difference)
 
 
-def _p_values(
-    values: FloatArray, pairs: Sequence[tuple[int, int]], settings: Settings
-) -> tuple[FloatArray, list[str]]:
-    """Return a p-value and how it was found for each measure and pair, as ``[m, pairs]``."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTests:
+    """The test of every pair: p-values as ``[m, s, s]``, and how each was found."""
+
+    p: FloatArray
+    methods: dict[tuple[int, int, int], str]
+
+
+def pair_tests(values: FloatArray, settings: Settings) -> PairTests:
+    """Test all pairs of the systems in ``values[m, s, n]``; which one is the base is all the same.
+
+    >>> pair_tests(np.array([[[0.1, 0.2, 0.3], [0.2, 0.3, 0.4]]]), Settings()).p[0, 0, 1].item()
+    0.25
+    """
+    settings.check()
+    count = values.shape[1]
+    found = np.ones((len(values), count, count))
+    pairs = [(row, *pair) for row in range(len(values)) for pair in combinations(range(count), 2)]
+    resampling: Any = {"resamples": settings.resamples, "seed": settings.seed}
     if settings.test == "tukey":
-        tables = [
-            range_tests(one, resamples=settings.resamples, seed=settings.seed) for one in values
-        ]
-        found = np.array([[table[pair] for pair in pairs] for table in tables])
-        return found, [f"randomised Tukey, {settings.resamples:,} resamples"] * found.size
-    rows = np.concatenate(
-        [_cleaned(one[base], one[system])[np.newaxis] for one in values for base, system in pairs]
-    )
-    results = paired_tests(
-        rows, test=settings.test, resamples=settings.resamples, seed=settings.seed
-    )
-    p_values = np.array([result.p for result in results]).reshape(len(values), len(pairs))
-    return p_values, [result.method for result in results]
+        found = np.array([range_tests(one, **resampling) for one in values])
+        methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * len(pairs)
+    else:
+        rows = np.array([_cleaned(values[m, one], values[m, other]) for m, one, other in pairs])
+        results = paired_tests(rows, test=settings.test, **resampling)
+        methods = [result.method for result in results]
+        for (row, one, other), result in zip(pairs, results, strict=True):
+            found[row, one, other] = found[row, other, one] = result.p
+    return PairTests(found, dict(zip(pairs, methods, strict=True)))
 
 
 def _over_family(p_values: FloatArray, settings: Settings, *, strict: bool = False) -> FloatArray:
@@ -222,7 +235,7 @@ def _over_family(p_values: FloatArray, settings: Settings, *, strict: bool = Fal
 
 
 def group_letters(
-    values: FloatArray, scales: Sequence[Scale], settings: Settings
+    values: FloatArray, scales: Sequence[Scale], settings: Settings, tests: PairTests
 ) -> list[list[str]]:
     """Return letters for each measure and system, from the family-wise test of all pairs.
 
@@ -231,7 +244,8 @@ def group_letters(
     """
     count = values.shape[1]
     pairs = list(combinations(range(count), 2))
-    adjusted = _over_family(_p_values(values, pairs, settings)[0], settings, strict=True)
+    raw = np.array([[table[pair] for pair in pairs] for table in tests.p])
+    adjusted = _over_family(raw, settings, strict=True)
     found = []
     for one, scale, p_values in zip(values, scales, adjusted, strict=True):
         apart = np.zeros((count, count), dtype=bool)
@@ -259,7 +273,9 @@ def compare_pairs(
     names: Sequence[str],
     scales: Sequence[Scale],
     pairs: Sequence[tuple[int, int]],
+    *,
     settings: Settings,
+    tests: PairTests,
 ) -> list[Pair]:
     """Compare pairs (base, system) of the systems in ``values[m, s, n]``, measure by measure.
 
@@ -268,27 +284,28 @@ def compare_pairs(
     a pair whose two one-sided t tests, corrected likewise, rule out a difference as large as the
     margin is equivalent, be the difference significant or not.
     """
-    settings.check()
-    p_values, methods = _p_values(values, pairs, settings)
+    p_values = np.array([[table[pair] for pair in pairs] for table in tests.p])
     adjusted = _over_family(p_values, settings)
     family = len(pairs) * (len(values) if settings.family == "all" else 1)
     strict = settings.correction in ("holm", "bonferroni") or settings.test == "tukey"
     alpha = settings.alpha / family if strict else settings.alpha
+    places = [(row, *pair) for row in range(len(values)) for pair in pairs]
+    changes = np.array([_cleaned(values[m, one], values[m, other]) for m, one, other in places])
+    numbers = _described(changes, [scales[m] for m, _, _ in places], settings, alpha)
     found = []
     for row, (one, scale) in enumerate(zip(values, scales, strict=True)):
-        changes = np.array([_cleaned(one[base], one[system]) for base, system in pairs])
-        numbers = _described(changes, scale, settings, alpha)
         means = row_means(one)
         for column, (base, system) in enumerate(pairs):
-            mean, interval, effect, detectable, equivalence = numbers[column]
-            better = changes[column] > 0 if scale.higher_is_better else changes[column] < 0
-            ties = int(np.count_nonzero(changes[column] == 0))
+            change = changes[row * len(pairs) + column]
+            mean, interval, effect, detectable, equivalence = numbers[row * len(pairs) + column]
+            better = change > 0 if scale.higher_is_better else change < 0
+            ties = int(np.count_nonzero(change == 0))
             wins = int(np.count_nonzero(better))
             pair = Pair(
                 measure=scale.name,
                 base=names[base],
                 system=names[system],
-                queries=changes.shape[1],
+                queries=len(change),
                 base_mean=float(means[base]),
                 system_mean=float(means[system]),
                 difference=mean,
@@ -296,11 +313,11 @@ def compare_pairs(
                 relative=mean / float(means[base]) if means[base] else None,
                 wins=wins,
                 ties=ties,
-                losses=changes.shape[1] - wins - ties,
+                losses=len(change) - wins - ties,
                 effect=effect,
                 p=float(p_values[row, column]),
                 p_corrected=float(adjusted[row, column]),
-                method=methods[row * len(pairs) + column],
+                method=tests.methods[row, min(base, system), max(base, system)],
                 verdict="no difference shown",
                 detectable=detectable,
                 equivalence=equivalence,
@@ -312,13 +329,14 @@ def compare_pairs(
 
 
 def _described(
-    changes: FloatArray, scale: Scale, settings: Settings, alpha: float
+    changes: FloatArray, scales: Sequence[Scale], settings: Settings, alpha: float
 ) -> list[tuple[float, Interval, Effect, float, Equivalence | None]]:
     """Return mean, interval, effect, detectable difference and equivalence of each row."""
     method: Method = "bca" if settings.interval == "wilson" else settings.interval
     resampling: Any = {"resamples": settings.resamples, "seed": settings.seed}
+    bounds = [scale.change for scale in scales]
     intervals = mean_intervals(
-        changes, method=method, level=settings.level, bounds=scale.change, **resampling
+        changes, method=method, level=settings.level, bounds=bounds, **resampling
     )
     effects = paired_effects(changes, level=settings.level)
     still = constant_rows(changes)
@@ -331,9 +349,11 @@ def _described(
     ]
     equivalence: Sequence[Equivalence | None] = [None] * len(changes)
     if settings.margin is not None:
-        equivalence = equivalence_tests(
-            changes, margin=settings.margin, alpha=settings.alpha, bounds=scale.change
-        )
+        options: Any = {"margin": settings.margin, "alpha": settings.alpha}
+        equivalence = [
+            equivalence_tests(change, bounds=own, **options)[0]
+            for change, own in zip(changes, bounds, strict=True)
+        ]
     means = row_means(changes).tolist()
     return list(zip(means, intervals, effects, detectable, equivalence, strict=True))
 

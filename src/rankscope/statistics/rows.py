@@ -40,8 +40,8 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 
-BATCH = 500_000
-"""How many numbers a batch of resamples may hold (4 MB of float64, which caches like)."""
+BATCH = 2_000_000
+"""How many numbers a batch of resamples may hold (16 MB of float64)."""
 
 SAME = 1e-12
 """Numbers that differ by less than this part of their size differ by rounding only."""
@@ -141,6 +141,6 @@ def sizes(total: int, width: int) -> Iterator[int]:
 
 def row_batches(count: int, width: int) -> Iterator[slice]:
     """Split ``count`` rows that keep ``width`` numbers each, likewise (up to 64 MB)."""
-    size = max(1, 16 * BATCH // max(width, 1))
+    size = max(1, 4 * BATCH // max(width, 1))
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))

@@ -22,7 +22,8 @@ def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
     from 0 or 1 within each query, and refused otherwise: guessing wrong would turn the run upside
     down.
     """
-    if rows.layout.kind != "run" or "score" not in rows.frame.columns:
+    columns = rows.frame.columns
+    if rows.layout.kind != "run" or "score" not in columns or "rank" in columns:
         return rows
     as_ranks = replace(rows, frame=rows.frame.rename({"score": "rank"}))
     if surely_ranks:

@@ -1,0 +1,67 @@
+"""Answers kept on disk while a run is fetched: one file for each finished batch.
+
+Answers are found by query (its id, text and metadata), not by batch, so that a fetch that goes on
+may use other batches. Failed queries are never kept: the next call asks them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from rankscope.retrieval.keeping import keep, kept, make_folder
+from rankscope.retrieval.system import Query, Ranking, fingerprint
+
+__all__ = ["Answers"]
+
+_SCHEMA = {
+    "query": pl.String(),
+    "doc_ids": pl.List(pl.String()),
+    "scores": pl.List(pl.Float64()),
+    "seconds": pl.Float64(),
+}
+
+
+class Answers:
+    """The answers of one system (by its identity's key) at one depth, in a folder."""
+
+    def __init__(self, store: Path, key: str, depth: int) -> None:
+        self._folder = store / "answers" / f"{key}-{depth}"
+
+    def read(self) -> dict[str, Ranking]:
+        """Return all answers there are, by `query_key`; a damaged file has none."""
+        found: dict[str, Ranking] = {}
+        for path in sorted(self._folder.glob("*.answers")):
+            content = kept(path)
+            if content is None:
+                continue
+            for query, doc_ids, scores, seconds in pl.read_ipc(io.BytesIO(content)).iter_rows():
+                found[query] = Ranking(tuple(doc_ids), tuple(scores), seconds)
+        return found
+
+    def write(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:
+        """Keep the answers of a batch, without those that failed."""
+        rows = [
+            (query_key(query), ranking.doc_ids, ranking.scores, ranking.seconds)
+            for query, ranking in zip(queries, rankings, strict=True)
+            if ranking.error is None
+        ]
+        if not rows:
+            return
+        columns = zip(_SCHEMA.items(), zip(*rows, strict=True), strict=True)
+        frame = pl.DataFrame(
+            [pl.Series(name, list(values), dtype=dtype) for (name, dtype), values in columns]
+        )
+        buffer = io.BytesIO()
+        frame.write_ipc(buffer)
+        name = hashlib.sha256("".join(row[0] for row in rows).encode()).hexdigest()
+        keep(make_folder(self._folder) / f"{name}.answers", buffer.getvalue())
+
+
+def query_key(query: Query) -> str:
+    """Return what an answer is kept under: a hash of all that is known of the query."""
+    return fingerprint(query.query_id, query.text, dict(query.metadata))

@@ -1,0 +1,48 @@
+"""Stages: systems over another system, which they ask and whose answers they may change."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from rankscope.collection.corpus import Corpus
+from rankscope.errors import InputError
+from rankscope.retrieval.registry import Context, Registry
+from rankscope.retrieval.system import System
+
+__all__ = ["Stage", "given_part"]
+
+T = TypeVar("T")
+
+
+class Stage(System):
+    """A system over one other, ``inner``: takes its batches and threads as they are."""
+
+    def __init__(self, inner: System) -> None:
+        self.inner = inner
+        self.batch_size = inner.batch_size
+        self.concurrent = inner.concurrent
+
+    def index(self, corpus: Corpus) -> None:
+        """Hand the corpus down."""
+        self.inner.index(corpus)
+        self.notes = self.inner.notes
+
+    def prepare(self) -> None:
+        """Prepare the system below."""
+        self.inner.prepare()
+        self.seconds_indexing = self.inner.seconds_indexing
+
+
+def given_part(registry: Registry[T], options: Any, context: Context, owner: str) -> T:
+    """Make the one part that a stage's options name, such as ``keywords: {}`` of a rewrite.
+
+    A part is named by an option that has its name; exactly one must be given.
+    """
+    names = [one.name for one in fields(options) if one.name in registry.names()]
+    given = {name: getattr(options, name) for name in names}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if len(chosen) != 1:
+        found = ", ".join(chosen) or "none"
+        raise InputError(f"{owner} needs exactly one of {', '.join(names)}, found {found}")
+    return registry.build(chosen, context)
