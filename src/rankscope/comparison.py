@@ -354,11 +354,7 @@ def _intervals(
 ) -> list[list[Interval]]:
     """Return intervals of each measure's means; Wilson's where it can be and is asked for."""
     count, systems, queries = values.shape
-    options: Any = {
-        "level": settings.level,
-        "resamples": settings.resamples,
-        "seed": settings.seed,
-    }
+    options: Any = {"level": settings.level, **settings.resampling}
     method: Method = "bca" if settings.interval == "wilson" else settings.interval
     bounds = [scale.bounds for scale in scales for _ in range(systems)]
     found = mean_intervals(values.reshape(-1, queries), method=method, bounds=bounds, **options)
@@ -395,8 +391,7 @@ def _strata(
         "interval": "bca" if settings.interval == "wilson" else settings.interval,
         "correction": settings.correction,
         "level": settings.level,
-        "resamples": settings.resamples,
-        "seed": settings.seed,
+        **settings.resampling,
     }
     for one, scale in zip(values, scales, strict=True):
         for base, system in pairs:

@@ -129,6 +129,17 @@ def test_without_bounds_equal_values_say_nothing(count: int) -> None:
     assert found.to_dict()["low"] is None
 
 
+@pytest.mark.parametrize("method", ["bca", "t"])
+def test_each_row_may_have_bounds_of_its_own(method: Method) -> None:
+    rows = np.array([[0.3] * 12, [0.3] * 12, [0.0, 1.0] * 6])
+    bounds = [(0.0, 1.0), (0.0, 3.0), (0.0, 1.0)]
+    together = mean_intervals(rows, method=method, bounds=bounds)
+    alone = [only(row, method=method, bounds=own) for row, own in zip(rows, bounds, strict=True)]
+    assert together == alone
+    with pytest.raises(InputError, match="bounds"):
+        mean_intervals(rows, bounds=bounds[:2])
+
+
 def test_infinite_bounds() -> None:
     found = only([2.0] * 3, bounds=(0, math.inf))
     assert 0 < found.low < 2

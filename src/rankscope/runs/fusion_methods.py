@@ -265,7 +265,7 @@ def logisr(pool: Pool, *, sigma: float, weights: Floats) -> Floats:
 
     Formula: ln(N + σ) · Σ w / rank²; σ = 0
     Not returned: adds 0 and is not counted in N; with σ = 0 all documents that one run alone
-        returned score 0 and tie, with σ = 0.01 (logN ISR in the paper) they keep their order
+        returned score 0 and tie, with σ = 0.01 they keep their order
     Reference: as for isr
 
     >>> from rankscope.runs.fusion import fuse

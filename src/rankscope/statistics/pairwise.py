@@ -78,6 +78,11 @@ class Settings:
     margin: float | None = None
     """With a margin, differences within it can be shown to be equivalent."""
 
+    @property
+    def resampling(self) -> dict[str, Any]:
+        """The options of functions that resample."""
+        return {"resamples": self.resamples, "seed": self.seed}
+
     def check(self) -> None:
         """Refuse what cannot be computed, before anything is."""
         check_name("test", self.test, PAIR_TESTS)
@@ -209,13 +214,12 @@ def pair_tests(values: FloatArray, settings: Settings) -> PairTests:
     count = values.shape[1]
     found = np.ones((len(values), count, count))
     pairs = [(row, *pair) for row in range(len(values)) for pair in combinations(range(count), 2)]
-    resampling: Any = {"resamples": settings.resamples, "seed": settings.seed}
     if settings.test == "tukey":
-        found = np.array([range_tests(one, **resampling) for one in values])
+        found = np.array([range_tests(one, **settings.resampling) for one in values])
         methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * len(pairs)
     else:
         rows = np.array([_cleaned(values[m, one], values[m, other]) for m, one, other in pairs])
-        results = paired_tests(rows, test=settings.test, **resampling)
+        results = paired_tests(rows, test=settings.test, **settings.resampling)
         methods = [result.method for result in results]
         for (row, one, other), result in zip(pairs, results, strict=True):
             found[row, one, other] = found[row, other, one] = result.p
@@ -333,10 +337,9 @@ def _described(
 ) -> list[tuple[float, Interval, Effect, float, Equivalence | None]]:
     """Return mean, interval, effect, detectable difference and equivalence of each row."""
     method: Method = "bca" if settings.interval == "wilson" else settings.interval
-    resampling: Any = {"resamples": settings.resamples, "seed": settings.seed}
     bounds = [scale.change for scale in scales]
     intervals = mean_intervals(
-        changes, method=method, level=settings.level, bounds=bounds, **resampling
+        changes, method=method, level=settings.level, bounds=bounds, **settings.resampling
     )
     effects = paired_effects(changes, level=settings.level)
     still = constant_rows(changes)

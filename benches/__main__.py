@@ -1,0 +1,64 @@
+"""``make bench``: every speed table, printed and written to ``docs/benchmarks.md``."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+TITLES = {
+    "reading.py": "Reading and checking a run",
+    "measuring.py": "From a run to its measures",
+    "resampling.py": "Resampling",
+    "retrieving.py": "Searching",
+}
+INTRODUCTION = (
+    "Written by `make bench`. Every number is a ratio to a peer measured in the same session, so "
+    "that machines can be compared; timings never decide a test."
+)
+PACKAGES = ("rankscope", "polars", "numpy", "scipy", "pytrec_eval-terrier", "ir_measures", "ranx")
+
+
+def machine() -> str:
+    """Say what this was measured on."""
+    cpu = next(
+        (line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if "model name" in line),
+        platform.processor() or platform.machine(),
+    )
+    cores = sum(line.startswith("processor") for line in _lines("/proc/cpuinfo"))
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return f"{cpu}, {cores} cores; Python {platform.python_version()}; {packages}"
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text("utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def main() -> None:
+    parts = [
+        "# Benchmarks",
+        INTRODUCTION,
+        f"Measured on {machine()}.",
+    ]
+    for script, title in TITLES.items():
+        if not (HERE / script).exists():
+            continue
+        print(f"\n== {title}", flush=True)
+        done = subprocess.run(
+            [sys.executable, str(HERE / script)], stdout=subprocess.PIPE, text=True, check=True
+        )
+        print(done.stdout, flush=True)
+        parts.append(f"## {title}\n\n```text\n{done.stdout.rstrip()}\n```")
+    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"written to {PAGE.relative_to(HERE.parent)}")
+
+
+if __name__ == "__main__":
+    main()
