@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from itertools import chain, compress, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from rankscope.alignment.rules import Hits
 from rankscope.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rankscope.alignment.judgments import Judgments
     from rankscope.alignment.rules import Precision, Ties
@@ -36,32 +38,25 @@ def hits_in_dicts(
     by_query = judgments.by_query
     retrieved = np.zeros(len(judgments.query_ids), np.int64)
     tied_at = dict.fromkeys(cutoffs, 0)
-    counts: list[int] = []
     numbers: list[int] = []
-    names: list[str] = []
-    grades: list[float] = []
+    parts: list[_Found] = []
     ranks: list[IntArray] = [np.empty((3, 0), np.int64)]
     for batch in _batches(judgments.query_ids, run):
-        before = len(names)
-        first = len(counts)
-        own: list[float] = []
-        for number, documents in batch:
-            judged = by_query[judgments.query_ids[number]]
-            few, many = (
-                (judged, documents) if len(judged) <= len(documents) else (documents, judged)
-            )
-            both = list(filter(many.__contains__, few))
-            numbers.append(number)
-            counts.append(len(both))
-            names += both
-            own += map(documents.__getitem__, both)
-            grades += map(judged.__getitem__, both)
-        scores = _Scores(batch, judgments.query_ids, precision)
-        retrieved[numbers[first:]] = scores.sizes
+        own = [number for number, _ in batch]
+        judged = [by_query[judgments.query_ids[number]] for number in own]
+        documents = [each for _, each in batch]
+        scores = _Scores(documents, (judgments.query_ids[number] for number in own), precision)
+        retrieved[own] = scores.sizes
         for cutoff in cutoffs:
             tied_at[cutoff] += scores.tied_across(cutoff)
-        if own:
-            ranks.append(scores.ranks(own, names[before:], counts[first:], ties))
+        dense = 2 * sum(map(len, judged)) >= sum(map(len, documents))
+        found = _marked(documents, judged, scores.sizes) if dense else _looked_up(documents, judged)
+        numbers += own
+        parts.append(found)
+        if len(found.grades):
+            ranks.append(scores.ranks(found, ties))
+    counts = np.concatenate([np.empty(0, np.int64), *(found.counts for found in parts)])
+    grades = np.concatenate([np.empty(0), *(found.grades for found in parts)])
     query = np.repeat(np.array(numbers, np.int64), counts)
     rank, tie_first, tie_size = np.concatenate(ranks, axis=1)
     order = np.lexsort((rank, query))
@@ -70,10 +65,60 @@ def hits_in_dicts(
         rank=rank[order],
         tie_first=tie_first[order],
         tie_size=tie_size[order],
-        grade=np.array(grades, np.float64)[order],
-        doc_ids=lambda: [names[place] for place in order.tolist()],
+        grade=grades[order],
+        doc_ids=lambda: _in_order([name for found in parts for name in found.names()], order),
         retrieved=retrieved,
         tied_at=tied_at,
+    )
+
+
+def _in_order(names: list[str], order: IntArray) -> list[str]:
+    return [names[place] for place in order.tolist()]
+
+
+class _Found(NamedTuple):
+    """The judged documents of some queries: where they stand, or else what they score."""
+
+    counts: IntArray
+    names: Callable[[], list[str]]  # made when asked for
+    grades: FloatArray
+    at: IntArray | None
+    scores: list[float]
+
+
+def _looked_up(documents: list[Documents], judged: list[Documents]) -> _Found:
+    """Look up each judged document, or each document, whichever are fewer."""
+    counts: list[int] = []
+    names: list[str] = []
+    grades: list[float] = []
+    scores: list[float] = []
+    for docs, known in zip(documents, judged, strict=True):
+        few, many = (known, docs) if len(known) <= len(docs) else (docs, known)
+        both = list(filter(many.__contains__, few))
+        counts.append(len(both))
+        names += both
+        grades += map(known.__getitem__, both)
+        scores += map(docs.__getitem__, both)
+    return _Found(
+        np.array(counts, np.int64), lambda: names, np.array(grades, np.float64), None, scores
+    )
+
+
+def _marked(documents: list[Documents], judged: list[Documents], sizes: IntArray) -> _Found:
+    """Ask for the grade of every document: quicker where most have one."""
+    asked = chain.from_iterable(
+        map(known.get, docs, repeat(math.nan))
+        for docs, known in zip(documents, judged, strict=True)
+    )
+    grades = np.fromiter(asked, np.float64, int(sizes.sum()))
+    known = ~np.isnan(grades)  # no grade is not a number
+    at = np.flatnonzero(known)
+    return _Found(
+        np.add.reduceat(known, np.cumsum(sizes) - sizes, dtype=np.int64),
+        lambda: list(compress(chain.from_iterable(documents), known)),
+        grades[at],
+        at,
+        [],
     )
 
 
@@ -99,27 +144,27 @@ class _Scores:
     """The scores of some queries, best first within each."""
 
     def __init__(
-        self,
-        batch: list[tuple[int, Documents]],
-        query_ids: tuple[str, ...],
-        precision: Precision,
+        self, documents: list[Documents], query_ids: Iterable[str], precision: Precision
     ) -> None:
-        self._documents = [documents for _, documents in batch]
-        self.sizes = np.array([len(documents) for documents in self._documents], np.int64)
+        self._documents = documents
+        self.sizes = np.array([len(each) for each in documents], np.int64)
         self._ends = np.cumsum(self.sizes)
         self._begins = self._ends - self.sizes
-        own_ids = (query_ids[number] for number, _ in batch)
-        scores = numbers_of(self._documents, int(self._ends[-1]), own_ids, "score")
+        scores = numbers_of(documents, int(self._ends[-1]), query_ids, "score")
         if precision == "single":
             scores = _single(scores)
         self._given: FloatArray = scores
+        self._order: IntArray | None = None
         rising = scores[1:] > scores[:-1]
         rising[self._begins[1:] - 1] = False
         if rising.any():
-            query = np.repeat(np.arange(len(batch), dtype=np.int16 if len(batch) < 2**15 else None),
-                              self.sizes)  # fmt: skip
+            few = len(documents) < 2**15  # quick to sort
+            query = np.repeat(
+                np.arange(len(documents), dtype=np.int16 if few else None), self.sizes
+            )
             order = np.argsort(-scores)
-            scores = scores[order[np.argsort(query[order], kind="stable")]]
+            self._order = order[np.argsort(query[order], kind="stable")]
+            scores = scores[self._order]
         self._falling: FloatArray = scores
 
     def tied_across(self, cutoff: int) -> int:
@@ -127,26 +172,48 @@ class _Scores:
         at = self._begins[self.sizes > cutoff] + cutoff
         return int(np.count_nonzero(self._falling[at] == self._falling[at - 1]))
 
-    def ranks(self, own: list[float], names: list[str], counts: list[int], ties: Ties) -> IntArray:
+    def ranks(self, found: _Found, ties: Ties) -> IntArray:
         """Return for judged documents the rank, and the first rank and size of its tie.
 
         The rank is 1 + higher scores + tied ones that go first.
         """
-        mine = np.array(own, np.float64)
-        if self._falling.dtype == np.float32:
-            mine = _single(mine)
-        query = np.repeat(np.arange(len(counts)), counts)
-        every = _keys(np.repeat(np.arange(len(self.sizes)), self.sizes), self._falling)
-        wanted = _keys(query, mine)
-        higher = np.searchsorted(every, wanted)
-        size = np.searchsorted(every, wanted, side="right") - higher
+        query = np.repeat(np.arange(len(found.counts)), found.counts)
+        if found.at is None:
+            mine = np.array(found.scores, np.float64)
+            if self._falling.dtype == np.float32:
+                mine = _single(mine)
+            higher, size = self._searched(query, mine)
+        else:
+            mine = self._given[found.at]
+            higher, size = self._sorted_in(found.at)
         first = higher - self._begins[query] + 1
         ranks = first.copy()
         tied = np.flatnonzero(size > 1)
         if tied.size:
-            ranks[tied] += self._ahead(query[tied].tolist(), mine[tied].tolist(),
-                                       [names[place] for place in tied.tolist()], ties)  # fmt: skip
+            names = _in_order(found.names(), tied)
+            ranks[tied] += self._ahead(query[tied].tolist(), mine[tied].tolist(), names, ties)
         return np.stack([ranks, first, size])
+
+    def _searched(self, query: IntArray, mine: FloatArray) -> tuple[IntArray, IntArray]:
+        """Find the place and the size of the ties that some scores are in."""
+        every = _keys(np.repeat(np.arange(len(self.sizes)), self.sizes), self._falling)
+        wanted = _keys(query, mine)
+        higher = np.searchsorted(every, wanted)
+        return higher, np.searchsorted(every, wanted, side="right") - higher
+
+    def _sorted_in(self, at: IntArray) -> tuple[IntArray, IntArray]:
+        """Find the place and the size of the ties of the documents that were given ``at``."""
+        scores = self._falling
+        new = np.ones(len(scores), np.bool_)
+        np.not_equal(scores[1:], scores[:-1], out=new[1:])
+        new[self._begins] = True
+        starts = np.flatnonzero(new)
+        if self._order is not None:
+            place = np.empty(len(scores), np.int64)
+            place[self._order] = np.arange(len(scores))
+            at = place[at]
+        tie = (np.cumsum(new) - 1)[at]
+        return starts[tie], np.diff(starts, append=len(scores))[tie]
 
     def _ahead(
         self, query: list[int], mine: list[float], names: list[str], ties: Ties

@@ -46,7 +46,7 @@ class FuseOptions:
         None, "one for each system; all the same if not given", optional(_weights)
     )
     depth: int = option(
-        100, "how many documents of each system take part, if more are not asked for", whole(1)
+        1000, "how many documents of each system take part, if more are not asked for", whole(1)
     )
     k: float | None = option(None, "of rrf", optional(real(0)))
     p: float | None = option(None, "of rbc", optional(real(0, 1)))

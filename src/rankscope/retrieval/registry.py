@@ -122,13 +122,14 @@ def named(spec: object, noun: str) -> tuple[str, Any]:
     """Take a spec apart: the name and what was said about it."""
     if isinstance(spec, str):
         return spec, None
+    article = "an" if noun[0] in "aeiou" else "a"
     if isinstance(spec, Mapping) and len(spec) == 1:
         ((name, given),) = spec.items()
         return str(name), given
     if isinstance(spec, Mapping):
         found = ", ".join(map(str, spec)) or "nothing"
-        raise InputError(f"a {noun} is one name with its options, but found {found}")
-    raise InputError(f"a {noun} is a name, or a name with its options, not {shown(spec)}")
+        raise InputError(f"{article} {noun} is one name with its options, but found {found}")
+    raise InputError(f"{article} {noun} is a name, or a name with its options, not {shown(spec)}")
 
 
 SYSTEMS: Registry[System] = Registry("system")

@@ -1,0 +1,164 @@
+"""A small corpus with everything that trips a search system up, and one case for each system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankscope import Corpus, Document
+from rankscope.retrieval.system import Query
+
+_WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
+WORDS = _WORDS.split()
+
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    **{
+        f"d{n}": {
+            "title": f"{WORDS[n % 15]} {WORDS[(n * 7 + 3) % 15]}",
+            "text": " ".join(WORDS[(n * k + k) % 15] for k in range(1, 4 + n % 9)),
+        }
+        for n in range(30)
+    },
+    "twin-a": {"title": "quince", "text": "stew"},
+    "twin-b": {"title": "quince", "text": "stew"},
+    "twin-ä": {"title": "quince", "text": "stew"},
+    "twin-日": {"title": "quince", "text": "stew"},
+    "html": {
+        "title": "<b>Crème</b> brûlée &amp; <script>alert('x')</script>",
+        "text": "burnt sugar",
+    },
+    "greek": {"title": "Σούπα", "text": "αυγολέμονο με ρύζι"},
+    "hindi": {"title": "दाल मखनी", "text": "दाल धीमी आँच पर"},
+    "empty": {"title": "", "text": ""},
+    "blank": {"title": "  ", "text": "\n"},
+    "long": {"title": "everything", "text": " ".join(WORDS * 30)},
+}
+CORPUS = Corpus(DOCUMENTS)
+
+TEXTS = {
+    "q1": "leek soup",
+    "q2": "How do I bake bread in the oven?",
+    "q3": "quince stew",
+    "q4": "Crème brûlée",
+    "q5": "σούπα αυγολέμονο",
+    "q6": "दाल मखनी",
+    "q7": "garlic garlic garlic butter",
+    "q8": "<i>apple</i> pie",
+}
+QUERIES = [Query(query_id, text) for query_id, text in TEXTS.items()]
+EMPTY = [Query("empty", ""), Query("blank", " \n\t ")]
+UNKNOWN = Query("unknown", "zyzzyva xylotomous")
+
+
+def overlap(query: str, text: str) -> float:
+    """Count the words of a query that stand in a text."""
+    held = text.lower().split()
+    return float(sum(held.count(word) for word in query.lower().split()))
+
+
+def full_text(fields: Any) -> str:
+    return f"{fields.get('title', '')} {fields.get('text', '')}"
+
+
+def searcher(corpus: Corpus) -> Callable[[str], list[tuple[str, float]]]:
+    """Make a plain function that searches a corpus."""
+    texts = {one.doc_id: full_text(one.fields) for one in corpus.documents()}
+
+    def search(query: str) -> list[tuple[str, float]]:
+        scored = ((doc_id, overlap(query, text)) for doc_id, text in texts.items())
+        return [(doc_id, score) for doc_id, score in scored if score]
+
+    return search
+
+
+def letters(texts: list[str]) -> Any:
+    """Embed texts by the letters they have."""
+    return np.array([[text.lower().count(one) for one in "abcdefghijklmnop"] for text in texts])
+
+
+def words_alike(query: str, documents: list[Document]) -> list[float]:
+    return [overlap(query, full_text(document.fields)) for document in documents]
+
+
+def shout(query: str) -> str:
+    return query.upper()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A system to hold to the rules: its spec, and the same with another parameter.
+
+    ``by_text``: an unknown word finds nothing; ``by_id``: the text does not matter at all.
+    """
+
+    spec: Callable[[Corpus], dict[str, Any]]
+    other: Callable[[Corpus], dict[str, Any]]
+    by_text: bool = True
+    by_id: bool = False
+
+
+def run_of(corpus: Corpus) -> Any:
+    search = searcher(corpus)
+    return {one.query_id: dict(search(one.text)) for one in QUERIES}
+
+
+def fixed(**spec: Any) -> Callable[[Corpus], dict[str, Any]]:
+    return lambda _: spec
+
+
+BM25 = {"bm25": {}}
+LETTERS = {"vector": {"embedder": letters}}
+
+CASES = {
+    "bm25": Case(fixed(bm25={}), fixed(bm25={"k1": 1.0})),
+    "bm25-weighted": Case(
+        fixed(bm25={"fields": {"title": 3, "text": 1}}), fixed(bm25={"fields": ["title"]})
+    ),
+    "bm25-none": Case(
+        fixed(bm25={"language": "none"}), fixed(bm25={"language": "none", "stopwords": ["the"]})
+    ),
+    "vector": Case(fixed(vector={}), fixed(vector={"fields": ["text"]}), by_text=False),
+    "vector-chunked": Case(
+        fixed(vector={"chunk": {"tokens": 20, "overlap": 5}}),
+        fixed(vector={"chunk": {"tokens": 20}}),
+        by_text=False,
+    ),
+    "vector-callable": Case(
+        fixed(**LETTERS),
+        fixed(vector={"embedder": {"callable": {"function": letters, "version": "2"}}}),
+        by_text=False,
+    ),
+    "fuse": Case(
+        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": [0.5, 0.5]}),
+        fixed(fuse={"of": [BM25, LETTERS], "method": "rrf"}),
+        by_text=False,
+    ),
+    "rerank": Case(
+        fixed(rerank={"of": "bm25", "python": words_alike, "depth": 5}),
+        fixed(rerank={"of": "bm25", "python": words_alike, "depth": 6}),
+    ),
+    "rewrite": Case(
+        fixed(rewrite={"of": "bm25", "keywords": {}}),
+        fixed(rewrite={"of": "bm25", "keywords": {"drop": ["oven"]}}),
+    ),
+    "rewrite-rm3": Case(
+        fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0}}),
+        fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0, "terms": 3}}),
+    ),
+    "rewrite-python": Case(
+        fixed(rewrite={"of": "bm25", "python": shout}),
+        fixed(rewrite={"of": "bm25", "python": {"function": shout, "version": "2"}}),
+    ),
+    "python": Case(
+        lambda corpus: {"python": {"function": searcher(corpus)}},
+        lambda corpus: {"python": {"function": searcher(corpus), "version": "2"}},
+    ),
+    "run": Case(
+        lambda corpus: {"run": {"path": run_of(corpus)}},
+        lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
+        by_id=True,
+    ),
+}

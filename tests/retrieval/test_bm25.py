@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import bm25s  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankscope import Corpus
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.retrieval.bm25 import BM25
+from rankscope.retrieval.ordering import best_positions
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.system import Query
+from rankscope.retrieval.words import Analyzer, stop_words
+
+TEXTS = {
+    f"d{n}": " ".join(
+        ["salt", "butter", "The leeks", "boiling", "and", "ovens", "x", "42"][k % (2 + n % 7)]
+        for k in range(3 + 5 * n % 11)
+    )
+    for n in range(25)
+}
+QUESTIONS = ["boiled leek", "the butter and the salt", "oven 42 salt salt", "x", "nothing known"]
+
+
+def found(spec: Any, texts: Any, question: str, depth: int = 10) -> list[tuple[str, float]]:
+    system = build_system({"bm25": spec})
+    system.index(Corpus(texts))
+    (ranking,) = system.search([Query("q", question)], depth)
+    return ranking.pairs()
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (0, 0), (3, 1)])
+def test_scores_are_those_of_bm25s(k1: float, b: float) -> None:
+    stemmer = Stemmer.Stemmer("english")
+    options: Any = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
+    by_hand = bm25s.BM25(method="lucene", k1=k1, b=b)
+    by_hand.index(bm25s.tokenize(list(TEXTS.values()), **options), show_progress=False)
+    for question in QUESTIONS[:3]:
+        tokens = bm25s.tokenize([question], return_ids=False, **options)[0]
+        scores = by_hand.get_scores(tokens).tolist()
+        expected = {one: score for one, score in zip(TEXTS, scores, strict=True) if score > 0}
+        assert dict(found({"k1": k1, "b": b}, TEXTS, question, 100)) == expected
+
+
+def test_scores_are_those_of_the_formula() -> None:
+    documents = [text.split() for text in TEXTS.values()]
+    average = sum(map(len, documents)) / len(documents)
+    expected = {}
+    for doc_id, document in zip(TEXTS, documents, strict=True):
+        score = 0.0
+        for word in ["salt", "butter", "salt"]:
+            n = sum(word in one for one in documents)
+            idf = math.log(1 + (len(documents) - n + 0.5) / (n + 0.5))
+            tf = document.count(word)
+            score += idf * tf / (tf + 1.5 * (0.25 + 0.75 * len(document) / average))
+        expected[doc_id] = score
+    options = {"language": "none", "stopwords": []}
+    # words of one letter are not counted, so the texts here have none
+    documents_long = {one: text.replace("x", "xx") for one, text in TEXTS.items()}
+    for doc_id, score in found(options, documents_long, "salt butter salt", 100):
+        assert score == pytest.approx(expected[doc_id], rel=1e-5)
+
+
+def test_weights_count_a_field_that_often() -> None:
+    texts = {
+        "a": {"title": "leek", "text": "soup of many things"},
+        "b": {"title": "pie", "text": "leek and soup"},
+    }
+    written = {
+        one: {"text": f"{row['title']} {row['title']} {row['title']} {row['text']}"}
+        for one, row in texts.items()
+    }
+    weighted = found({"fields": {"title": 3, "text": 1}}, texts, "leek soup")
+    assert weighted == found({}, written, "leek soup")
+    assert [one for one, _ in found({"fields": ["title"]}, texts, "soup")] == []
+
+
+def test_lists_are_joined_and_other_names_found() -> None:
+    texts = {"a": {"headline": "Pie", "body": "flour", "ingredients": ["apple", "sugar cane"]}}
+    assert found({"fields": ["ingredients"]}, texts, "cane")
+    assert found({}, texts, "pie")
+    assert found({}, texts, "flour")
+    with pytest.raises(UnknownNameError, match="unknown field 'ingredient'; nearest: ingredients"):
+        found({"fields": ["ingredient"]}, texts, "cane")
+
+
+def test_nothing_but_stop_words_is_said() -> None:
+    with pytest.raises(InputError, match="no document has a word left to search for"):
+        found({}, {"a": "the and of", "b": "the"}, "the")
+
+
+def test_documents_without_text_are_noted() -> None:
+    system = build_system("bm25")
+    system.index(Corpus({"a": "soup", "b": "", "c": "  "}))
+    (note,) = system.notes
+    assert note.startswith("2 of 3 documents have no text to search and cannot be found")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("english", "The Boiling of leeks, don't!", ["boil", "leek", "don"]),
+        ("none", "The Boiling of x", ["the", "boiling", "of"]),
+        ("german", "Die Straßen und Häuser", ["strass", "haus"]),
+        ("russian", "и супы", ["суп"]),
+        ("none", "Cafe\u0301 CAFÉ", ["café", "café"]),
+        ("none", "हिन्दी में दाल", ["हिन्दी", "में", "दाल"]),
+        ("none", "東京都 naïve_name 3.14", ["東京都", "naïve_name", "14"]),
+        ("none", "İstanbul", ["i̇stanbul"]),
+    ],
+)
+def test_words(language: str, text: str, terms: list[str]) -> None:
+    assert Analyzer(language, stop_words(language)).terms(text) == terms
+
+
+@given(st.text(alphabet="abC é\u0301ßΣ1_-\n", max_size=40))
+def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
+    words = Analyzer("none", ()).words(text)
+    if not re.search("\u0301", text):
+        assert (
+            words
+            == bm25s.tokenize([text], stopwords=None, return_ids=False, show_progress=False)[0]
+        )
+    assert "".join(words).replace("_", "").replace("\u0301", "").isalnum() or not words
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 45))
+def test_best_positions(scores: list[int], depth: int) -> None:
+    expected = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:depth]
+    assert best_positions(np.array(scores, np.float32), depth).tolist() == expected
+
+
+def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus(TEXTS)
+    first = build_system("bm25", cache=tmp_path)
+    first.index(corpus)
+    expected = [one.pairs() for one in first.search([Query("q", QUESTIONS[0])], 5)]
+    (entry,) = (tmp_path / "indexes").iterdir()
+
+    def again(*_: object) -> None:
+        raise AssertionError("indexed again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BM25, "_made", again)
+        second = build_system("bm25", cache=tmp_path)
+        second.index(corpus)
+        assert [one.pairs() for one in second.search([Query("q", QUESTIONS[0])], 5)] == expected
+        other = build_system({"bm25": {"b": 0.1}}, cache=tmp_path)
+        other.index(corpus)
+        with pytest.raises(AssertionError, match="indexed again"):
+            other.prepare()
+    good = entry.read_bytes()
+    for damage in (b"", good[:-7], good[:100] + b"x" + good[101:], b"not at all"):
+        entry.write_bytes(damage)
+        third = build_system("bm25", cache=tmp_path)
+        third.index(corpus)
+        assert [one.pairs() for one in third.search([Query("q", QUESTIONS[0])], 5)] == expected
+        assert entry.read_bytes() == good
