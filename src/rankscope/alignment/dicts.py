@@ -59,7 +59,7 @@ def hits_in_dicts(
     grades = np.concatenate([np.empty(0), *(found.grades for found in parts)])
     query = np.repeat(np.array(numbers, np.int64), counts)
     rank, tie_first, tie_size = np.concatenate(ranks, axis=1)
-    order = np.lexsort((rank, query))
+    order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
     return Hits(
         query=query[order],
         rank=rank[order],
@@ -77,12 +77,12 @@ def _in_order(names: list[str], order: IntArray) -> list[str]:
 
 
 class _Found(NamedTuple):
-    """The judged documents of some queries: where they stand, or else what they score."""
+    """The judged documents of some queries: their places in order, or else what they score."""
 
     counts: IntArray
     names: Callable[[], list[str]]  # made when asked for
     grades: FloatArray
-    at: IntArray | None
+    places: IntArray | None
     scores: list[float]
 
 
@@ -101,24 +101,6 @@ def _looked_up(documents: list[Documents], judged: list[Documents]) -> _Found:
         scores += map(docs.__getitem__, both)
     return _Found(
         np.array(counts, np.int64), lambda: names, np.array(grades, np.float64), None, scores
-    )
-
-
-def _marked(documents: list[Documents], judged: list[Documents], sizes: IntArray) -> _Found:
-    """Ask for the grade of every document: quicker where most have one."""
-    asked = chain.from_iterable(
-        map(known.get, docs, repeat(math.nan))
-        for docs, known in zip(documents, judged, strict=True)
-    )
-    grades = np.fromiter(asked, np.float64, int(sizes.sum()))
-    known = ~np.isnan(grades)  # no grade is not a number
-    at = np.flatnonzero(known)
-    return _Found(
-        np.add.reduceat(known, np.cumsum(sizes) - sizes, dtype=np.int64),
-        lambda: list(compress(chain.from_iterable(documents), known)),
-        grades[at],
-        at,
-        [],
     )
 
 
@@ -172,20 +154,39 @@ class _Scores:
         at = self._begins[self.sizes > cutoff] + cutoff
         return int(np.count_nonzero(self._falling[at] == self._falling[at - 1]))
 
+    def marked(self, judged: list[Documents]) -> _Found:
+        """Ask for the grade of every document: quicker where most have one."""
+        asked = chain.from_iterable(
+            map(known.get, docs, repeat(math.nan))
+            for docs, known in zip(self._documents, judged, strict=True)
+        )
+        grades = np.fromiter(asked, np.float64, len(self._given))
+        if self._order is not None:
+            grades = grades[self._order]
+        known = ~np.isnan(grades)  # no grade is not a number
+        places = np.flatnonzero(known)
+
+        def names() -> list[str]:
+            every = list(chain.from_iterable(self._documents))
+            return _in_order(every, places if self._order is None else self._order[places])
+
+        counts = np.add.reduceat(known, self._begins, dtype=np.int64)
+        return _Found(counts, names, grades[places], places, [])
+
     def ranks(self, found: _Found, ties: Ties) -> IntArray:
         """Return for judged documents the rank, and the first rank and size of its tie.
 
         The rank is 1 + higher scores + tied ones that go first.
         """
         query = np.repeat(np.arange(len(found.counts)), found.counts)
-        if found.at is None:
+        if found.places is None:
             mine = np.array(found.scores, np.float64)
             if self._falling.dtype == np.float32:
                 mine = _single(mine)
             higher, size = self._searched(query, mine)
         else:
-            mine = self._given[found.at]
-            higher, size = self._sorted_in(found.at)
+            mine = self._falling[found.places]
+            higher, size = self._tie_of(found.places)
         first = higher - self._begins[query] + 1
         ranks = first.copy()
         tied = np.flatnonzero(size > 1)
@@ -201,18 +202,14 @@ class _Scores:
         higher = np.searchsorted(every, wanted)
         return higher, np.searchsorted(every, wanted, side="right") - higher
 
-    def _sorted_in(self, at: IntArray) -> tuple[IntArray, IntArray]:
-        """Find the place and the size of the ties of the documents that were given ``at``."""
+    def _tie_of(self, places: IntArray) -> tuple[IntArray, IntArray]:
+        """Find the place and the size of the ties at some places of the order."""
         scores = self._falling
         new = np.ones(len(scores), np.bool_)
         np.not_equal(scores[1:], scores[:-1], out=new[1:])
         new[self._begins] = True
         starts = np.flatnonzero(new)
-        if self._order is not None:
-            place = np.empty(len(scores), np.int64)
-            place[self._order] = np.arange(len(scores))
-            at = place[at]
-        tie = (np.cumsum(new) - 1)[at]
+        tie = (np.cumsum(new) - 1)[places]
         return starts[tie], np.diff(starts, append=len(scores))[tie]
 
     def _ahead(

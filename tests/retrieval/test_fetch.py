@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope import Corpus, Queries
+from rankscope.errors import InputError
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.system import Identity, Query, Ranking, System
+
+QUERIES = [Query(f"q{n:02}", f"text {n}") for n in range(20)]
+
+
+class Engine(System):
+    """A stand-in for a remote engine: answers as it is told, and remembers what it was asked."""
+
+    def __init__(self, answer: Callable[[Query, int], Ranking] | None = None) -> None:
+        self.batch_size = 4
+        self.answer = answer or (lambda query, _: Ranking((query.text,), (1.0,), 0.25))
+        self.asked: list[list[str]] = []
+        self.prepared = 0
+        self.version = "1"
+
+    def index(self, corpus: Corpus) -> None:
+        pass
+
+    def prepare(self) -> None:
+        self.prepared += 1
+
+    def identity(self) -> Identity:
+        return Identity("engine", self.version, {}, "snapshot")
+
+    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        self.asked.append([query.query_id for query in queries])
+        times = [sum(query.query_id in one for one in self.asked) for query in queries]
+        return [self.answer(*pair) for pair in zip(queries, times, strict=True)]
+
+
+def fetched(engine: System, **options: Any) -> Any:
+    return fetch(engine, QUERIES, **{"pause": 0, **options})
+
+
+def test_all_queries_in_batches_and_in_order() -> None:
+    engine, seen = Engine(), []
+    result = fetched(engine, progress=lambda done, total: seen.append((done, total)))
+    assert result.run.query_ids == [query.query_id for query in QUERIES]
+    assert [len(one) for one in engine.asked] == [4] * 5
+    assert seen == [(done, 20) for done in range(0, 24, 4)]
+    assert result.run.name == "engine"
+    assert result.timings.p50 == result.timings.p99 == 0.25
+    assert (result.timings.asked, result.timings.stored, result.timings.retried) == (20, 0, 0)
+    assert [len(one) for one in Engine.asked_by(fetched, batch=7)] == [7, 7, 6]
+
+
+def _asked_by(run: Callable[..., Any], **options: Any) -> list[list[str]]:
+    engine = Engine()
+    run(engine, **options)
+    return engine.asked
+
+
+Engine.asked_by = staticmethod(_asked_by)  # type: ignore[attr-defined]
+
+
+def test_queries_in_any_form() -> None:
+    for queries in (Queries({"q": "text 1"}), {"q": "text 1"}, [Query("q", "text 1")]):
+        assert fetch(Engine(), queries).run["q"] == {"text 1": 1.0}
+    assert len(fetch(Engine(), []).run) == 0
+    with pytest.raises(InputError, match="query 'q00' stands twice"):
+        fetch(Engine(), [QUERIES[0], QUERIES[0]])
+
+
+def test_found_nothing_is_in_the_run_and_failed_is_not() -> None:
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id == "q03":
+            return Ranking.failed("the engine is down")
+        return Ranking() if query.query_id == "q04" else Ranking(("d",), (1.0,))
+
+    engine = Engine(answer)
+    result = fetched(engine)
+    assert result.failures == {"q03": "the engine is down"}
+    assert "q03" not in result.run
+    assert result.run["q04"] == {}
+    assert sum("q03" in one for one in engine.asked) == 3
+    assert engine.asked[1:3] == [["q03"], ["q03"]]
+    assert result.timings.retried == 2
+
+
+def test_a_failure_that_passes_is_no_failure() -> None:
+    def answer(_: Query, times: int) -> Ranking:
+        return Ranking(("d",), (1.0,)) if times == 3 else Ranking.failed("busy")
+
+    assert fetched(Engine(answer)).failures == {}
+    assert len(fetched(Engine(answer), retries=1).failures) == 20
+    assert len(fetched(Engine(answer), retries=0).failures) == 20
+
+
+def test_one_query_that_breaks_its_batch_does_not_take_others_along() -> None:
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id == "q06":
+            raise ConnectionError("reset\nby peer")
+        return Ranking(("d",), (1.0,))
+
+    result = fetched(Engine(answer))
+    assert result.failures == {"q06": "ConnectionError: reset by peer"}
+    assert len(result.run.query_ids) == 19
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [
+        (Ranking(("a", "a"), (1.0, 0.5)), "the document 'a' twice"),
+        (Ranking(("a",), (float("nan"),)), "not a finite number"),
+        (Ranking(("a",), ()), "1 documents and 0 scores"),
+        (Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), "3 documents, but was asked for 2"),
+        (Ranking(("",), (1.0,)), "without an id"),
+    ],
+)
+def test_an_answer_that_is_none(ranking: Ranking, message: str) -> None:
+    result = fetched(Engine(lambda *_: ranking), depth=2, retries=0)
+    assert len(result.failures) == 20
+    assert message in result.failures["q00"]
+
+
+def test_an_engine_that_loses_answers() -> None:
+    class Short(Engine):
+        def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+            return super().search(queries, depth)[1:]
+
+    assert "gave 3 answers to 4 queries" in fetched(Short(), retries=0).failures["q00"]
+
+
+def test_a_mistake_in_the_spec_is_not_a_failed_query() -> None:
+    def answer(*_: object) -> Ranking:
+        raise InputError("no such field")
+
+    with pytest.raises(InputError, match="no such field"):
+        fetched(Engine(answer))
+
+
+def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
+    first = fetched(Engine(), store=tmp_path)
+    again = Engine()
+    result = fetched(again, store=tmp_path, batch=3)
+    assert again.asked == []
+    assert again.prepared == 0
+    assert result.run == first.run
+    assert result.timings.stored == 20
+    assert result.timings.p50 == 0.25
+    for other in ({"depth": 5}, {"version": "2"}, {"text": True}):
+        engine = Engine()
+        engine.version = str(other.get("version", "1"))
+        queries = [Query("q00", "other")] if "text" in other else QUERIES
+        fetch(engine, queries, store=tmp_path, depth=int(other.get("depth", 100)))
+        assert engine.asked, other
+
+
+def test_failed_queries_are_asked_again_next_time(tmp_path: Path) -> None:
+    broken = Engine(
+        lambda query, _: (
+            Ranking.failed("down") if query.query_id > "q09" else Ranking(("d",), (1.0,))
+        )
+    )
+    assert len(fetched(broken, store=tmp_path).failures) == 10
+    engine = Engine()
+    assert fetched(engine, store=tmp_path).failures == {}
+    assert sorted(sum(engine.asked, [])) == [f"q{n}" for n in range(10, 20)]
+
+
+def test_a_damaged_answer_is_asked_again(tmp_path: Path) -> None:
+    fetched(Engine(), store=tmp_path)
+    files = sorted(tmp_path.rglob("*.answers"))
+    assert len(files) == 5
+    files[0].write_bytes(files[0].read_bytes()[:-9])
+    files[1].write_bytes(b"")
+    engine = Engine()
+    assert len(fetched(engine, store=tmp_path).run) == 20
+    assert sum(map(len, engine.asked)) == 8
+
+
+def test_jobs_ask_at_the_same_time_where_the_engine_allows_it() -> None:
+    together = threading.Barrier(3, timeout=20)
+
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id in ("q00", "q04", "q08"):
+            together.wait()
+        return Ranking(("d",), (1.0,))
+
+    engine = Engine(answer)
+    engine.concurrent = True
+    result = fetched(engine, jobs=3)
+    assert result.run.query_ids == [query.query_id for query in QUERIES]
+    threads: set[int] = set()
+    alone = Engine(lambda *_: threads.add(threading.get_ident()) or Ranking())  # type: ignore[func-returns-value]
+    fetched(alone, jobs=3)
+    assert threads == {threading.get_ident()}
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id == "q09":
+            raise KeyboardInterrupt
+        return Ranking(("d",), (1.0,))
+
+    with pytest.raises(KeyboardInterrupt):
+        fetched(Engine(answer), store=tmp_path)
+    engine = Engine()
+    fetched(engine, store=tmp_path)
+    assert sum(engine.asked, [])[0] == "q08"
+
+
+SLOW = """
+import sys, time
+sys.path.insert(0, sys.argv[2])
+from retrieval.test_fetch import Engine, QUERIES, Ranking
+from rankscope.retrieval.fetch import fetch
+
+def answer(query, _):
+    time.sleep(0.02)
+    return Ranking((query.text,), (1.0,), 0.25)
+
+print("ready", flush=True)
+fetch(Engine(answer), QUERIES * 1, batch=1, store=sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
+    tests = str(Path(__file__).parents[1])
+    for wait in (0.0, 0.05, 0.2):
+        child = subprocess.Popen(
+            [sys.executable, "-c", SLOW, str(tmp_path), tests], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(wait)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    kept = len(list(tmp_path.rglob("*.answers")))
+    engine = Engine()
+    result = fetched(engine, store=tmp_path, batch=1)
+    assert len(engine.asked) == 20 - kept
+    assert result.run == fetched(Engine()).run
+
+
+@pytest.mark.parametrize(
+    "options", [{"batch": 0}, {"jobs": 0}, {"retries": -1}, {"depth": 0}, {"jobs": True}]
+)
+def test_options_out_of_range(options: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="must be a whole number from"):
+        fetched(Engine(), **options)
+
+
+def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made a folder"):
+        fetched(Engine(), store=tmp_path / "file")
+
+
+def test_notes_and_identity_are_handed_on() -> None:
+    system = build_system("bm25", name="lexical")
+    system.index(Corpus({"a": "soup", "b": ""}))
+    result = fetch(system, {"q": "soup"})
+    assert "cannot be found" in result.notes[0]
+    assert result.identity.name == result.run.name == "lexical"
+    assert result.timings.index > 0

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope import Corpus
+from rankscope.errors import InputError
+from rankscope.retrieval.chunking import ChunkOptions, chunks_of, document_of, project
+from rankscope.retrieval.embedders import EMBEDDERS, embedded
+from rankscope.retrieval.registry import Context, build_system
+from rankscope.retrieval.similarity import Vectors
+from rankscope.retrieval.system import Query
+from rankscope.retrieval.vector import VectorSearch
+
+CORPUS = Corpus({f"d{n}": "abc"[n % 3] * (n + 1) + "xyz"[n % 2] for n in range(12)} | {"e": " "})
+
+
+class Letters:
+    """An embedder that counts letters, and how often it is asked."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        self.texts += len(texts)
+        return [[text.count(one) for one in "abcxyz"] for text in texts]
+
+
+def vector(embedder: Any, cache: Path | None = None, **options: Any) -> VectorSearch:
+    system = build_system({"vector": {"embedder": embedder, **options}}, cache=cache)
+    assert isinstance(system, VectorSearch)
+    return system
+
+
+def test_scores_are_cosines() -> None:
+    system = vector(Letters())
+    system.index(CORPUS)
+    (ranking,) = system.search([Query("q", "aax")], 100)
+    for doc_id, score in ranking.pairs():
+        counts = np.array([CORPUS[doc_id].text.count(one) for one in "abcxyz"])
+        query = np.array([2, 0, 0, 1, 0, 0])
+        cosine = counts @ query / np.linalg.norm(counts) / np.linalg.norm(query)
+        assert score == pytest.approx(cosine, abs=1e-6)
+    assert len(ranking.doc_ids) == 12
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
+def test_the_nearest_are_those_of_a_plain_search(seed: int, depth: int, chunked: bool) -> None:
+    random = np.random.default_rng(seed)
+    counts = random.integers(1, 4, 40) if chunked else np.ones(40, int)
+    rows = random.integers(-1, 2, (int(counts.sum()), 5)).astype(np.float32)
+    rows[~rows.any(axis=1)] = 1
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    starts = np.cumsum(counts) - counts
+    queries = rows[random.integers(0, len(rows), 7)]
+    for query, (positions, scores) in zip(
+        queries, Vectors(rows, starts).best(queries, depth), strict=True
+    ):
+        single = (rows * query).sum(axis=1)
+        best = np.array([single[a : a + n].max() for a, n in zip(starts, counts, strict=True)])
+        expected = sorted(range(40), key=lambda at: (-best[at], at))[:depth]
+        assert positions.tolist() == expected
+        assert scores.tolist() == best[expected].tolist()
+
+
+def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(3000, 16)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    starts = np.flatnonzero(random.random(3000) < 0.4)
+    starts[0] = 0
+    queries = rows[:50]
+    expected = Vectors(rows, starts).best(queries, 20)
+    monkeypatch.setattr("rankscope.retrieval.similarity._SAMPLE", 64)
+    monkeypatch.setattr("rankscope.retrieval.similarity._CELLS", 1000)
+    monkeypatch.setattr("rankscope.retrieval.similarity._QUERIES", 7)
+    for one, other in zip(Vectors(rows, starts).best(queries, 20), expected, strict=True):
+        assert one[0].tolist() == other[0].tolist()
+        assert one[1].tolist() == other[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[1.0, float("nan")]] * 12, "a vector with NaN or infinity for the text '"),
+        ([[1.0, 2.0]] * 5, "returned 5 vectors for 12 texts"),
+        ([1.0] * 12, "its answer has 1 dimensions instead of 2"),
+        ([[]] * 12, "vectors of length 0"),
+        ([[1.0, 2.0]] * 11 + [[1.0]], "failed on 12 texts: ValueError"),
+        (None, "failed on 12 texts"),
+        ("nonsense", "failed on 12 texts: ValueError"),
+    ],
+)
+def test_what_is_no_embedding(answer: Any, message: str) -> None:
+    system = vector(lambda _: answer)
+    system.index(CORPUS)
+    with pytest.raises(InputError) as caught:
+        system.prepare()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_embedder_that_raises() -> None:
+    def raises(_: list[str]) -> None:
+        raise RuntimeError("no\nmemory")
+
+    system = vector(raises)
+    system.index(CORPUS)
+    with pytest.raises(InputError, match=r"raises failed on 12 texts: RuntimeError: no memory$"):
+        system.prepare()
+
+
+def test_a_query_that_cannot_be_embedded_fails_alone() -> None:
+    def picky(texts: list[str]) -> Any:
+        if "bad" in texts:
+            raise RuntimeError("bad query")
+        if "wide" in texts:
+            return [[1.0] * 9 for _ in texts]
+        return Letters()(texts)
+
+    system = vector(picky)
+    system.index(CORPUS)
+    queries = [Query("1", "aax"), Query("2", "bad"), Query("3", "wide"), Query("4", "bx")]
+    first, second, third, last = system.search(queries, 3)
+    assert first == system.search(queries[:1], 3)[0].__class__(
+        first.doc_ids, first.scores, first.seconds
+    )
+    assert first.doc_ids and last.doc_ids
+    assert second.error is not None and "bad query" in second.error
+    assert third.error is not None and "length 9" in third.error
+
+
+def test_a_vector_of_zeros_has_no_direction() -> None:
+    system = vector(Letters())
+    system.index(Corpus({"a": "a", "none": "mnop"}))
+    assert [one.doc_ids for one in system.search([Query("q", "a"), Query("z", "mn")], 5)] == [
+        ("a",),
+        (),
+    ]
+
+
+def test_a_second_run_embeds_nothing(tmp_path: Path) -> None:
+    first, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
+    system = vector(first, tmp_path)
+    system.index(CORPUS)
+    expected = [one.pairs() for one in system.search(queries, 5)]
+    assert first.texts == 14
+    again = Letters()
+    system = vector(again, tmp_path)
+    system.index(CORPUS)
+    assert [one.pairs() for one in system.search(queries, 5)] == expected
+    assert again.texts == system.embeddings.made == 0
+
+
+def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
+    vector_of = Letters()
+    system = vector(vector_of, tmp_path)
+    system.index(CORPUS)
+    system.prepare()
+    grown = Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}, "same": {"text": "ax"}})
+    system = vector(vector_of, tmp_path)
+    system.index(grown)
+    system.prepare()
+    assert vector_of.texts == 13
+    assert set(system.search([Query("q", "a")], 20)[0].doc_ids) >= {"new", "same"}
+
+
+@pytest.mark.parametrize("suffix", ["texts", "vectors"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "gone"])
+def test_a_damaged_entry_is_made_again(tmp_path: Path, suffix: str, damage: str) -> None:
+    system = vector(Letters(), tmp_path)
+    system.index(CORPUS)
+    expected = system.search([Query("q", "aax")], 5)[0].pairs()
+    for entry in (tmp_path / "embeddings").rglob(f"*.{suffix}"):
+        content = entry.read_bytes()
+        if damage == "gone":
+            entry.unlink()
+        else:
+            flipped = content[:-1] + bytes([content[-1] ^ 1])
+            entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
+    for made in (13, 0):
+        counted = Letters()
+        system = vector(counted, tmp_path)
+        system.index(CORPUS)
+        assert system.search([Query("q", "aax")], 5)[0].pairs() == expected
+        assert counted.texts == made
+
+
+def test_embedding_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankscope.retrieval.embeddings.SHARD", 5)
+    counted = Letters()
+
+    def stops(texts: list[str]) -> Any:
+        if counted.texts == 10:
+            raise KeyboardInterrupt
+        return counted(texts)
+
+    described = {"callable": {"function": stops}}
+    system = vector(described, tmp_path)
+    system.index(CORPUS)
+    with pytest.raises(KeyboardInterrupt):
+        system.prepare()
+    counted.texts = 0
+    system = vector(described, tmp_path)
+    system.index(CORPUS)
+    system.prepare()
+    assert counted.texts == 2
+
+
+def test_wordllama_is_as_its_package_makes_it() -> None:
+    before = logging.getLogger().handlers[:], logging.getLogger().level
+    embedder = EMBEDDERS.build("wordllama", Context())
+    assert (logging.getLogger().handlers, logging.getLogger().level) == before
+    texts = ["leek soup", "a much longer text about baking bread in the oven", "", "Σούπα 日本"]
+    vectors = embedded(embedder, texts)
+    assert vectors.shape == (4, 256)
+    model = embedder._model  # type: ignore[attr-defined]
+    model.tokenizer.enable_padding()
+    assert np.array_equal(vectors, model.embed(texts))
+    small = EMBEDDERS.build({"wordllama": 64}, Context())
+    assert np.array_equal(embedded(small, texts), vectors[:, :64])
+
+
+def test_prefixes_are_embedded() -> None:
+    seen: list[str] = []
+
+    def remember(texts: list[str]) -> Any:
+        seen.extend(texts)
+        return [[1.0] for _ in texts]
+
+    system = vector(remember, query_prefix="query: ", document_prefix="passage: ")
+    system.index(Corpus({"a": "soup"}))
+    system.search([Query("q", "leek")], 1)
+    assert seen == ["passage: soup", "query: leek"]
+
+
+def test_a_document_is_as_good_as_its_best_chunk() -> None:
+    system = vector(Letters(), chunk={"tokens": 2, "overlap": 1})
+    system.index(Corpus({"long": "c b a a x c c", "short": "a b"}))
+    (ranking,) = system.search([Query("q", "a a")], 5)
+    assert ranking.doc_ids == ("long", "short")
+    assert ranking.scores[0] == pytest.approx(1.0)
+
+
+@given(st.integers(0, 30), st.integers(1, 8), st.integers(0, 7))
+def test_chunks_cover_the_text(words: int, tokens: int, overlap: int) -> None:
+    text = " ".join(f"w{n}" for n in range(words))
+    if overlap >= tokens:
+        overlap = tokens - 1
+    chunks = chunks_of("d", text, ChunkOptions(tokens, overlap))
+    held = [chunk.text.split() for chunk in chunks]
+    assert [text[one.start : one.end] for one in chunks] == [one.text for one in chunks]
+    assert all(len(one) <= tokens for one in held)
+    assert [word for at, one in enumerate(held) for word in one[overlap if at else 0 :]] == (
+        text.split()
+    )
+    assert all(len(one) > overlap for one in held[1:])
+    assert [document_of(one.chunk_id) for one in chunks] == ["d"] * len(chunks)
+
+
+def test_projection() -> None:
+    assert project([("d#1#0", 1.0), ("d#1#3", 2.0), ("e#0", 2.0)], 1).pairs() == [("e", 2.0)]
+    with pytest.raises(InputError, match="is not the id of a chunk"):
+        document_of("d1")
