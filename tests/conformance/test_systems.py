@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conformance.world import CASES, CORPUS, DOCUMENTS, EMPTY, QUERIES, TEXTS, UNKNOWN
 
+from conformance.world import CASES, CORPUS, DOCUMENTS, EMPTY, QUERIES, TEXTS, UNKNOWN
 from rankscope import Corpus
 from rankscope.retrieval.fetch import fetch, refusal
 from rankscope.retrieval.registry import SYSTEMS, build_system

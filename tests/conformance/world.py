@@ -109,8 +109,8 @@ def fixed(**spec: Any) -> Callable[[Corpus], dict[str, Any]]:
     return lambda _: spec
 
 
-BM25 = {"bm25": {}}
-LETTERS = {"vector": {"embedder": letters}}
+BM25: dict[str, Any] = {"bm25": {}}
+LETTERS: dict[str, Any] = {"vector": {"embedder": letters}}
 
 CASES = {
     "bm25": Case(fixed(bm25={}), fixed(bm25={"k1": 1.0})),

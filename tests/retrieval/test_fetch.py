@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Engine(System):
         return Identity("engine", self.version, {}, "snapshot")
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        assert depth
         self.asked.append([query.query_id for query in queries])
         times = [sum(query.query_id in one for one in self.asked) for query in queries]
         return [self.answer(*pair) for pair in zip(queries, times, strict=True)]
@@ -59,16 +61,9 @@ def test_all_queries_in_batches_and_in_order() -> None:
     assert result.run.name == "engine"
     assert result.timings.p50 == result.timings.p99 == 0.25
     assert (result.timings.asked, result.timings.stored, result.timings.retried) == (20, 0, 0)
-    assert [len(one) for one in Engine.asked_by(fetched, batch=7)] == [7, 7, 6]
-
-
-def _asked_by(run: Callable[..., Any], **options: Any) -> list[list[str]]:
     engine = Engine()
-    run(engine, **options)
-    return engine.asked
-
-
-Engine.asked_by = staticmethod(_asked_by)  # type: ignore[attr-defined]
+    fetched(engine, batch=7)
+    assert [len(one) for one in engine.asked] == [7, 7, 6]
 
 
 def test_queries_in_any_form() -> None:
@@ -173,7 +168,7 @@ def test_failed_queries_are_asked_again_next_time(tmp_path: Path) -> None:
     assert len(fetched(broken, store=tmp_path).failures) == 10
     engine = Engine()
     assert fetched(engine, store=tmp_path).failures == {}
-    assert sorted(sum(engine.asked, [])) == [f"q{n}" for n in range(10, 20)]
+    assert sorted(chain(*engine.asked)) == [f"q{n}" for n in range(10, 20)]
 
 
 def test_a_damaged_answer_is_asked_again(tmp_path: Path) -> None:
@@ -215,7 +210,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         fetched(Engine(answer), store=tmp_path)
     engine = Engine()
     fetched(engine, store=tmp_path)
-    assert sum(engine.asked, [])[0] == "q08"
+    assert engine.asked[0][0] == "q08"
 
 
 SLOW = """
@@ -229,7 +224,7 @@ def answer(query, _):
     return Ranking((query.text,), (1.0,), 0.25)
 
 print("ready", flush=True)
-fetch(Engine(answer), QUERIES * 1, batch=1, store=sys.argv[1])
+fetch(Engine(answer), QUERIES, batch=1, store=sys.argv[1])
 """
 
 

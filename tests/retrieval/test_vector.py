@@ -94,7 +94,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         ([1.0] * 12, "its answer has 1 dimensions instead of 2"),
         ([[]] * 12, "vectors of length 0"),
         ([[1.0, 2.0]] * 11 + [[1.0]], "failed on 12 texts: ValueError"),
-        (None, "failed on 12 texts"),
+        (None, "its answer has 0 dimensions instead of 2"),
         ("nonsense", "failed on 12 texts: ValueError"),
     ],
 )
@@ -129,12 +129,10 @@ def test_a_query_that_cannot_be_embedded_fails_alone() -> None:
     system.index(CORPUS)
     queries = [Query("1", "aax"), Query("2", "bad"), Query("3", "wide"), Query("4", "bx")]
     first, second, third, last = system.search(queries, 3)
-    assert first == system.search(queries[:1], 3)[0].__class__(
-        first.doc_ids, first.scores, first.seconds
-    )
-    assert first.doc_ids and last.doc_ids
-    assert second.error is not None and "bad query" in second.error
-    assert third.error is not None and "length 9" in third.error
+    assert first.pairs() == system.search(queries[:1], 3)[0].pairs() != []
+    assert last.pairs() == system.search(queries[3:], 3)[0].pairs() != []
+    assert "bad query" in (second.error or "")
+    assert "length 9" in (third.error or "")
 
 
 def test_a_vector_of_zeros_has_no_direction() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import chain, compress, repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ def hits_in_dicts(
         for cutoff in cutoffs:
             tied_at[cutoff] += scores.tied_across(cutoff)
         dense = 2 * sum(map(len, judged)) >= sum(map(len, documents))
-        found = _marked(documents, judged, scores.sizes) if dense else _looked_up(documents, judged)
+        found = scores.marked(judged) if dense else _looked_up(documents, judged)
         numbers += own
         parts.append(found)
         if len(found.grades):

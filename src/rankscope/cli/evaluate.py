@@ -244,7 +244,7 @@ def _show_per_query(scores: Scores, console: Console) -> None:
 
 def _show_ties(found: dict[str, list[Bounds]], console: Console) -> None:
     """Print how far the order of equal scores could move each mean, where it is seen."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, all_bounds in found.items():
         for one in all_bounds:
             low, high = ("not known",) * 2 if one.ties is None else (f"{b:.4f}" for b in one.ties)

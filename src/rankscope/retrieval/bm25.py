@@ -81,12 +81,16 @@ class BM25(System):
         self.options = options
         self.analyzer = Analyzer(options.language, dropped)
         self._cache = context.cache
+        self._corpus: Corpus | None = None
         self._texts: Texts | None = None
         self._index: Index | None = None
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus; the work is done in `prepare`."""
+        if corpus is self._corpus:  # shared by several stages, each of which hands it down
+            return
         self._texts = Texts.of(corpus, self.options.fields)
+        self._corpus = corpus
         self._index = None
         self.notes = without_text(self._texts)
 

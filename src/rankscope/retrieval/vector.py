@@ -61,6 +61,7 @@ class VectorSearch(System):
     def __init__(self, options: VectorOptions, context: Context) -> None:
         self.options = options
         self.embeddings = Embeddings(embedder_of(options.embedder, context), context.cache)
+        self._corpus: Corpus | None = None
         self._texts: Texts | None = None
         self._doc_ids: list[str] = []
         self._vectors: Vectors | None = None
@@ -68,7 +69,10 @@ class VectorSearch(System):
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus; the work is done in `prepare`."""
+        if corpus is self._corpus:  # shared by several stages, each of which hands it down
+            return
         self._texts = Texts.of(corpus, self.options.fields)
+        self._corpus = corpus
         self._ready = False
         self.notes = without_text(self._texts)
 

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope import Corpus, Run, fuse
+from rankscope.retrieval.bm25 import BM25
+from rankscope.retrieval.registry import Context, build_system
+from rankscope.retrieval.rewrite import REWRITERS, Keywords, Rewrite
+from rankscope.retrieval.rm3 import RM3, RM3Options
+from rankscope.retrieval.system import Query, Ranking, System
+
+WORDS = ["leek", "soup", "pie", "salt"]
+CORPUS = Corpus(
+    {f"d{n}": {"title": f"dish {n}", "text": " ".join(WORDS[: 1 + n % 4])} for n in range(9)}
+)
+
+
+def made(spec: Any, **options: Any) -> System:
+    system = build_system(spec, **options)
+    system.index(CORPUS)
+    return system
+
+
+def answer(system: System, text: str, depth: int = 10) -> Ranking:
+    (ranking,) = system.search([Query("q", text)], depth)
+    return ranking
+
+
+@pytest.mark.parametrize(
+    ("question", "keywords"),
+    [
+        ("What is the best way to boil leeks?", "boil leeks"),
+        ("Can you please tell me how long I should bake bread?", "bake bread"),
+        ("I'm looking for a soup with leeks", "soup leeks"),
+        ("How many calories are there in butter", "calories butter"),
+        ("leek soup", "leek soup"),
+        ("what is it?", "what is it?"),
+        ("Crème brûlée — how?", "crème brûlée"),
+    ],
+)
+def test_keywords(question: str, keywords: str) -> None:
+    rewriter = REWRITERS.build({"keywords": {}}, Context())
+    assert isinstance(rewriter, Keywords)
+    assert rewriter.rewrite(Query("q", question)) == keywords
+
+
+def test_keywords_in_another_language_drop_its_stop_words() -> None:
+    rewriter = REWRITERS.build({"keywords": {"language": "german", "drop": ["Bitte"]}}, Context())
+    assert isinstance(rewriter, Keywords)
+    assert rewriter.rewrite(Query("q", "bitte die Suppe mit how Lauch")) == "suppe how lauch"
+
+
+def test_a_rewriter_of_yours() -> None:
+    system = made({"rewrite": {"of": "bm25", "python": lambda text: text.replace("X", "leek")}})
+    assert answer(system, "X").pairs() == answer(made("bm25"), "leek").pairs() != []
+    broken = made({"rewrite": {"of": "bm25", "python": lambda text: 7 if text == "7" else 1 / 0}})
+    assert "returned int '7'" in (answer(broken, "7").error or "")
+    assert answer(broken, "soup").error == "ZeroDivisionError: division by zero"
+
+
+def test_rm3_by_the_formula() -> None:
+    inner = made({"bm25": {"language": "none"}})
+    assert isinstance(inner, BM25)
+    inner.prepare()
+    options = RM3Options(documents=3, terms=4, original=0.6, common=1.0)
+    weights = RM3(options, Context()).expanded(inner, ["leek", "pie", "pie"])
+    first = inner.search_terms([("leek", 1.0), ("pie", 1.0), ("pie", 1.0)], 3).pairs()
+    model: Counter[str] = Counter()
+    for doc_id, score in first:
+        words = [w for w in f"{CORPUS[doc_id].title} {CORPUS[doc_id].text}".split() if len(w) > 1]
+        for word in words:
+            model[word] += score / len(words)  # type: ignore[assignment]
+    best = dict(sorted(model.items(), key=lambda pair: (-pair[1], pair[0]))[:4])
+    expected = {word: 0.4 * weight / sum(best.values()) for word, weight in best.items()}
+    expected["leek"] = expected.get("leek", 0) + 0.6 / 3
+    expected["pie"] = expected.get("pie", 0) + 0.6 * 2 / 3
+    assert weights == pytest.approx(expected)
+
+
+def test_rm3_finds_what_the_query_does_not_say() -> None:
+    corpus = Corpus({"a": "leek allium", "b": "leek allium", "c": "allium", "d": "pie", "e": "ham"})
+    system = build_system({"rewrite": {"of": "bm25", "rm3": {"common": 1.0}}})
+    system.index(corpus)
+    assert isinstance(system, Rewrite)
+    assert answer(system, "leek").doc_ids == ("b", "a", "c")
+    nothing_new = build_system({"rewrite": {"of": "bm25", "rm3": {"original": 1}}})
+    nothing_new.index(corpus)
+    assert answer(nothing_new, "leek").doc_ids == ("b", "a")
+
+
+def test_reranking_reorders_the_top_and_adds_nothing() -> None:
+    def by_number(_: str, documents: list[Any]) -> list[float]:
+        return [float(document.doc_id[1:]) for document in documents]
+
+    inner = made("bm25")
+    before = answer(inner, "leek soup pie")
+    system = made({"rerank": {"of": "bm25", "python": by_number, "depth": 4}})
+    after = answer(system, "leek soup pie")
+    assert list(after.doc_ids[:4]) == sorted(before.doc_ids[:4], reverse=True)
+    assert after.doc_ids[4:] == before.doc_ids[4:]
+    assert list(after.scores) == sorted(after.scores, reverse=True)
+    assert set(answer(system, "leek soup pie", 2).doc_ids) <= set(before.doc_ids[:4])
+
+
+def test_a_reranker_may_return_ids() -> None:
+    system = made(
+        {"rerank": {"of": "bm25", "python": lambda _, found: [d.doc_id for d in found][::-1]}}
+    )
+    assert answer(system, "soup").doc_ids == answer(made("bm25"), "soup").doc_ids[::-1]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda *_: [1.0], "returned 1 scores for"),
+        (lambda *_: ["new"], "returned the document 'new', which it was not given"),
+        (lambda _, found: [found[0].doc_id], "must return each document it was given once"),
+        (lambda _, found: [float("nan")] * len(found), "one finite score for each document"),
+        (lambda _, found: [object()] * len(found), "expected scores or ids from the reranker"),
+        (lambda *_: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda *_: None, "TypeError"),
+    ],
+)
+def test_a_reranker_that_does_not(function: Any, message: str) -> None:
+    ranking = answer(made({"rerank": {"of": "bm25", "python": function}}), "soup")
+    assert message in (ranking.error or "")
+    assert ranking.doc_ids == ()
+
+
+def test_fusing_systems_is_fusing_their_runs() -> None:
+    specs = [{"bm25": {}}, {"bm25": {"fields": ["title"], "language": "none"}}]
+    queries = [Query("a", "leek soup dish"), Query("b", "pie 3"), Query("c", "unknown")]
+    runs = [
+        Run(
+            {
+                q.query_id: dict(r.pairs())
+                for q, r in zip(queries, made(one).search(queries, 1000), strict=True)
+            }
+        )
+        for one in specs
+    ]
+    for options in ({"method": "rrf", "k": 10.0}, {"method": "minmax", "weights": [0.3, 0.7]}):
+        fused = fuse(runs, depth=5, **options)
+        found = made({"fuse": {"of": specs, **options}}).search(queries, 5)
+        assert {q.query_id: dict(r.pairs()) for q, r in zip(queries, found, strict=True)} == (
+            fused.to_dict()
+        )
+
+
+def test_a_query_that_one_system_fails_on_has_failed() -> None:
+    def moody(text: str) -> list[str]:
+        return ["d1"] if text == "soup" else [1 / 0]  # type: ignore[list-item]
+
+    system = made({"fuse": {"of": ["bm25", {"python": moody}]}})
+    good, bad = system.search([Query("1", "soup"), Query("2", "pie")], 5)
+    assert good.error is None
+    assert good.doc_ids
+    assert bad == Ranking((), (), bad.seconds, "ZeroDivisionError: division by zero")
+
+
+def test_a_run_file_is_a_system(tmp_path: Path) -> None:
+    file = tmp_path / "mine.run"
+    file.write_text("q Q0 a 1 0.5 tag\nq Q0 b 2 0.5 tag\nq Q0 c 3 0.9 tag\n")
+    system = build_system({"run": {"path": "mine.run"}}, folder=tmp_path)
+    assert answer(system, "whatever").pairs() == [("c", 0.9), ("b", 0.5), ("a", 0.5)]
+    assert system.search([Query("other", "x")], 5) == [Ranking()]
+    same = build_system({"run": {"path": {"q": {"c": 0.9, "a": 0.5, "b": 0.5}}}})
+    assert same.identity().key == system.identity().key
