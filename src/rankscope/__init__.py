@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rankscope.alignment.judgments import Judgments as Judgments
     from rankscope.attribution import why as why
     from rankscope.collection.corpus import Corpus as Corpus
     from rankscope.collection.corpus import Document as Document
@@ -61,6 +62,7 @@ _HOME = {
     "InputError": "errors",
     "InvalidDataError": "errors",
     "JudgedRun": "judged",
+    "Judgments": "alignment.judgments",
     "Measure": "measures.language",
     "MissingExtraError": "errors",
     "Place": "findings",

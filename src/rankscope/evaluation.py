@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.alignment import align, only_queries
+from rankscope.alignment.ranking import lengths_by_rank
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.inputs import as_judgments, as_runs, without_identical
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
@@ -16,7 +17,7 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.profiles import profile_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
@@ -121,6 +122,16 @@ class Scores:
         """For each measure the name it was asked for."""
         return dict(self._asked)
 
+    @property
+    def rules(self) -> dict[str, str]:
+        """The rules that counted: the profile's, or what replaced them."""
+        return {
+            "ties": self.profile.ties,
+            "precision": self.profile.precision,
+            "queries": self.profile.queries,
+            "no_relevant": self.profile.no_relevant,
+        }
+
     def run(self, name: str | None = None) -> RunScores:
         """Return one run's scores; the name may be left out where there is only one."""
         if name is None and len(self._runs) == 1:
@@ -204,6 +215,7 @@ class Scores:
         return {
             "schema": SCHEMA,
             "profile": self.profile.name,
+            "rules": self.rules,
             "qrels": {
                 "sha256": self.judgments.fingerprint,
                 "queries": len(self.judgments.query_ids),
@@ -230,12 +242,14 @@ def evaluate(
     ties: Ties | None = None,
     precision: Precision | None = None,
     queries: QueryPolicy | None = None,
+    lengths: Mapping[str, float] | None = None,
 ) -> Scores:
     """Score one run or several.
 
     ``qrels`` and each run may be a table, plain dicts, a frame or a path; several runs are a dict
     by name or a list. ``profile`` names a tool's rules; ``ties``, ``precision`` and ``queries``
-    change single rules of it.
+    change single rules of it. ``lengths`` gives the number of words of each document, for measures
+    that need it (TBG).
 
     >>> scores = evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 0.9, "d1": 0.8}}, ["RR@10", "P@1"])
     >>> scores["RR@10"], scores.accounting.queries
@@ -251,18 +265,19 @@ def evaluate(
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
     apart = rules.apart and replace(rules.apart, **changes)
+    words = lengths if any(p.measure.definition.needs == "lengths" for p in asked) else None
     meant = [parsed.measure for parsed in asked]
     results = []
     for name, run in named.items():
         usual = [measure for measure in meant if rules.rules_for(measure) is rules]
-        scored = _scored(name, judgments, run, usual, main)
+        scored = _scored(name, judgments, run, usual, main, lengths=words)
         if apart and len(usual) < len(meant):
             rest = [measure for measure in meant if measure not in usual]
             scored = _joined(
                 scored, _scored(name, judgments, run, rest, apart), usual + rest, meant
             )
         results.append(scored)
-    return Scores(results, asked, rules, judgments=judgments, single=single)
+    return Scores(results, asked, main, judgments=judgments, single=single)
 
 
 def _joined(
@@ -298,7 +313,13 @@ def _meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) ->
 
 
 def _scored(
-    name: str, judgments: Judgments, run: Any, measures: list[Measure], rules: Profile
+    name: str,
+    judgments: Judgments,
+    run: Any,
+    measures: list[Measure],
+    rules: Profile,
+    *,
+    lengths: Mapping[str, float] | None = None,
 ) -> RunScores:
     aligned = align(
         judgments,
@@ -309,6 +330,9 @@ def _scored(
         cutoffs=tuple(sorted({m.cutoff for m in measures if m.cutoff is not None})),
     )
     judged = aligned.judged
+    if lengths is not None:
+        by_rank = lengths_by_rank(judged.query_ids, run, lengths, rules.ties, rules.precision)
+        judged = replace(judged, lengths=by_rank)
     levels = {*map(relevance_level_of, measures)} or {1.0}
     without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
     if without and rules.no_relevant == "out":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.alignment import align, only_queries
+from rankscope.alignment.ranking import ranked
 from rankscope.errors import UnknownNameError
 from rankscope.evaluation import relevance_level_of
 from rankscope.inputs import as_judgments, as_one_run
@@ -162,9 +163,10 @@ def explain(
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
     factors = _factors(meant, judged)
     condensed = bool(meant.options["judged_only"])
+    in_order = ranked(documents, rules.ties, rules.precision)
     listed: Documents = [
         (doc_id, float(documents[doc_id]), grades.get(doc_id))
-        for doc_id in _ranking(documents, rules)[: None if condensed else meant.cutoff]
+        for doc_id in in_order[: None if condensed else meant.cutoff]
     ]
     start = float(compute(meant, judged.cut(0))[0])
     values = _values(meant, judged, len(listed), depth, start)
@@ -187,18 +189,6 @@ def explain(
         ideal=tuple(ideal[: meant.cutoff or depth]),
         left_out=len(listed) - len(steps),
     )
-
-
-def _ranking(documents: dict[str, Any], rules: Profile) -> list[str]:
-    """Return the documents of a query in rank order."""
-    names = list(documents)
-    if rules.ties != "given":
-        names.sort(reverse=rules.ties == "trec")
-    scores = np.array([float(documents[doc_id]) for doc_id in names])
-    if rules.precision == "single":
-        with np.errstate(over="ignore"):
-            scores = scores.astype(np.float32)
-    return [names[place] for place in np.argsort(-scores, kind="stable")]
 
 
 def _steps(

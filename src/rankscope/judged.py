@@ -11,19 +11,20 @@ numbers. Measures only read; a change (`JudgedRun.cut`, `JudgedRun.condensed`) m
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    import numpy.typing as npt
+
 __all__ = ["BoolArray", "FloatArray", "IntArray", "JudgedRun", "Ranked", "Subtopics", "place_in"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
+FloatArray: TypeAlias = "npt.NDArray[np.float64]"
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 _T = TypeVar("_T")
 

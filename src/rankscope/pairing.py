@@ -99,6 +99,12 @@ def _what_differs(
             f"the rules differ ({shown(one.profile, 40)} in {one.source}, "
             f"{shown(other.profile, 40)} in {other.source})"
         )
+    elif one.rules and other.rules and one.rules != other.rules:
+        changed = sorted(rule for rule in one.rules if one.rules[rule] != other.rules.get(rule))
+        said.append(
+            f"the rules differ ({', '.join(changed) or 'more rules in one than in the other'} in "
+            f"{one.source} and {other.source})"
+        )
     if one.qrels != other.qrels:
         said.append(
             f"the judgments differ (sha256 {one.qrels[:12]}… in {one.source}, "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -67,6 +67,8 @@ class ScoreRecord:
     measures: dict[str, str]
     """The measures by their canonical names, with what they were asked for as."""
     runs: dict[str, RecordedRun]
+    rules: dict[str, str] = field(default_factory=dict)
+    """The single rules, which may have been changed from the profile's; empty if not recorded."""
 
     def run(self, name: str | None = None) -> RecordedRun:
         """Return one run; the name may be left out where there is only one."""
@@ -104,6 +106,7 @@ class ScoreRecord:
             qrels=scores.judgments.fingerprint,
             measures=scores.asked,
             runs={name: _computed(scores, name) for name in scores.runs},
+            rules=scores.rules,
         )
 
     @classmethod
@@ -180,6 +183,7 @@ class _Reader:
         asked = {name: self.text(measures, name, "measures.") for name in measures}
         if not asked:
             self.fail(f"measures: there is none; write the file again with {HOW_TO_WRITE!r}")
+        rules = self.part(data, "rules", "") if "rules" in data else {}
         runs = self.part(data, "runs", "")
         if not runs:
             self.fail(f"runs: there is none; write the file again with {HOW_TO_WRITE!r}")
@@ -189,6 +193,7 @@ class _Reader:
             qrels=qrels,
             measures=asked,
             runs={name: self.run(self.part(runs, name, "runs."), name, asked) for name in runs},
+            rules={name: self.text(rules, name, "rules.") for name in rules},
         )
 
     def schema(self, schema: object) -> None:

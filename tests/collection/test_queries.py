@@ -296,7 +296,7 @@ GOOD = '{"_id": "a", "text": "x"}\n'
         ("q.txt", " \n\n", "is empty"),
         ("q.txt", "plain words", "does not look like queries"),
         ("q.parquet", b"PAR1" + b"\x07" * 64 + b"PAR1", "not a parquet file"),
-        ("q.jsonl.gz", gzip.compress(GOOD.encode() * 99)[:-9], "cut short"),
+        ("q.jsonl.gz", gzip.compress(GOOD.encode() * 99, mtime=0)[:-9], "cut short"),
     ],
 )
 def test_files_that_cannot_be_read(
@@ -336,7 +336,7 @@ def test_cut_parquet_is_refused(tmp_path: Path) -> None:
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stdin:
-        buffer = io.BytesIO(gzip.compress(GOOD.encode()))
+        buffer = io.BytesIO(gzip.compress(GOOD.encode(), mtime=0))
 
     monkeypatch.setattr(sys, "stdin", Stdin)
     assert read_queries("-").ids == ["a"]

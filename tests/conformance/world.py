@@ -153,7 +153,7 @@ CASES = {
         fixed(rewrite={"of": "bm25", "python": {"function": shout, "version": "2"}}),
     ),
     "python": Case(
-        lambda corpus: {"python": {"function": searcher(corpus)}},
+        lambda corpus: {"python": {"function": searcher(corpus), "version": "1"}},
         lambda corpus: {"python": {"function": searcher(corpus), "version": "2"}},
     ),
     "run": Case(

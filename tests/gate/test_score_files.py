@@ -255,3 +255,12 @@ def test_an_unknown_measure_is_a_users_mistake() -> None:
         gate(BASE, BASE, "nDCH@10")
     with pytest.raises(InputError):
         gate(BASE, BASE, 3)  # type: ignore[arg-type]
+
+
+def test_scores_by_other_rules_are_not_comparable() -> None:
+    """The profile is the same; a single rule of it was changed."""
+    qrels, run = {"q1": {"d1": 1}}, {"q1": {"d1": 1.0, "d2": 1.0}}
+    usual = evaluate(qrels, run, ["RR"]).to_dict(per_query=True)
+    other = evaluate(qrels, run, ["RR"], ties="id-asc").to_dict(per_query=True)
+    with pytest.raises(InputError, match="the rules differ \\(ties"):
+        gate(usual, other, "RR")

@@ -55,7 +55,7 @@ def test_own_measure_may_return_plain_numbers() -> None:
 @pytest.mark.parametrize("wrong", [[1.0], "text", None, [1.0, float("nan")], np.ones((2, 2))])
 def test_own_measure_that_returns_nonsense(wrong: object) -> None:
     define("Wrong")(lambda _run: wrong)
-    with pytest.raises(InputError, match="one number for each of the 2 queries"):
+    with pytest.raises(InputError, match="one finite number for each of the 2 queries"):
         compute(Measure.parse("Wrong"), run())
 
 

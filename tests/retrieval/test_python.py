@@ -109,6 +109,41 @@ def test_functions_by_name(tmp_path: Path) -> None:
         build_system({"python": "broken_search:find"}, folder=tmp_path)
 
 
+def keys_of(make: Any, **options: Any) -> list[str]:
+    specs = [{"python": {"function": make(), **options}} for _ in range(2)]
+    return [build_system(spec).identity().key for spec in specs]
+
+
+def plain(text: str) -> list[str]:
+    return [text]
+
+
+class Retriever:
+    def __init__(self, k: int = 5) -> None:
+        self.k = k
+
+    def retrieve(self, _: str) -> list[Any]:
+        return []
+
+
+def test_only_code_that_is_found_by_name_is_taken_for_the_same() -> None:
+    def closure() -> Any:
+        number = 1
+        return lambda text: [text, number]
+
+    for make in (closure, Retriever, lambda: Retriever().retrieve):
+        first, second = keys_of(make)
+        assert first != second
+        first, second = keys_of(make, version="1")
+        assert first == second
+    first, second = keys_of(lambda: plain)
+    assert first == second
+    system = build_system({"python": closure()})
+    assert system.identity() == system.identity()
+    for _ in range(20):  # where one object was, another may come to be
+        assert build_system({"python": closure()}).identity().key != system.identity().key
+
+
 def test_a_system_is_taken_as_it_is() -> None:
     system = build_system("bm25")
     assert build_system({"python": {"function": system}}) is system

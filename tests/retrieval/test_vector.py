@@ -33,7 +33,8 @@ class Letters:
 
 
 def vector(embedder: Any, cache: Path | None = None, **options: Any) -> VectorSearch:
-    system = build_system({"vector": {"embedder": embedder, **options}}, cache=cache)
+    spec = {"callable": {"function": embedder, "version": "test"}}
+    system = build_system({"vector": {"embedder": spec, **options}}, cache=cache)
     assert isinstance(system, VectorSearch)
     return system
 
@@ -202,13 +203,12 @@ def test_embedding_goes_on_where_it_was_stopped(
             raise KeyboardInterrupt
         return counted(texts)
 
-    described = {"callable": {"function": stops}}
-    system = vector(described, tmp_path)
+    system = vector(stops, tmp_path)
     system.index(CORPUS)
     with pytest.raises(KeyboardInterrupt):
         system.prepare()
     counted.texts = 0
-    system = vector(described, tmp_path)
+    system = vector(stops, tmp_path)
     system.index(CORPUS)
     system.prepare()
     assert counted.texts == 2

@@ -105,7 +105,9 @@ def judged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     not_monotone="it does not look at relevance",
 )
 def unjudged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
-    """Share of the first k ranks that hold an unjudged document; BEIR calls it hole.
+    """Share of the first k ranks that hold a document nobody judged for this query.
+
+    BEIR's hole is another measure: it counts documents judged for no query at all.
 
     Formula: (unjudged in the first k) / k; without a cutoff divided by retrieved
     No relevant document: as usual

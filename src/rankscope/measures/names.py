@@ -81,7 +81,6 @@ _SPELLED: dict[str, Request] = {
     "dcg_burges": Request("DCG", {"gain": "exp"}),
     "recall_cap": Request("R_cap"),
     "relative_P": Request("R_cap"),
-    "hole": Request("Unjudged"),
     "unj": Request("Unjudged"),
     "gm_map": Request("GMAP"),
     "gm_bpref": Request("GMBpref"),

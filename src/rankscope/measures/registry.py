@@ -217,9 +217,10 @@ def _checked(measure: Measure, run: JudgedRun, values: object) -> FloatArray:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.empty(0)
-    if found.shape != (len(run),) or np.isnan(found).any():
+    if found.shape != (len(run),) or not np.isfinite(found).all():
         raise InputError(
-            f"{measure}: its function must return one number for each of the {len(run)} queries"
+            f"{measure}: its function must return one finite number for each of the {len(run)} "
+            "queries"
         )
     return found
 

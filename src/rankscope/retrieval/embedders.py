@@ -170,11 +170,14 @@ class PythonEmbedder(Embedder):
         self._function = find_target(options.function, context, "an embedder")
         if not callable(self._function):
             raise InputError(f"the embedder {shown(options.function)} is not a function")
-        self._version = options.version
+        self._reference, self._version = options.function, options.version
 
     def described(self) -> dict[str, Any]:
         """Say what function this is."""
-        return {"embedder": "callable", **described_target(self._function, self._version)}
+        return {
+            "embedder": "callable",
+            **described_target(self._function, self._reference, self._version),
+        }
 
     @property
     def name(self) -> str:

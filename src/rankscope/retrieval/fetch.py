@@ -84,7 +84,6 @@ class _Task:
     pause: float
     answers: Answers | None
     done: dict[str, Ranking] = field(default_factory=dict)  # by query id
-    retried: int = 0
 
 
 def fetch(
@@ -141,9 +140,10 @@ def fetch(
         system.prepare()
     began = time.perf_counter()
     parts = [left[low : low + size] for low in range(0, len(left), size)]
+    retried = 0
     for finished in _worked(task, parts, jobs if system.concurrent else 1):
-        for query, ranking in finished:
-            task.done[query.query_id] = ranking
+        task.done.update(finished.rankings)
+        retried += finished.retried
         if progress is not None:
             progress(len(task.done), len(asked))
     seconds = time.perf_counter() - began
@@ -151,13 +151,18 @@ def fetch(
     return Fetched(
         _run(rankings, name or identity.name or identity.kind),
         {one: ranking.error for one, ranking in rankings.items() if ranking.error is not None},
-        _timings(rankings, system if left else None, seconds, stored, task.retried),
+        _timings(rankings, system if left else None, seconds, stored, retried),
         identity,
         system.notes,
     )
 
 
-Finished = list[tuple[Query, Ranking]]
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A batch that was answered: rankings by query id, and how many questions were repeated."""
+
+    rankings: dict[str, Ranking]
+    retried: int
 
 
 def _worked(task: _Task, parts: Sequence[Sequence[Query]], jobs: int) -> Iterator[Finished]:
@@ -183,13 +188,13 @@ def _worked(task: _Task, parts: Sequence[Sequence[Query]], jobs: int) -> Iterato
 
 def _batch(task: _Task, queries: Sequence[Query]) -> Finished:
     """Answer one batch: together, then again what failed, then each of these by itself."""
-    rankings = _asked(task, queries)
+    rankings, retried = _asked(task, queries), 0
     for attempt in range(task.retries):
         failed = [at for at, ranking in enumerate(rankings) if ranking.error is not None]
         if not failed:
             break
         time.sleep(task.pause * 2**attempt)
-        task.retried += len(failed)
+        retried += len(failed)
         last = attempt == task.retries - 1
         groups = [[at] for at in failed] if last else [failed]
         for group in groups:
@@ -198,7 +203,8 @@ def _batch(task: _Task, queries: Sequence[Query]) -> Finished:
                 rankings[at] = ranking
     if task.answers is not None:
         task.answers.write(queries, rankings)
-    return list(zip(queries, rankings, strict=True))
+    answered = zip(queries, rankings, strict=True)
+    return Finished({query.query_id: ranking for query, ranking in answered}, retried)
 
 
 def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:

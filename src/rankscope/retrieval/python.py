@@ -75,7 +75,7 @@ class PythonSystem(System):
 
     def identity(self) -> Identity:
         """Say what exactly answers: the code, by name and source."""
-        described = described_target(self._target, self._options.version)
+        described = described_target(self._target, self._options.function, self._options.version)
         parameters = {"id_field": self._options.id_field, "function": described["name"]}
         version = f"python {described['version']}".strip()
         return Identity("python", version, parameters, described["source"], self.name)

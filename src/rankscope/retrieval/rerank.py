@@ -156,11 +156,14 @@ class PythonReranker(Reranker):
         self._function = find_target(options.function, context, "a reranker")
         if not callable(self._function):
             raise InputError(f"the reranker {shown(options.function)} is not a function")
-        self._version = options.version
+        self._reference, self._version = options.function, options.version
 
     def described(self) -> dict[str, Any]:
         """Say what function this is."""
-        return {"reranker": "python", **described_target(self._function, self._version)}
+        return {
+            "reranker": "python",
+            **described_target(self._function, self._reference, self._version),
+        }
 
     def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
         """Call it for each query."""

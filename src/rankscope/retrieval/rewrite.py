@@ -193,11 +193,14 @@ class PythonRewriter(TextRewriter):
         self._function = find_target(options.function, context, "a rewriter")
         if not callable(self._function):
             raise InputError(f"the rewriter {shown(options.function)} is not a function")
-        self._version = options.version
+        self._reference, self._version = options.function, options.version
 
     def described(self) -> dict[str, Any]:
         """Say what function this is."""
-        return {"rewriter": "python", **described_target(self._function, self._version)}
+        return {
+            "rewriter": "python",
+            **described_target(self._function, self._reference, self._version),
+        }
 
     def rewrite(self, query: Query) -> str:
         """Call it."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
+import weakref
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.retrieval.system import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rankscope.retrieval.registry import Context
 
@@ -62,28 +65,70 @@ def _found_first(folder: Path) -> Iterator[None]:
             sys.path.remove(place)
 
 
-def described_target(target: Any, version: str) -> dict[str, str]:
-    """Say what a Python object is, for an identity.
+def described_target(target: Any, reference: Any, version: str) -> dict[str, str]:
+    """Say what a Python object is, for an identity; ``reference`` is how the spec gave it.
 
-    Its name, the ``version`` the user gives, and a hash of the file it is written in, so that
-    answers kept before an edit are not taken for answers after it. What the code depends on beyond
-    its file, only the user knows: that is what ``version`` is for.
+    Its name, the ``version`` the user gives, and a hash of the file it is written in, so that what
+    was kept before an edit is not taken for what it is after. Code that cannot be found again by
+    its name (a lambda, a closure, an object with values of its own) could be anything the next
+    time: without a ``version`` it is this very object, in this process.
     """
     named = target if hasattr(target, "__qualname__") else type(target)
-    return {
-        "name": f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}",
-        "version": version,
-        "source": _source(named),
-    }
+    name = f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"
+    if isinstance(reference, str):
+        source = _source(sys.modules.get(reference.partition(":")[0], named))
+        return {"name": reference, "version": version, "source": source}
+    if version or _found_by_name(target):
+        return {"name": name, "version": version, "source": _source(named)}
+    return {"name": name, "version": version, "source": f"process {_PROCESS}, {_number(target)}"}
+
+
+def _found_by_name(target: Any) -> bool:
+    """Tell whether the object's module and name lead to it."""
+    found: Any = sys.modules.get(getattr(target, "__module__", None) or "")
+    for name in getattr(target, "__qualname__", "<nameless>").split("."):
+        found = getattr(found, name, None)
+    return found is not None and found is target
 
 
 def _source(named: Any) -> str:
+    """Hash the file an object is written in; where there is none, what is known of its code."""
     try:
         file = inspect.getsourcefile(named)
         content = Path(file).read_bytes() if file else b""
     except (TypeError, OSError):
         content = b""
-    return hashlib.sha256(content).hexdigest() if content else fingerprint(repr(type(named)))
+    if not content:
+        try:
+            content = inspect.getsource(named).encode()
+        except (TypeError, OSError):
+            content = getattr(getattr(named, "__code__", None), "co_code", b"")
+    return hashlib.sha256(content).hexdigest()
+
+
+_PROCESS = uuid4().hex
+_numbers: dict[int, tuple[Callable[[], Any], int]] = {}
+
+
+def _number(target: Any) -> int:
+    """Number the objects of this process; an address that is used again gets a new number."""
+    known = _numbers.get(id(target))
+    if known is not None and known[0]() is target:
+        return known[1]
+    try:
+        find: Callable[[], Any] = weakref.ref(target)
+    except TypeError:  # cannot be watched, so it is kept
+        find = partial(_same, target)
+    number = next(_counter)
+    _numbers[id(target)] = find, number
+    return number
+
+
+_counter = count(1)
+
+
+def _same(target: Any) -> Any:
+    return target
 
 
 def sentence(error: BaseException) -> str:
