@@ -36,4 +36,5 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[dev]'
+	$(PIP) install --no-deps beir  # a peer; what it says it depends on would bring torch
 	@touch $@ $(VENV)/installed

@@ -334,7 +334,7 @@ def test_an_own_measure_is_like_any_other() -> None:
 )
 def test_a_wrong_own_measure_is_named(result: Any) -> None:
     rs.measure("WrongOne")(lambda run: result)  # noqa: ARG005
-    with pytest.raises(rs.InputError, match="WrongOne: its function must return one number"):
+    with pytest.raises(rs.InputError, match="WrongOne: its function must return one finite number"):
         rs.evaluate(QRELS, RUN, "WrongOne")
 
 
