@@ -14,7 +14,6 @@ A message is one sentence: what was expected, what came, where, and what to do.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ class UnknownNameError(RankscopeError, LookupError):
         self.name = name
         names = list(known)
         folded = {candidate.casefold(): candidate for candidate in names}
+        from difflib import get_close_matches  # noqa: PLC0415
+
         close = get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)
         self.nearest = tuple(folded[match] for match in close)
         hint = f"; nearest: {', '.join(self.nearest)}" if self.nearest else ""

@@ -14,10 +14,8 @@ import lzma
 import os
 import stat
 import sys
-import tempfile
 import zlib
 from contextlib import contextmanager, suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -87,6 +85,8 @@ def _open_raw(path: PathLike) -> BinaryIO:
     except FileNotFoundError:
         folder = os.path.dirname(text) or "."
         there = os.listdir(folder) if os.path.isdir(folder) else []
+        from difflib import get_close_matches  # noqa: PLC0415
+
         near = get_close_matches(os.path.basename(text), there, n=1)
         hint = f"; did you mean {os.path.join(os.path.dirname(text), near[0])}?" if near else ""
         raise InputError(f"{text}: no such file{hint}") from None
@@ -292,6 +292,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
 @contextmanager
 def _renamed_when_done(target: str) -> Iterator[BinaryIO]:
     """Open a temporary file beside the target, and rename it over the target at the end."""
+    import tempfile  # noqa: PLC0415
+
     handle, temporary = tempfile.mkstemp(
         prefix=".rankscope-", suffix=".part", dir=os.path.dirname(target)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -105,6 +104,8 @@ class Judgments:
             for query_id, doc_id, grade, *rest in rows
         )
         lines += sorted(json.dumps(q) for q, docs in self.by_query.items() if not docs)
+        import hashlib  # noqa: PLC0415
+
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
     def subtopics(self, found: Hits) -> Subtopics | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -88,7 +87,7 @@ def _groups_with_equal_hashes(hashes: NDArray[np.uint64], offsets: Ints) -> list
         first, last = int(edges[block]), int(edges[block + 1])
         low, high = int(offsets[first]), int(offsets[last])
         marks = np.repeat(np.arange(first, last, dtype=np.uint64) * _SPREAD, lengths[first:last])
-        keys = ((hashes[low:high] + marks) >> np.uint64(32)).astype(np.uint32)  # quick to sort
+        keys = hashes[low:high] + marks
         ordered = np.sort(keys)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if not twice.size:
@@ -99,5 +98,7 @@ def _groups_with_equal_hashes(hashes: NDArray[np.uint64], offsets: Ints) -> list
     blocks = range(len(edges) - 1)
     if len(blocks) < 4:
         return [group for block in blocks for group in repeats(block)]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return [group for found in pool.map(repeats, blocks) for group in found]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -125,10 +124,15 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int) -> Sh
                 break
         return _merged(parts)
 
-    workers = min(os.cpu_count() or 1, 4) if size > 32 * _BLOCK else 1
-    edges = [size * part // workers for part in range(workers + 1)]
-    with ThreadPoolExecutor(workers) as pool:
-        shape = _merged(list(pool.map(look, edges, edges[1:])))
+    if size > 32 * _BLOCK:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+        workers = min(os.cpu_count() or 1, 4)
+        edges = [size * part // workers for part in range(workers + 1)]
+        with ThreadPoolExecutor(workers) as pool:
+            shape = _merged(list(pool.map(look, edges, edges[1:])))
+    else:
+        shape = look(0, size)
     last = int(read(size - 1, size, np.empty(1, np.uint8))[0])
     if last == _NEWLINE:
         return shape
