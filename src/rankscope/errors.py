@@ -28,6 +28,7 @@ __all__ = [
     "MissingExtraError",
     "RankscopeError",
     "UnknownNameError",
+    "counted",
     "shown",
 ]
 
@@ -36,6 +37,12 @@ def shown(text: object, limit: int = 60) -> str:
     """Quote a piece of user input for a message: escaped, and never longer than ``limit``."""
     quoted = repr(text if isinstance(text, str) else str(text))
     return quoted if len(quoted) <= limit else f"{quoted[: limit - 1]}…"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: ``3 queries``, ``1 line``, ``1,024 lines``."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 class RankscopeError(Exception):

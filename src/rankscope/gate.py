@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, counted
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.pairing import Pairs, take_records
 from rankscope.statistics.correction import corrected
@@ -266,7 +266,7 @@ class _Sight:
 
     def warning(self, differences: FloatArray, visible: float | None) -> str:
         """Say what a pass does not rule out; '' if the margin could have been seen."""
-        queries = _counted(len(differences))
+        queries = counted(len(differences), "query")
         if visible is None or visible <= self.max_drop:
             return ""
         if math.isinf(visible):
@@ -298,10 +298,6 @@ def percent(share: float) -> str:
 def p_text(p: float) -> str:
     """Return a p-value as people read it; one never is 0."""
     return f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
-
-
-def _counted(queries: int) -> str:
-    return f"{queries:,} {'query' if queries == 1 else 'queries'}"
 
 
 def _check(
@@ -378,7 +374,9 @@ def _reason(drop: float, gains: FloatArray, max_drop: float, *, significant: boo
 
 def _identical(queries: int, interval: Interval) -> str:
     """Say what values that do not vary leave open."""
-    said = f"is identical in all {_counted(queries)}; no spread says what drop could be seen"
+    said = (
+        f"is identical in all {counted(queries, 'query')}; no spread says what drop could be seen"
+    )
     if math.isfinite(interval.high):
         said += f", and over other queries the mean may differ by up to {interval.high:.4f}"
     return said

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-import rankscope
 from rankscope.cli import app as commands
 from rankscope.cli import main
 
-DEMO = Path(rankscope.__file__).parent / "data" / "demo"
+DEMO = Path(__file__).parents[1] / "data" / "small"
 QRELS = str(DEMO / "qrels.tsv")
 RUNS = (str(DEMO / "letters.run"), str(DEMO / "words.run"))
 FAST = ("--resamples", "200")

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["counted", "json_text", "make_console", "print_json", "visible"]
+__all__ = ["json_text", "make_console", "print_json", "visible"]
 
 
 def visible(text: str) -> str:
@@ -51,9 +51,3 @@ def print_json(value: Any) -> None:
     """Print one JSON document and nothing else."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     click.echo(json_text(value, unicode=unicode), nl=False)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return ``3 queries``, ``1 line``, ``1,024 lines``."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{count:,} {noun if count == 1 else plural}"

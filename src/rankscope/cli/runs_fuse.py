@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from rankscope.cli.console import counted, visible
+from rankscope.cli.console import visible
+from rankscope.errors import counted
 
 __all__ = ["fuse"]
 

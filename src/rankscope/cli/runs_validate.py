@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.console import counted, make_console, print_json, visible
+from rankscope.cli.console import make_console, print_json, visible
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

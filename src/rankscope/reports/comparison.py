@@ -7,6 +7,8 @@ import io
 import math
 from typing import TYPE_CHECKING
 
+from rankscope.errors import counted
+
 if TYPE_CHECKING:
     from rankscope.comparison import Comparison, SystemMean
     from rankscope.statistics.pairwise import Pair
@@ -70,11 +72,6 @@ def shows_letters(comparison: Comparison) -> bool:
     return len(comparison.runs) > 2 or comparison.baseline is None
 
 
-def _count(number: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def notes(comparison: Comparison) -> list[str]:
     """Say what the table shows: signs, test, family, queries; always with its seed."""
     settings = comparison.settings
@@ -88,7 +85,7 @@ def notes(comparison: Comparison) -> list[str]:
     if shows_letters(comparison):
         count = len(comparison.runs) * (len(comparison.runs) - 1) // 2
         by = _LETTERS.get(settings.correction, "Holm") if settings.test != "tukey" else "Tukey"
-        pairs = _count(count, "pair") if count == 1 else f"all {count} pairs"
+        pairs = counted(count, "pair") if count == 1 else f"all {count} pairs"
         said.append(f"runs that share a letter cannot be told apart ({pairs}, {by})")
     said.append(
         f"{_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
@@ -99,14 +96,14 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def _queries(comparison: Comparison) -> str:
-    said = [f"{_count(comparison.queries, 'query')}, the same for all runs"]
+    said = [f"{counted(comparison.queries, 'query')}, the same for all runs"]
     for name, accounting in comparison.accounting.items():
         if accounting.missing:
             fate = {"all": "count as 0", "both": "left out for all runs"}
             policy = fate.get(accounting.missing_policy, "")
             said.append(f"{name} lacks {len(accounting.missing):,} judged: {policy}")
     if comparison.left_out:
-        said.append(f"{_count(comparison.left_out, 'judged query')} left out")
+        said.append(f"{counted(comparison.left_out, 'judged query')} left out")
     without = max(one.without_relevant for one in comparison.accounting.values())
     if without:
         said.append(f"{without:,} without a relevant document, scored 0")

@@ -6,6 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 
@@ -43,23 +44,18 @@ def shown_value(measure: str, value: float) -> str:
     return f"{value:.0f}" if summed and value == int(value) else f"{value:.4f}"
 
 
-def _count(number: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def accounting_sentences(accounting: Accounting) -> list[str]:
     """Say what a mean is made of; the first sentence is always there."""
-    said = [f"mean over {_count(accounting.queries, 'query')}"]
+    said = [f"mean over {counted(accounting.queries, 'query')}"]
     if accounting.missing:
-        missing = _count(len(accounting.missing), "judged query")
+        missing = counted(len(accounting.missing), "judged query")
         said.append(f"{missing} missing from the run, {_POLICY[accounting.missing_policy]}")
     if accounting.without_relevant:
-        none = _count(accounting.without_relevant, "query")
+        none = counted(accounting.without_relevant, "query")
         done = "scored 0" if accounting.without_relevant_policy == "zero" else "left out"
         said.append(f"{none} without a relevant document, {done}")
     if accounting.unjudged:
-        said.append(f"{_count(accounting.unjudged, 'query')} of the run not judged, left out")
+        said.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
     tied = {cutoff: count for cutoff, count in accounting.tied.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())

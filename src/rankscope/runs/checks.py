@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.errors import shown
+from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
 from rankscope.runs.run import scores_of
 from rankscope.tabular.grouping import Groups, group_by_query, repeated_rows
@@ -120,11 +120,6 @@ class RunUnderTest:
 
 
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
-
-
-def _counted(count: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{count:,} {noun if count == 1 else plural}"
 
 
 @RUN_CHECKS.add(
@@ -304,10 +299,10 @@ def tied_scores(run: RunUnderTest) -> Seen | None:
     straddling = {cutoff: _straddling(run, tied, cutoff) for cutoff in {10, run.depth}}
     queries = run.queries_of(np.flatnonzero(tied))
     documents = int(np.count_nonzero(np.append(tied, False) | np.append([False], tied)))
-    shares = " and ".join(f"rank {k} in {_counted(n, 'query')}"
+    shares = " and ".join(f"rank {k} in {counted(n, 'query')}"
                           for k, n in sorted(straddling.items()))  # fmt: skip
     return Seen(
-        f"{_counted(documents, 'document')} share a score with another of the same query; "
+        f"{counted(documents, 'document')} share a score with another of the same query; "
         f"ties straddle {shares}",
         len(queries),
         run.query_places(queries),
@@ -340,7 +335,7 @@ def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
     if not count:
         return None
     queries = run.queries_of(np.flatnonzero(lost))
-    message = f"{_counted(count, 'pair')} of neighbouring scores differ only in double precision"
+    message = f"{counted(count, 'pair')} of neighbouring scores differ only in double precision"
     return Seen(message, len(queries), run.query_places(queries), {"pairs": count})
 
 
