@@ -7,6 +7,7 @@ what this would write.
 from __future__ import annotations
 
 import io
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,8 @@ def commands_page() -> str:
 def _helps(
     command: click.Command, name: str, parent: click.Context | None
 ) -> Iterator[tuple[str, str]]:
-    with click.Context(command, info_name=name.rsplit(maxsplit=1)[-1], parent=parent) as context:
+    settings = {"info_name": name.rsplit(maxsplit=1)[-1], **command.context_settings}
+    with click.Context(command, parent=parent, **settings) as context:
         context.terminal_width = 100
         yield name, command.get_help(context)
         if isinstance(command, click.Group):
@@ -135,7 +137,23 @@ def demo_picture() -> str:
 
 PAGES = {"commands.md": commands_page, "measures.md": measures_page}
 
-if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (HERE / name).write_text(page(), encoding="utf-8")
+
+def main(arguments: list[str]) -> int:
+    """Write the pages; with ``--check`` only tell whether they are current."""
+    old = [name for name, page in PAGES.items() if _read(name) != page()]
+    if "--check" in arguments:
+        for name in old:
+            print(f"docs/{name} is old; run python docs/build.py", file=sys.stderr)  # noqa: T201
+        return bool(old)
+    for name in old:
+        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
     (HERE / "demo.svg").write_text(demo_picture(), encoding="utf-8")
+    return 0
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text("utf-8") if (HERE / name).exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -21,20 +19,14 @@ PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 RECIPES = Path(rankscope.__file__).parent / "data" / "recipes"
 
 
-def builder() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("name", ["commands.md", "measures.md"])
-def test_generated_pages_are_current(name: str) -> None:
-    page = builder().PAGES[name]()
-    written = (DOCS / name).read_text("utf-8")
-    assert page == written, f"run python docs/build.py: docs/{name} is old"
+def test_generated_pages_are_current() -> None:
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "build.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def blocks(page: Path, language: str) -> list[str]:

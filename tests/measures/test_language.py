@@ -109,7 +109,6 @@ MEANINGS = {
     "mrr_at_10": "RR@10",
     "recall_at_100": "R@100",
     "precision_at_5": "P@5",
-    "Hole@10": "Unjudged@10",
     # sentence-transformers
     "accuracy@10": "Success@10",
     "cosine_accuracy@10": "Success@10",
