@@ -158,15 +158,6 @@ class JudgedRun:
         """By query: how many documents stand in the first ``cutoff``."""
         return self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
 
-    def highest_grade(self) -> FloatArray:
-        """By query: the highest grade of its judgments; 0 if none is above 0."""
-        return self.remember("highest", self._highest_grade)
-
-    def _highest_grade(self) -> FloatArray:
-        highest = self.zeros()
-        np.maximum.at(highest, self.judged_query, self.judged_grade)
-        return highest
-
     def cut(self, cutoff: int) -> JudgedRun:
         """Return this run with only its first ``cutoff`` documents; judgments stay whole."""
         keep = self.hit_rank <= cutoff

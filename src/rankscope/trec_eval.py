@@ -19,6 +19,7 @@ from rankscope.files import read_bytes, source_name
 from rankscope.measures.language import Measure, Parsed, parse_trec_measures
 from rankscope.measures.names import NICKNAMES, TREC_NAMES
 from rankscope.measures.registry import FLOOR, aggregate, compute
+from rankscope.measures.trec import relevance_string
 from rankscope.runs.run import run_from
 from rankscope.tabular.columns import RUN
 from rankscope.tabular.reading import TableFile
@@ -145,12 +146,15 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
         values = {name: _standardised(name, ids, row, zscores) for name, row in values.items()}
     if options.per_query:
         texts = {
-            one.name: _relstrings(judged, one.length) for one in asked if one.root == "relstring"
+            one.name: relevance_string(judged, one.length)
+            for one in asked
+            if one.root == "relstring"
         }
         for place, (number, query_id) in enumerate(zip(order, ids, strict=True)):
             for one in asked:
                 if one.root == "relstring":
-                    yield _line(one.name, query_id, f"'{texts[one.name][number]}'")
+                    text = texts[one.name][number] if judged.in_run[number] else ""
+                    yield _line(one.name, query_id, f"'{text}'")
                 elif one.measure is not None and one.measure.name not in _SUMMARY_ONLY:
                     yield _value_line(one, query_id, values[one.name][place], zscores)
     if options.summary:
@@ -239,16 +243,6 @@ def _value_line(one: _Asked, query_id: str, value: float, zscores: Zscores | Non
     assert one.measure is not None
     number = f"{value:.0f}" if one.measure.name in _COUNTS else f"{value:6.4f}"
     return _line(one.name, query_id, number)
-
-
-def _relstrings(judged: JudgedRun, length: int) -> list[str]:
-    """Return the grades of the first documents of each query as characters."""
-    shown_sizes = np.where(judged.in_run, np.minimum(judged.retrieved, length), 0)
-    rows = [["-"] * int(size) for size in shown_sizes]
-    for query, rank, grade in zip(judged.hit_query, judged.hit_rank, judged.hit_grade, strict=True):
-        if rank <= length:
-            rows[query][rank - 1] = "." if grade < 0 else ">" if grade > 9 else str(int(grade))
-    return ["".join(row) for row in rows]
 
 
 def _read_zscores(path: PathLike) -> Zscores:

@@ -36,7 +36,6 @@ def test_counts() -> None:
     assert run.found(1).tolist() == [1, 1, 0]
     assert run.found(0, 2).tolist() == [1, 1, 0]
     assert run.shown(3).tolist() == [3, 1, 0]
-    assert run.highest_grade().tolist() == [2, 1, 0]
 
 
 def test_cut_keeps_the_judgments() -> None:
