@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from rankscope.errors import InputError, MissingExtraError, UnknownNameError, shown
+from rankscope.retrieval.learning import Training
 from rankscope.retrieval.options import Option, described, read_options
 from rankscope.retrieval.system import System
 
@@ -39,12 +40,22 @@ class Context:
 
     ``systems`` are those made before, by name; ``folder`` is where relative paths start and Python
     modules are looked for (None: the current one); ``cache`` keeps indexes and embeddings (None:
-    they are made anew each time).
+    they are made anew each time); ``training`` is what trained parts learn from (None: nothing).
     """
 
     systems: Mapping[str, System] = field(default_factory=dict)
     folder: Path | None = None
     cache: Path | None = None
+    training: Training | None = None
+
+    def taught(self, owner: str) -> Training:
+        """Return what to learn from, or say that there is nothing."""
+        if self.training is None:
+            raise InputError(
+                f"{owner} learns from judged questions, and none were given; name a split to train "
+                "on, or pass training="
+            )
+        return self.training
 
     def path(self, name: str) -> Path:
         """Return where a file named in a spec is."""
@@ -151,6 +162,7 @@ def build_system(
     systems: Mapping[str, System] | None = None,
     folder: Path | str | None = None,
     cache: Path | str | None = None,
+    training: Training | None = None,
 ) -> System:
     """Make a system from its spec, such as ``{"bm25": {"fields": {"title": 2, "text": 1}}}``.
 
@@ -168,6 +180,7 @@ def build_system(
         systems or {},
         None if folder is None else Path(folder),
         None if cache is None else Path(cache),
+        training,
     )
     made = SYSTEMS.build(spec, context)
     made.name = name or made.name

@@ -55,7 +55,8 @@ class Run(PairTable):
             refuse(rows)
         if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
             refuse(rows)
-        self._fill(group_by_query(query_id), pl.DataFrame([doc_id, score]), rows.empty_queries)
+        groups = rows.groups or group_by_query(query_id)
+        self._fill(groups, pl.DataFrame([doc_id, score]), rows.empty_queries)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         object.__setattr__(self, "_name", name)

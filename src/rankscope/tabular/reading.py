@@ -21,11 +21,12 @@ from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, 
 from rankscope.tabular.columns import is_header
 from rankscope.tabular.delimited import cells_of, read_delimited, separator_of
 from rankscope.tabular.frames import engine_errors
+from rankscope.tabular.grouping import group_by_query
 from rankscope.tabular.jsontext import read_json, read_json_lines
 from rankscope.tabular.objects import rows_from_frame
 from rankscope.tabular.rows import Rows
 from rankscope.tabular.third_column import ranks_or_scores
-from rankscope.tabular.whitespace import BOM, read_clean, read_exact, shape_of
+from rankscope.tabular.whitespace import BOM, read_clean, read_exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _HEAD = 1 << 16
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not any id that starts with a bracket
 
-COMPACT = {"query_id": pl.Categorical, "doc_id": pl.String, "tag": pl.Categorical,
+COMPACT = {"query_id": pl.String, "doc_id": pl.String, "tag": pl.Categorical,
            "score": pl.Float64, "grade": pl.Float64, "rank": pl.Float64,
            "subtopic": pl.Categorical}  # fmt: skip
 
@@ -254,13 +255,17 @@ def _read_if_clean(
     file: TableFile, columns: tuple[str | None, ...], types: dict[str, Any]
 ) -> Rows | None:
     place = os.fspath(file.path) if file.data is None else file.data
-    separator = shape_of(place).is_clean(len(columns))
-    frame = None if separator is None else read_clean(place, separator, columns, types)
-    if frame is None or _has_comments(frame["query_id"]):
+    frame = read_clean(place, columns, types, tag=file.first_tag or "")
+    if frame is None:
         return None
-    return Rows(frame, file.source, file.layout, line_of=lambda row: row + 1, ids_complete=True)
-
-
-def _has_comments(query_id: pl.Series) -> bool:
-    ids = query_id.rle().struct.field("value").cast(pl.String)  # much shorter, as a rule
-    return bool(ids.str.starts_with("#").any())
+    groups = group_by_query(frame["query_id"])
+    if groups.query_ids.str.starts_with("#").any():  # comments
+        return None
+    return Rows(
+        frame,
+        file.source,
+        file.layout,
+        line_of=lambda row: row + 1,
+        ids_complete=True,
+        groups=groups,
+    )

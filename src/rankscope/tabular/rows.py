@@ -17,6 +17,7 @@ from rankscope.findings import Place
 
 if TYPE_CHECKING:
     from rankscope.tabular.columns import Layout
+    from rankscope.tabular.grouping import Groups
 
 __all__ = ["Malformed", "Rows", "as_ids", "as_numbers", "missing"]
 
@@ -41,6 +42,7 @@ class Rows:
     malformed_count: int = 0
     ids_complete: bool = False  # the reader made sure that no id is missing
     empty_queries: tuple[str, ...] = ()  # present, with nothing under them
+    groups: Groups | None = None  # of the queries, where the reader had to find them
 
     def place(self, row: int) -> Place:
         """Return where a row stands."""

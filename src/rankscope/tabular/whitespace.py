@@ -1,8 +1,8 @@
 """Tables separated by white space: TREC runs and qrels, and their headerless cousins.
 
 Two ways to the same table. `read_clean` is for the usual file, one space (or one tab) between
-columns and nothing else: once `shape_of` has proved from the bytes that the file is of that shape,
-Polars parses only the columns that are needed. `read_exact` is for everything else: mixed and
+columns and nothing else: Polars parses only the columns that are needed, while `shape_of` proves
+from the bytes that the file is of that shape. `read_exact` is for everything else: mixed and
 repeated white space, CRLF, comments, blank lines, a byte-order mark, broken lines. It goes through
 the file in blocks of lines, makes each one clean, and knows the line of every row.
 
@@ -13,9 +13,10 @@ return); other characters, however they look, belong to the ids.
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 import polars as pl
@@ -32,14 +33,18 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
+S = TypeVar("S")
+T = TypeVar("T")
+
 __all__ = ["BOM", "Shape", "read_clean", "read_exact", "shape_of"]
 
 BOM = b"\xef\xbb\xbf"
 MALFORMED_KEPT = 3
 _TAB, _NEWLINE, _SPACE, _HASH = 9, 10, 32, 35
-_AFTER_LAST = 0x80  # no blank
 _BLOCK = 1 << 18  # fits a core's own cache
 _LINES = 1 << 23  # bytes that are split at a time
+_IN_NUMBERS = "-+.0-9aefintyAEFINTY"  # nan, infinity, 1e3
+_NOT_IN_NUMBERS = re.compile(rf"[^{_IN_NUMBERS}][{_IN_NUMBERS}]*$")
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 
@@ -50,16 +55,19 @@ class Shape:
     lines: int
     spaces: int
     tabs: int  # 0 where there are spaces, too: such a file is not clean anyway
-    blanks: int  # bytes up to and including the space: white space and control characters
+    odd: int  # bytes up to and including the space, and all that are not ASCII
     adjacent: bool  # two such bytes side by side: repeated separators, blank lines, CRLF
-    ascii: bool
+    ended: int  # lines that end as it was asked
 
     def is_clean(self, columns: int) -> bytes | None:
-        """Return the one separator of a file with exactly so many columns a line, if that holds."""
-        if self.adjacent or not self.ascii or not self.lines:
+        """Return the one separator of a file with so many columns a line on average, if it has one.
+
+        No column is empty then, and there is no other white space, nor anything but ASCII.
+        """
+        if self.adjacent or not self.lines:
             return None
         separators = (columns - 1) * self.lines
-        if self.blanks != separators + self.lines:
+        if self.odd != separators + self.lines:
             return None
         if self.spaces == separators and not self.tabs:
             return b" "
@@ -68,18 +76,22 @@ class Shape:
         return None
 
 
-def _shape_of_block(block: Bytes, following: int) -> Shape:
-    """Look at one block; ``following`` is the byte after it."""
-    blank = block <= _SPACE
-    adjacent = bool((blank[1:] & blank[:-1]).any()) or bool(blank[-1] and following <= _SPACE)
-    spaces = int(np.count_nonzero(block == _SPACE))
+def _shape_of_block(block: Bytes, low: int, high: int, ending: bytes) -> Shape:
+    """Look at a part of a block; the bytes around it are looked at for what stands beside."""
+    part = block[low:high]
+    odd = block[low : high + 1].view(np.int8) <= _SPACE  # what is not ASCII is negative here
+    spaces = int(np.count_nonzero(part == _SPACE))
+    newline = part == _NEWLINE
+    lines = int(np.count_nonzero(newline))
+    for back, byte in enumerate(reversed(ending), start=1):
+        newline[max(back - low, 0) :] &= block[max(low - back, 0) : high - back] == byte
     return Shape(
-        lines=int(np.count_nonzero(block == _NEWLINE)),
+        lines=lines,
         spaces=spaces,
-        tabs=0 if spaces else int(np.count_nonzero(block == _TAB)),
-        blanks=int(np.count_nonzero(blank)),
-        adjacent=adjacent,
-        ascii=bool(block.view(np.int8).min() >= 0),
+        tabs=0 if spaces else int(np.count_nonzero(part == _TAB)),
+        odd=int(np.count_nonzero(odd[: high - low])),
+        adjacent=bool((odd[1:] & odd[:-1]).any()),
+        ended=int(np.count_nonzero(newline)) if ending else 0,
     )
 
 
@@ -88,39 +100,42 @@ def _merged(parts: Sequence[Shape]) -> Shape:
         lines=sum(part.lines for part in parts),
         spaces=sum(part.spaces for part in parts),
         tabs=sum(part.tabs for part in parts),
-        blanks=sum(part.blanks for part in parts),
+        odd=sum(part.odd for part in parts),
         adjacent=any(part.adjacent for part in parts),
-        ascii=all(part.ascii for part in parts),
+        ended=sum(part.ended for part in parts),
     )
 
 
-def shape_of(source: str | bytes) -> Shape:
-    """Look once at every byte of a file (by name) or of bytes in memory, on all cores."""
+def shape_of(source: str | bytes, ending: bytes = b"") -> Shape:
+    """Look once at every byte of a file (by name) or of bytes in memory, on all cores.
+
+    ``ending`` is what lines are expected to end with.
+    """
     if isinstance(source, bytes):
         data = np.frombuffer(source, np.uint8)
-        return _shape_in_threads(lambda low, high, _: data[low:high], len(data))
+        return _shape_in_threads(lambda low, high, _: data[low:high], len(data), ending)
     with open(source, "rb", buffering=0) as handle:
         descriptor = handle.fileno()
 
         def read(low: int, high: int, buffer: Bytes) -> Bytes:
             return buffer[: os.preadv(descriptor, [buffer[: high - low].data], low)]
 
-        return _shape_in_threads(read, os.fstat(descriptor).st_size)
+        return _shape_in_threads(read, os.fstat(descriptor).st_size, ending)
 
 
-def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int) -> Shape:
+def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, ending: bytes) -> Shape:
     if not size:
-        return Shape(0, 0, 0, 0, adjacent=False, ascii=True)
+        return Shape(0, 0, 0, 0, adjacent=False, ended=0)
 
     def look(low: int, high: int) -> Shape:
-        buffer = np.empty(_BLOCK + 1, np.uint8)
+        buffer = np.empty(len(ending) + _BLOCK + 1, np.uint8)
         parts: list[Shape] = []
         for begin in range(low, high, _BLOCK):
             end = min(begin + _BLOCK, high)
-            block = read(begin, min(end + 1, size), buffer)
-            following = int(block[-1]) if end < size else _NEWLINE + _AFTER_LAST
-            parts.append(_shape_of_block(block[: end - begin], following))
-            if parts[-1].adjacent or not parts[-1].ascii:  # not clean, whatever the rest says
+            before = min(begin, len(ending))
+            block = read(begin - before, min(end + 1, size), buffer)
+            parts.append(_shape_of_block(block, before, before + end - begin, ending))
+            if parts[-1].adjacent:  # not clean, whatever the rest says
                 break
         return _merged(parts)
 
@@ -133,39 +148,90 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int) -> Sh
             shape = _merged(list(pool.map(look, edges, edges[1:])))
     else:
         shape = look(0, size)
-    last = int(read(size - 1, size, np.empty(1, np.uint8))[0])
-    if last == _NEWLINE:
+    reach = min(size, len(ending) + 1)
+    last = bytes(read(size - reach, size, np.empty(reach, np.uint8)))
+    if last.endswith(b"\n"):
         return shape
-    unended = Shape(1, 0, 0, 1, adjacent=last <= _SPACE, ascii=True)  # as if a newline followed
-    return _merged([shape, unended])
+    ended = bool(ending) and last.endswith(ending)  # as if a newline followed
+    return _merged([shape, Shape(1, 0, 0, 1, adjacent=last[-1] <= _SPACE, ended=int(ended))])
+
+
+def telling_end(tag: str) -> bytes:
+    """Return the end of a tag, from a character on that no number holds; empty if there is none.
+
+    A line that ends so and has a number for its score, which stands before the tag, has at least
+    as many columns as it should.
+    """
+    end = _NOT_IN_NUMBERS.search(tag)
+    return end.group().encode() if end and tag.isascii() else b""
 
 
 def read_clean(
     source: str | bytes,
-    separator: bytes,
     columns: Sequence[str | None],
     types: dict[str, Any],
+    *,
+    tag: str = "",
 ) -> pl.DataFrame | None:
-    """Parse a file of clean shape; None if a value is not of its type or a line is short.
+    """Parse a file of clean shape; None if it is not, or a value is not of its type.
 
-    Only the columns named in ``types`` are parsed, and the last one is looked at: no line is
-    shorter than it should be, and the shape has shown that on average none is longer.
+    Only the columns named in ``types`` are parsed. The shape says how many columns lines have on
+    average; so if none has fewer, none has more. That none has fewer is seen from the last column:
+    it is among those that are parsed, or all lines end with the ``tag``, which is no number, or it
+    is looked at.
     """
     last = columns[-1] or "_last"
+    ending = b"" if last in types or "score" not in types else telling_end(tag)
+    separator = shape_of(_first_lines(source)).is_clean(len(columns))
+    if separator is None:
+        return None
     schema = {
         role or ("_last" if place == len(columns) - 1 else f"_{place}"): types.get(
             role or "", pl.String
         )
         for place, role in enumerate(columns)
     }
-    short = [] if last in types else [pl.col(last).is_null().alias("_short")]
-    try:
-        frame = _scan(source, schema, separator).select(*types, *short).collect(engine="streaming")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    looked_at = [] if last in types or ending else [pl.col(last).is_null().alias("_short")]
+    scan = _scan(source, schema, separator).select(*types, *looked_at)
+    shape, frame = _both(lambda: shape_of(source, ending), lambda: _collected(scan), source)
+    if frame is None or shape.is_clean(len(columns)) != separator:
         return None
-    if any(frame[role].null_count() for role in types) or (short and frame["_short"].any()):
+    if any(column.null_count() for column in frame[list(types)]):
+        return None
+    if (ending and shape.ended != shape.lines) or (looked_at and frame["_short"].any()):
         return None
     return frame.select(*types)
+
+
+def _both(first: Callable[[], S], second: Callable[[], T], source: str | bytes) -> tuple[S, T]:
+    """Do two things, at once where it pays: neither keeps all cores busy alone."""
+    size = len(source) if isinstance(source, bytes) else os.path.getsize(source)
+    if size <= 32 * _BLOCK:
+        return first(), second()
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(first)
+        done = second()
+        return pending.result(), done
+
+
+def _first_lines(source: str | bytes) -> bytes:
+    """Return whole lines from the beginning, or all there is."""
+    if isinstance(source, bytes):
+        head = source[:_BLOCK]
+    else:
+        with open(source, "rb") as stream:
+            head = stream.read(_BLOCK)
+    return head[: head.rfind(b"\n") + 1] or head
+
+
+def _collected(scan: pl.LazyFrame) -> pl.DataFrame | None:
+    """Parse; None if a value is not of its type."""
+    try:
+        return scan.collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
 
 
 def _scan(source: str | bytes, schema: dict[str, Any], separator: bytes) -> pl.LazyFrame:
@@ -279,7 +345,7 @@ def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -
     """Parse clean text; a value that is not of its type becomes null."""
     if not text:
         return pl.DataFrame(schema=types)
-    frame = read_clean(text, b" ", columns, types)
+    frame = read_clean(text, columns, types)
     if frame is not None:
         return frame
     schema = {role or f"_{place}": pl.String for place, role in enumerate(columns)}
