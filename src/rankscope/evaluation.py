@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMA = "rankscope/scores/1"
 """What `Scores.to_dict` writes; a later version will read earlier ones."""
 
-__all__ = ["Accounting", "RunScores", "Scores", "evaluate", "relevance_level_of"]
+__all__ = ["Accounting", "RunScores", "Scores", "evaluate", "meant", "relevance_level_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,21 @@ class Accounting:
             "tied_hits": self.tied_hits,
             "tied_across_cutoff": {str(cutoff): count for cutoff, count in self.tied.items()},
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Accounting:
+        """Read what `to_dict` returned."""
+        return cls(
+            queries=data["queries"],
+            judged=data["judged"],
+            missing=tuple(data["missing_queries"]),
+            missing_policy=data["missing_policy"],
+            unjudged=data["unjudged"],
+            without_relevant=data["without_relevant"],
+            without_relevant_policy=data["without_relevant_policy"],
+            tied={int(cutoff): count for cutoff, count in data["tied_across_cutoff"].items()},
+            tied_hits=data["tied_hits"],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,6 +154,20 @@ class Scores:
         if name not in self._runs:
             raise UnknownNameError("run", str(name), self._runs)
         return self._runs[name]
+
+    def only(self, measures: Iterable[str]) -> Scores:
+        """Return the same scores with some of the measures, by their canonical names."""
+        wanted = list(measures)
+        rows = [self.measures.index(one) for one in wanted]
+        made = Scores([], [], self.profile, judgments=self.judgments, single=self._single)
+        made._asked = {one: self._asked[one] for one in wanted}
+        made._runs = {
+            name: replace(
+                run, values=run.values[rows], means={one: run.means[one] for one in wanted}
+            )
+            for name, run in self._runs.items()
+        }
+        return made
 
     def _key(self, measure: str | Measure) -> str:
         """Find a measure by its canonical name, as it was asked for, or as the profile reads it."""
@@ -256,7 +285,7 @@ def evaluate(
     (0.5, 1)
     """
     rules = profile_named(profile)
-    asked = _meant(measures, rules)
+    asked = meant(measures, rules)
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
@@ -266,15 +295,15 @@ def evaluate(
     main = replace(rules, **changes) if changes else rules
     apart = rules.apart and replace(rules.apart, **changes)
     words = lengths if any(p.measure.definition.needs == "lengths" for p in asked) else None
-    meant = [parsed.measure for parsed in asked]
+    wanted = [parsed.measure for parsed in asked]
     results = []
     for name, run in named.items():
-        usual = [measure for measure in meant if rules.rules_for(measure) is rules]
+        usual = [measure for measure in wanted if rules.rules_for(measure) is rules]
         scored = _scored(name, judgments, run, usual, main, lengths=words)
-        if apart and len(usual) < len(meant):
-            rest = [measure for measure in meant if measure not in usual]
+        if apart and len(usual) < len(wanted):
+            rest = [measure for measure in wanted if measure not in usual]
             scored = _joined(
-                scored, _scored(name, judgments, run, rest, apart), usual + rest, meant
+                scored, _scored(name, judgments, run, rest, apart), usual + rest, wanted
             )
         results.append(scored)
     return Scores(results, asked, main, judgments=judgments, single=single)
@@ -301,7 +330,7 @@ def _joined(
     )
 
 
-def _meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
+def meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
     """Return what a profile means by the measures asked for, each once."""
     found: dict[Measure, Parsed] = {}
     for parsed in parse_measures(measures):

@@ -1,5 +1,7 @@
 """Score files: what ``rankscope evaluate --per-query --format json`` wrote, read back and checked.
 
+An EvaluationReport of a benchmark, with the table of values beside it, is one too.
+
 Between `evaluation`, which writes them, and `pairing`, which sets two side by side. A file comes
 from another machine and another day, so nothing in it is believed unseen: a wrong schema, a missing
 part, a value that is no number each become a `FormatError` that says where it stands.
@@ -7,9 +9,11 @@ part, a value that is no number each become a `FormatError` that says where it s
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -38,6 +42,7 @@ HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 LARGEST = 1e12
 """No value of a measure is larger: sums and squares of values stay finite."""
 
+_EVALUATION = "rankscope/evaluation/"
 _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -131,7 +136,7 @@ def is_score_file(path: PathLike) -> bool:
 
 
 def read_scores(path: PathLike) -> ScoreRecord:
-    """Read a file written by ``rankscope evaluate --per-query --format json``."""
+    """Read a file written by ``evaluate --per-query --format json``, or an EvaluationReport."""
     from rankscope.tabular.delimited import decoded  # noqa: PLC0415
     from rankscope.tabular.jsontext import parse_json  # noqa: PLC0415
 
@@ -143,9 +148,10 @@ def read_scores(path: PathLike) -> ScoreRecord:
             "their judgments with --qrels",
             source=source,
         )
-    return ScoreRecord.from_dict(
-        parse_json(decoded(data, source=source), source=source), source=source
-    )
+    found = parse_json(decoded(data, source=source), source=source)
+    if isinstance(found, Mapping) and str(found.get("schema", "")).startswith(_EVALUATION):
+        return _Reader(source).evaluation(found, Path(os.fspath(path)).parent)
+    return ScoreRecord.from_dict(found, source=source)
 
 
 class _Reader:
@@ -195,6 +201,52 @@ class _Reader:
             runs={name: self.run(self.part(runs, name, "runs."), name, asked) for name in runs},
             rules={name: self.text(rules, name, "rules.") for name in rules},
         )
+
+    def evaluation(self, data: Mapping[str, Any], folder: Path) -> ScoreRecord:
+        """Take the report of one system; its values by query stand in the Parquet file it names."""
+        qrels = self.text(self.part(data, "collection", ""), "qrels_sha256", "collection.")
+        name = self.text(self.part(data, "run", ""), "system", "run.")
+        rules = self.part(data, "rules", "")
+        measures = data.get("measures")
+        if not isinstance(measures, list) or not all(isinstance(one, Mapping) for one in measures):
+            self.fail("measures: expected a list of objects; run the benchmark again")
+        asked = {
+            self.text(one, "measure", "measures."): self.text(one, "asked", "measures.")
+            for one in measures
+        }
+        place = self.text(self.part(data, "per_query", ""), "path", "per_query.")
+        policy = self.part(data, "accounting", "").get("missing_policy")
+        return ScoreRecord(
+            source=self.source,
+            profile=self.text(data, "profile", ""),
+            qrels=qrels,
+            measures=asked,
+            runs={name: self.table(folder, place, name, asked, str(policy or ""))},
+            rules={rule: self.text(rules, rule, "rules.") for rule in rules},
+        )
+
+    def table(
+        self, folder: Path, place: str, name: str, measures: dict[str, str], policy: str
+    ) -> RecordedRun:
+        """Read values by query from Parquet: query_id, measure, value."""
+        import polars as pl  # noqa: PLC0415
+
+        path = folder / place
+        if not path.resolve().is_relative_to(folder.resolve()):
+            self.fail(f"per_query.path: {shown(place)} lies outside the report's folder")
+        try:
+            long = pl.read_parquet(path).select("query_id", "measure", "value")
+            wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
+            found = wide.select("query_id", *measures).cast(dict.fromkeys(measures, pl.Float64))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            first = str(error).partition("\n")[0]
+            self.fail(f"its values by query cannot be read from {shown(place)} ({first})")
+        values = {
+            measure: found[measure].fill_null(float("nan")).to_numpy() for measure in measures
+        }
+        if not all(np.nanmax(np.abs(row), initial=0.0) <= LARGEST for row in values.values()):
+            self.fail(f"{shown(place)} holds values that are no numbers; run the benchmark again")
+        return RecordedRun(name, tuple(found["query_id"].to_list()), values, policy)
 
     def schema(self, schema: object) -> None:
         family = SCHEMA.rpartition("/")[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.world import CASES, CORPUS, DOCUMENTS, EMPTY, QUERIES, TEXTS, UNKNOWN
+from conformance.world import CASES, CORPUS, DOCUMENTS, EMPTY, QUERIES, TEXTS, TRAINING, UNKNOWN
 from rankscope import Corpus
 from rankscope.retrieval.fetch import fetch, refusal
 from rankscope.retrieval.registry import SYSTEMS, build_system
@@ -17,7 +17,7 @@ NAMES = sorted(CASES)
 
 
 def made(name: str, corpus: Corpus = CORPUS, *, cache: Path | None = None) -> System:
-    system = build_system(CASES[name].spec(corpus), cache=cache)
+    system = build_system(CASES[name].spec(corpus), cache=cache, training=TRAINING)
     system.index(corpus)
     return system
 
@@ -136,7 +136,7 @@ def test_identity_is_stable_and_plain(name: str, system: System) -> None:
 
 
 def test_identity_changes_with_parameters(name: str, system: System) -> None:
-    other = build_system(CASES[name].other(CORPUS))
+    other = build_system(CASES[name].other(CORPUS), training=TRAINING)
     other.index(CORPUS)
     assert other.identity().key != system.identity().key
 
@@ -149,7 +149,7 @@ def test_identity_changes_with_the_corpus(name: str, system: System) -> None:
 
 
 def test_the_name_decides_nothing(name: str, system: System) -> None:
-    named = build_system(CASES[name].spec(CORPUS), name="mine")
+    named = build_system(CASES[name].spec(CORPUS), name="mine", training=TRAINING)
     named.index(CORPUS)
     assert named.identity().name == "mine"
     assert named.identity().key == system.identity().key

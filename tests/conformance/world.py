@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rankscope import Corpus, Document
+from rankscope import Corpus, Document, Qrels
+from rankscope.retrieval.learning import Training
 from rankscope.retrieval.system import Query
 
 _WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
@@ -87,6 +88,20 @@ def shout(query: str) -> str:
     return query.upper()
 
 
+LESSONS = {f"t{n}": f"{WORDS[n]} {WORDS[(n * 4 + 2) % 15]}" for n in range(15)}
+TRAINING = Training(
+    (*(Query(query_id, text) for query_id, text in LESSONS.items()), *QUERIES[:2]),
+    Qrels(
+        {
+            **{f"t{n}": {f"d{n}": 2, f"d{n + 15}": 1, "long": 0} for n in range(15)},
+            "q1": {"d15": 1, "long": 2},
+            "q2": {"d4": 1, "d23": 2},
+        }
+    ),
+)
+"""What trained parts learn from: fifteen questions of their own, and two that are asked, too."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A system to hold to the rules: its spec, and the same with another parameter.
@@ -139,6 +154,20 @@ CASES = {
     "rerank": Case(
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 5}),
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 6}),
+    ),
+    "fuse-trained": Case(
+        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train"}),
+        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train", "step": 0.25}),
+        by_text=False,
+    ),
+    "rerank-ltr": Case(
+        fixed(rerank={"of": "bm25", "ltr": {"trees": 20}, "depth": 20}),
+        fixed(rerank={"of": "bm25", "ltr": {"trees": 21}, "depth": 20}),
+    ),
+    "rerank-ltr-fuse": Case(
+        fixed(rerank={"of": {"fuse": {"of": [BM25, LETTERS]}}, "ltr": {"trees": 20}}),
+        fixed(rerank={"of": {"fuse": {"of": [BM25, LETTERS]}}, "ltr": {"systems": [BM25]}}),
+        by_text=False,
     ),
     "rewrite": Case(
         fixed(rewrite={"of": "bm25", "keywords": {}}),

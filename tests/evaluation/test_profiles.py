@@ -1,7 +1,7 @@
 """Each profile beside the tool it stands for.
 
 pytrec_eval, ir_measures, BEIR and ranx are run where they are installed. sentence-transformers
-needs torch; where it is missing, a twin written from its source (version 6.2) stands in.
+needs torch: here stands a twin written from its source (version 6.2), and `with_torch` runs it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import copy
 import math
 import statistics
 import warnings
-from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -164,23 +163,6 @@ def sentence_transformers_twin(qrels: Qrels, run: Run, k: int) -> dict[str, floa
     return {f"{name}@{k}": statistics.fmean(values) for name, values in rows.items() if values}
 
 
-def sentence_transformers_real(qrels: Qrels, run: Run, k: int) -> dict[str, float]:
-    evaluation: Any = pytest.importorskip("sentence_transformers.evaluation")
-    relevant = {q: {d for d, grade in grades.items() if grade > 0} for q, grades in qrels.items()}
-    cutoffs = {
-        f"{name}_at_k": [k] for name in ("accuracy", "precision_recall", "mrr", "ndcg", "map")
-    }
-    evaluator = evaluation.InformationRetrievalEvaluator(
-        {query: query for query in qrels}, {doc: doc for doc in DOCS}, relevant, **cutoffs
-    )
-    results = [
-        [{"corpus_id": doc, "score": score} for doc, score in run.get(query, {}).items()]
-        for query in evaluator.queries_ids
-    ]
-    found: Mapping[str, Mapping[int, float]] = evaluator.compute_metrics(results)
-    return {f"{name.removesuffix('@k')}@{k}": values[k] for name, values in found.items()}
-
-
 NAMES = {
     "accuracy@3": "Success@3",
     "precision@3": "P@3",
@@ -191,16 +173,19 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("tool", [sentence_transformers_twin, sentence_transformers_real])
-@settings(max_examples=60, deadline=None)
-@given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
-def test_sentence_transformers(tool: Any, qrels: Qrels, run: Run) -> None:
+def agrees_with_sentence_transformers(tool: Any, qrels: Qrels, run: Run) -> None:
     theirs = tool(qrels, run, 3)
     if not theirs:
         return
     ours = rs.evaluate(qrels, run, list(NAMES.values()), profile="sentence-transformers")
     for name, own in NAMES.items():
         assert ours[own] == pytest.approx(theirs[name], abs=1e-9), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
+def test_sentence_transformers(qrels: Qrels, run: Run) -> None:
+    agrees_with_sentence_transformers(sentence_transformers_twin, qrels, run)
 
 
 # --- rules that count for some measures only -----------------------------------------------------

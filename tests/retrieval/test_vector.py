@@ -171,6 +171,16 @@ def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
     assert set(system.search([Query("q", "a")], 20)[0].doc_ids) >= {"new", "same"}
 
 
+def test_vectors_of_another_length_than_those_kept(tmp_path: Path) -> None:
+    system = vector(Letters(), tmp_path)
+    system.index(CORPUS)
+    system.prepare()
+    system = vector(lambda texts: [[1.0, 2.0] for _ in texts], tmp_path)  # "test" again
+    system.index(Corpus({**CORPUS.to_dict(), "new": {"text": "abcabc"}}))
+    with pytest.raises(InputError, match="returned vectors of length 2, and of length 6 before"):
+        system.prepare()
+
+
 @pytest.mark.parametrize("suffix", ["texts", "vectors"])
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "gone"])
 def test_a_damaged_entry_is_made_again(tmp_path: Path, suffix: str, damage: str) -> None:

@@ -74,7 +74,21 @@ RUNS = LazyGroup(
             "validate",
             "Every problem of a run, and what to do about it.",
         ),
+        "fetch": ("runs_fetch", "fetch", "Run files made by the systems of a config."),
         "fuse": ("runs_fuse", "fuse", "Several runs made into one."),
+    },
+)
+
+BENCHMARK = LazyGroup(
+    name="benchmark",
+    help="From a config to a verdict: make the runs of all systems, score and compare them.",
+    context_settings=_SETTINGS,
+    lazy={
+        "run": ("benchmark_run", "run", "Run a config, and write its experiment."),
+        "verify": ("benchmark_verify", "verify", "Is an experiment still what was recorded?"),
+        "compare": ("benchmark_compare", "compare", "What changed between two experiments."),
+        "list": ("benchmark_list", "list_", "The experiments of a folder, newest first."),
+        "schema": ("benchmark_schema", "schema", "The JSON schema of configs and records."),
     },
 )
 
@@ -84,11 +98,16 @@ RUNS = LazyGroup(
     context_settings=_SETTINGS,
     lazy={
         "demo": ("demo", "demo", "The bundled example, end to end."),
+        "benchmark": (
+            "app",
+            "BENCHMARK",
+            "From a config to a verdict: run, verify, compare, list.",
+        ),
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
         "power": ("power", "power", "What these queries can and cannot show."),
-        "runs": ("app", "RUNS", "Check and make runs: validate, fuse."),
+        "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
         "explain": ("explain", "explain", "One query's score, rank by rank."),
         "why": ("why", "why", "Why two tools give one run different numbers."),
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),

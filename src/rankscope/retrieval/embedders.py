@@ -1,12 +1,14 @@
 """Embedders: what turns texts into vectors, and the checks that every one of them passes.
 
-``wordllama`` works offline from the weights in its package. The vectors of an embedder are used
-after `embedded` has looked at them: right number, one length, finite, float32.
+``wordllama`` works offline from the weights in its package, ``sentence-transformers`` from any
+folder or name that `Model` finds. The vectors of an embedder are used after `embedded` has looked
+at them: right number, one length, finite, float32.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, optional, text, whole
+from rankscope.retrieval.models import Model, ModelOptions
+from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, optional, whole
 from rankscope.retrieval.registry import Context, Registry, engine, engine_version
 from rankscope.retrieval.targets import described_target, find_target, sentence
 
@@ -189,65 +192,59 @@ class PythonEmbedder(Embedder):
         return self._function(texts)
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceTransformersOptions:
-    """A model of sentence-transformers."""
-
-    model: str = option(REQUIRED, "the model's folder, or its name", text)
-    batch: int = option(32, "how many texts are embedded at once", whole(1))
-
-
 @EMBEDDERS.add(
     "sentence-transformers",
-    SentenceTransformersOptions,
+    ModelOptions,
     summary="any model or folder of sentence-transformers",
 )
 class SentenceTransformers(Embedder):
-    """A sentence-transformers model, loaded when it is first needed."""
+    """A sentence-transformers model, loaded when it is first needed.
 
-    def __init__(self, options: SentenceTransformersOptions, context: Context) -> None:
-        self._package = engine(
-            "sentence_transformers",
-            package="sentence-transformers",
-            needed_for="the embedder sentence-transformers",
-            extra="sentence-transformers",
+    Only texts of equally many tokens are embedded together, so that none is padded, and thin
+    batches are filled up: the last digits of a vector would depend on the texts beside it.
+    """
+
+    def __init__(self, options: ModelOptions, context: Context) -> None:
+        self._batch = options.batch
+        self._model = Model(
+            "SentenceTransformer", options, context, owner="the embedder sentence-transformers"
         )
-        self._options = options
-        folder = context.path(options.model)
-        self._folder = folder if folder.is_dir() else None
-        self._model: Any = None
 
     def described(self) -> dict[str, Any]:
-        """Say what model this is: a folder by its weights, any other by its name."""
-        return {
-            "embedder": "sentence-transformers",
-            "version": engine_version("sentence-transformers"),
-            "model": self._options.model if self._folder is None else _contents(self._folder),
-        }
+        """Say what model this is."""
+        return {"embedder": "sentence-transformers", **self._model.described()}
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"sentence-transformers {self._model.name}"
 
     def embed(self, texts: list[str]) -> Any:
-        """Encode texts."""
-        if self._model is None:
-            name = str(self._folder or self._options.model)
-            try:
-                self._model = self._package.SentenceTransformer(name)
-            except Exception as error:
-                raise InputError(
-                    f"{name} is not a model of sentence-transformers: {sentence(error)}"
-                ) from None
-        return self._model.encode(
-            texts, batch_size=self._options.batch, show_progress_bar=False, convert_to_numpy=True
-        )
+        """Encode texts, those of one length at a time."""
+        model = self._model.loaded()
+        alike: dict[int, list[int]] = {}
+        for at, tokens in enumerate(_token_counts(model, texts)):
+            alike.setdefault(tokens, []).append(at)
+        vectors: list[Any] = [None] * len(texts)
+        for tokens, places in alike.items():
+            for low in range(0, len(places), self._batch):
+                part = places[low : low + self._batch]
+                size = max(len(part), math.ceil(_FEWEST_TOKENS / tokens))
+                filled = [texts[part[row % len(part)]] for row in range(size)]
+                found = model.encode(filled, batch_size=size, show_progress_bar=False)
+                for at, vector in zip(part, found, strict=False):
+                    vectors[at] = vector
+        return vectors
 
 
-def _contents(folder: Path) -> str:
-    """Hash the names and contents of all files in a folder."""
-    from hashlib import file_digest, sha256  # noqa: PLC0415
+_FEWEST_TOKENS = 32
+"""How many tokens a batch has at least; products of smaller matrices are added up in other ways."""
 
-    running = sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            with path.open("rb") as stream:
-                digest = file_digest(stream, "sha256").hexdigest()
-            running.update(f"{path.relative_to(folder)}\0{digest}\n".encode())
-    return running.hexdigest()
+
+def _token_counts(model: Any, texts: list[str]) -> list[int]:
+    """Count the tokens that a model reads of each text."""
+    tokenizer, most = model.tokenizer, model.max_seq_length
+    if not callable(tokenizer):  # a model of static vectors, which pads nothing
+        return [1] * len(texts)
+    tokens = tokenizer(texts, truncation=most is not None, max_length=most, verbose=False)
+    return [max(len(ids), 1) for ids in tokens["input_ids"]]

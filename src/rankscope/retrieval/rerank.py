@@ -16,6 +16,7 @@ from typing import Any
 
 from rankscope.collection.corpus import Corpus, Document
 from rankscope.errors import InputError, shown
+from rankscope.retrieval.learning import is_trained
 from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, whole
 from rankscope.retrieval.ordering import ranked
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry
@@ -36,7 +37,17 @@ class Candidates:
 
 
 class Reranker(ABC):
-    """Gives new scores to candidates."""
+    """Gives new scores to candidates.
+
+    ``trained``: it has learnt from judged questions. ``notes``: sentences for the user, once it is
+    prepared.
+    """
+
+    trained: bool = False
+    notes: tuple[str, ...] = ()
+
+    def over(self, stage: Rerank) -> None:  # noqa: B027  (most need the candidates only)
+        """Take the stage this serves, for those that ask its system themselves."""
 
     def index(self, corpus: Corpus) -> None:  # noqa: B027  (most need no corpus of their own)
         """Take the corpus, for those that need more of it than the candidates."""
@@ -63,6 +74,8 @@ class RerankOptions:
 
     of: Any = option(REQUIRED, "the system to rerank: its name, or a spec", as_is)  # noqa: RUF009
     depth: int = option(50, "how many documents are reranked", whole(1))
+    cross_encoder: Any = option(None, "a model that reads query and document", as_is)  # noqa: RUF009
+    ltr: Any = option(None, "a model trained on judged questions", as_is)  # noqa: RUF009
     python: Any = option(None, "module:function, scores for documents", as_is)  # noqa: RUF009
 
 
@@ -76,6 +89,8 @@ class Rerank(Stage):
         self.reranker = given_part(RERANKERS, options, context, "rerank")
         self.concurrent = False
         self._corpus: Corpus | None = None
+        self.reranker.over(self)
+        self.trained = is_trained(self.inner) or is_trained(self.reranker)
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, and hand it down."""
@@ -88,6 +103,7 @@ class Rerank(Stage):
         super().prepare()
         began = time.perf_counter()
         self.reranker.prepare()
+        self.notes = tuple(dict.fromkeys((*self.inner.notes, *self.reranker.notes)))
         self.seconds_indexing += time.perf_counter() - began
 
     def identity(self) -> Identity:
@@ -103,21 +119,22 @@ class Rerank(Stage):
         rankings = self.inner.search(queries, max(depth, self.depth))
         chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
         began = time.perf_counter()
-        batch = [self._candidates(queries[at], rankings[at]) for at in chosen]
+        batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
         scores = self.reranker.scores(batch) if batch else []
         share = (time.perf_counter() - began) / max(len(batch), 1)
         for at, new in zip(chosen, scores, strict=True):
             rankings[at] = _reordered(rankings[at], new, self.depth, share)
         return [ranking.cut(depth) for ranking in rankings]
 
-    def _candidates(self, query: Query, ranking: Ranking) -> Candidates:
-        doc_ids = ranking.doc_ids[: self.depth]
+    def candidates(self, query: Query, found: Sequence[tuple[str, float]]) -> Candidates:
+        """Return what the reranker is given of an answer."""
+        found = found[: self.depth]
         corpus = self._corpus
         documents = tuple(
             corpus[doc_id] if corpus is not None and doc_id in corpus else Document(doc_id, {})
-            for doc_id in doc_ids
+            for doc_id, _ in found
         )
-        return Candidates(query, documents, ranking.scores[: self.depth])
+        return Candidates(query, documents, tuple(score for _, score in found))
 
 
 def _reordered(ranking: Ranking, new: Sequence[float] | str, depth: int, seconds: float) -> Ranking:

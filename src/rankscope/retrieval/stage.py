@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.learning import is_trained
 from rankscope.retrieval.registry import Context, Registry
-from rankscope.retrieval.system import System
+from rankscope.retrieval.system import Query, System
 
-__all__ = ["Stage", "given_part"]
+__all__ = ["Stage", "given_part", "training_answers"]
 
 T = TypeVar("T")
 
 
 class Stage(System):
-    """A system over one other, ``inner``: takes its batches and threads as they are."""
+    """A system over one other, ``inner``: takes its batches and threads as they are.
+
+    ``trained``: it, or what stands below it, has learnt from judged questions.
+    """
 
     def __init__(self, inner: System) -> None:
         self.inner = inner
         self.batch_size = inner.batch_size
         self.concurrent = inner.concurrent
+        self.trained = is_trained(inner)
 
     def index(self, corpus: Corpus) -> None:
         """Hand the corpus down."""
@@ -46,3 +53,18 @@ def given_part(registry: Registry[T], options: Any, context: Context, owner: str
         found = ", ".join(chosen) or "none"
         raise InputError(f"{owner} needs exactly one of {', '.join(names)}, found {found}")
     return registry.build(chosen, context)
+
+
+def training_answers(
+    owner: str, system: System, queries: Sequence[Query], depth: int
+) -> dict[str, list[tuple[str, float]]]:
+    """Ask a system questions to learn from: (doc_id, score) pairs by query id, best first.
+
+    One that cannot be answered is an error, as what is learnt would depend on it.
+    """
+    fetched = fetch(system, queries, depth=depth)
+    for query_id, problem in fetched.failures.items():
+        raise InputError(
+            f"{owner}: the training question {shown(query_id)} could not be answered ({problem})"
+        )
+    return {query.query_id: list(fetched.run[query.query_id].items()) for query in queries}

@@ -1,0 +1,1 @@
+"""Benchmarks: from one config to runs, scores, comparisons and reports."""

@@ -1,0 +1,153 @@
+"""Experiment folders: they appear all at once, and are found again.
+
+An experiment is put together in a hidden folder beside its place and renamed when it is whole, so
+there is never half of one. What a killed process leaves behind is taken away by the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rankscope.errors import InputError
+from rankscope.records import FileRef
+
+__all__ = [
+    "MANIFEST",
+    "REPORT",
+    "Unfinished",
+    "experiment_folders",
+    "file_ref",
+    "slug",
+    "unfinished",
+]
+
+MANIFEST = "ExperimentManifest.json"
+REPORT = "BenchmarkReport.json"
+_PARTIAL = ".unfinished-"
+_LOCK = ".lock"
+
+
+def slug(name: str) -> str:
+    """Return a name as part of a file's name: letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:40] or "experiment"
+
+
+def file_ref(path: Path, root: Path) -> FileRef:
+    """Describe a file of an experiment."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return FileRef(path=path.relative_to(root).as_posix(), sha256=digest, bytes=path.stat().st_size)
+
+
+def experiment_folders(output: Path) -> list[Path]:
+    """Return the finished experiments in a folder."""
+    if not output.is_dir():
+        return []
+    inside = (path for path in output.iterdir() if not path.name.startswith("."))
+    return sorted(path for path in inside if (path / MANIFEST).is_file())
+
+
+class Unfinished:
+    """A folder that is being filled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, *parts: str) -> Path:
+        """Return where a file goes; its folder is made."""
+        path = self.folder.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def files(self) -> list[FileRef]:
+        """Describe all files there are, by name."""
+        paths = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return [file_ref(path, self.folder) for path in paths if path.name != _LOCK]
+
+
+@contextmanager
+def unfinished(output: Path, name: str) -> Iterator[Unfinished]:
+    """Fill a folder, and put it in its place under ``output`` at the end.
+
+    A finished experiment of the same name is replaced.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        _sweep(output)
+        partial = output / f"{_PARTIAL}{name}-{os.getpid()}-{os.urandom(4).hex()}"
+        partial.mkdir()
+    except OSError as error:
+        raise _unwritable(output, error) from None
+    try:
+        with _locked(partial):
+            yield Unfinished(partial)
+        with suppress(FileNotFoundError):
+            (partial / _LOCK).unlink()
+        _put(partial, output / name)
+    except OSError as error:
+        raise _unwritable(output, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _unwritable(output: Path, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    return InputError(
+        f"{output}: the experiment cannot be written ({reason}); finished experiments are "
+        "unchanged, and what was computed is kept: free some space or name another folder with "
+        "--output"
+    )
+
+
+def _put(partial: Path, target: Path) -> None:
+    """Rename a folder to its place; what stands there steps aside for it."""
+    for _ in range(10):  # another process may put its own there at the same moment
+        try:
+            os.rename(partial, target)
+        except OSError:
+            if not target.exists():
+                raise
+        else:
+            return
+        aside = target.with_name(f"{_PARTIAL}old-{os.urandom(4).hex()}")
+        with suppress(FileNotFoundError):
+            os.rename(target, aside)
+            shutil.rmtree(aside, ignore_errors=True)
+    os.rename(partial, target)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a lock in the folder while it is filled; the system frees it when the process ends."""
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:  # no such locks on this system: nothing is swept, either
+        yield
+        return
+    with open(folder / _LOCK, "wb") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _sweep(output: Path) -> None:
+    """Take away folders that nobody fills any more."""
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:
+        return
+    for folder in output.glob(f"{_PARTIAL}*"):
+        try:
+            with open(folder / _LOCK, "rb") as handle:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except FileNotFoundError:
+            if "-old-" in f"-{folder.name.removeprefix(_PARTIAL)}":
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # locked: it is being filled
+            continue

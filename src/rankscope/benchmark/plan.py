@@ -1,0 +1,138 @@
+"""The plan: stages with what they need, in an order in which they can be done, and doing them.
+
+A stage is known by its key: a hash of what it does, with what, and by which versions, the keys of
+the stages it needs among it. What is in the store under that key is not made again, so a benchmark
+that was stopped goes on where it was, and a change of one system touches that system's stages only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rankscope.benchmark.parcels import Parcel, Store
+
+__all__ = ["Done", "Plan", "Stage", "Step", "Watcher"]
+
+Step = Callable[[int, int], None]
+"""Called with how much of a stage is done, and of how much."""
+
+Work = Callable[[Mapping[str, Parcel], Step], Parcel]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """One piece of work: its name, its key, the stages it needs, and what to do.
+
+    ``about`` says in a few words what it is for.
+    """
+
+    name: str
+    key: str
+    work: Work
+    needs: tuple[str, ...] = ()
+    about: str = ""
+
+
+class Watcher(Protocol):
+    """Is told what happens; may draw a progress bar."""
+
+    def begun(self, stage: str) -> None:
+        """A stage is being worked on."""
+
+    def step(self, stage: str, done: int, total: int) -> None:
+        """So much of it is done."""
+
+    def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:
+        """It is done, or was there already."""
+
+
+class Silent:
+    """A watcher that shows nothing."""
+
+    def begun(self, stage: str) -> None:
+        """Show nothing."""
+
+    def step(self, stage: str, done: int, total: int) -> None:
+        """Show nothing."""
+
+    def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:
+        """Show nothing."""
+
+
+@dataclass(slots=True)
+class Done:
+    """What all stages made, and how long each took; 0 for what was there."""
+
+    parcels: dict[str, Parcel] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Stages, each after those it needs."""
+
+    stages: Sequence[Stage]
+    store: Store
+
+    def states(self) -> list[tuple[str, str, str]]:
+        """Return for each stage its name, whether it is there or to do, and what it needs."""
+        return [
+            (
+                stage.name,
+                "there" if self.store.has(stage.key) else "to do",
+                ", ".join(stage.needs) or stage.about,
+            )
+            for stage in self.stages
+        ]
+
+    def execute(self, watcher: Watcher | None = None, *, jobs: int = 1) -> Done:
+        """Do what is not there, up to ``jobs`` stages at a time."""
+        watcher = watcher or Silent()
+        done = Done()
+        if jobs == 1:
+            for stage in self.stages:
+                self._take(stage, self._worked(stage, done, watcher), done)
+            return done
+        left = list(self.stages)
+        with ThreadPoolExecutor(jobs) as pool:
+            running: dict[Future[tuple[Parcel, float]], Stage] = {}
+            try:
+                while left or running:
+                    ready = [one for one in left if all(n in done.parcels for n in one.needs)]
+                    for stage in ready[: jobs - len(running)]:
+                        left.remove(stage)
+                        running[pool.submit(self._worked, stage, done, watcher)] = stage
+                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        self._take(running.pop(future), future.result(), done)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return done
+
+    def _worked(self, stage: Stage, done: Done, watcher: Watcher) -> tuple[Parcel, float]:
+        """Return what a stage made, from the store if it is there, and the seconds it took."""
+        needed = {name: done.parcels[name] for name in stage.needs}
+        whole = all(parcel.complete for parcel in needed.values())
+        found = self.store.read(stage.key) if whole else None
+        if found is not None:
+            watcher.ended(stage.name, 0.0, was_there=True)
+            return found, 0.0
+        watcher.begun(stage.name)
+        began = time.perf_counter()
+        made = stage.work(needed, lambda part, total: watcher.step(stage.name, part, total))
+        seconds = time.perf_counter() - began
+        if whole and made.complete:
+            self.store.write(stage.key, made)
+        elif not whole:
+            made = Parcel(made.data, made.tables, complete=False)
+        watcher.ended(stage.name, seconds, was_there=False)
+        return made, seconds
+
+    @staticmethod
+    def _take(stage: Stage, result: tuple[Parcel, float], done: Done) -> None:
+        done.parcels[stage.name], done.seconds[stage.name] = result

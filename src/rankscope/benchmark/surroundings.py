@@ -1,0 +1,58 @@
+"""Where and when a benchmark runs: the machine, the repository of its config, the time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rankscope.records import GitState, Machine
+
+__all__ = ["git_state", "machine", "now"]
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def machine() -> Machine:
+    """Describe this machine."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    try:
+        memory: int | None = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        memory = None
+    return Machine(
+        system=platform.system(),
+        release=platform.release(),
+        machine=platform.machine(),
+        cores=cores,
+        memory=memory,
+    )
+
+
+def git_state(folder: Path) -> GitState | None:
+    """Return what is checked out in the folder's repository; None if it is in none."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    if not commit:
+        return None
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=normal", "--", ".")
+    return GitState(commit=commit.strip(), dirty=bool(changed is None or changed.strip()))
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(folder), *arguments]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=False, env=environment
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    return done.stdout if done.returncode == 0 else None

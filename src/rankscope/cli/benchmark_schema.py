@@ -1,0 +1,28 @@
+"""``rankscope benchmark schema``."""
+
+from __future__ import annotations
+
+import click
+
+from rankscope.cli.console import print_json
+
+__all__ = ["schema"]
+
+
+@click.command()
+@click.argument(
+    "kind",
+    type=click.Choice(["config", "evaluation", "benchmark", "manifest"]),
+    default="config",
+)
+def schema(*, kind: str) -> None:
+    """Print a JSON schema: of the config, for editors, or of a record.
+
+    KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport) or manifest
+    (ExperimentManifest).
+    """
+    from rankscope.benchmark.config import config_json_schema
+    from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
+
+    records = {one.kind: one for one in (EvaluationReport, BenchmarkReport, ExperimentManifest)}
+    print_json(config_json_schema() if kind == "config" else records[kind].json_schema())

@@ -1,0 +1,280 @@
+"""A benchmark on a terminal: one table, what its signs mean, warnings, verdict, where files are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankscope.cli.console import visible
+from rankscope.cli.tables import Column, blocks_needed, print_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from rankscope.records import BenchmarkReport, Kpi, MeasureInfo, StageRow, SystemRecord
+
+__all__ = ["show_benchmark", "show_plan"]
+
+_COLOURS = {"pass": "green", "warn": "yellow", "fail": "red", "unknown": "dim"}
+_SEVERITIES = {"error": "red", "warning": "yellow", "note": "dim"}
+_REPORTS = ("BenchmarkComparison.md", "BenchmarkReport.json")
+_MOST_FINDINGS = 8
+"""How many findings are printed; the reports hold all."""
+
+Cell = tuple[str, str]
+
+
+def show_benchmark(
+    report: BenchmarkReport, console: Console, *, folder: Path | None = None
+) -> None:
+    """Print systems × measures, stages, targets, warnings and the verdict."""
+    held = report.collection
+    on = f"{report.name}: {held.name}{'' if held.split is None else f' ({held.split})'}"
+    _say(console, f"{on}, {held.queries:,} queries", "bold")
+    console.print()
+    _main_table(report, console)
+    console.print()
+    for line in _legend(report):
+        _say(console, line, "dim")
+    _stages(report, console)
+    _targets(report, console)
+    _findings(report, console)
+    if report.verdict:
+        console.print()
+        for sentence in report.verdict:
+            _say(console, sentence)
+    if folder is not None:
+        console.print()
+        _where(folder, console)
+
+
+def show_plan(rows: Sequence[tuple[str, str, str]], console: Console) -> None:
+    """Print what a run would do: each stage, whether its result is there, and what it needs."""
+    if not rows:
+        _say(console, "nothing to do", "dim")
+        return
+    styles = {"there": "green", "to do": "yellow"}
+    stage = Column("stage", [(name, "bold") for name, _, _ in rows], right=False)
+    state = Column("state", [(word, styles.get(word, "")) for _, word, _ in rows], right=False)
+    needs = Column("needs", [(text or "–", "") for _, _, text in rows], right=False)
+    print_columns(console, stage, [state, needs])
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    from rich.text import Text
+
+    console.print(Text(visible(text), style=style), overflow="fold")
+
+
+# --- the main table ------------------------------------------------------------------------------
+
+
+def _value(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> list[str]:
+    """Return a mean with its marker, half its interval, and its letters."""
+    from rankscope.reports.benchmark import count_or_mean, marker, mean_of, value_of
+
+    value = value_of(system, info.measure)
+    if value is None:
+        return ["–", "", ""]
+    number = count_or_mean(value.value, counted=value.interval is None)
+    sign = marker(report.comparison, system.name, info.measure) or " "
+    where = value.interval
+    half = ""
+    if where is not None and where.low is not None and where.high is not None:
+        half = f"±{(where.high - where.low) / 2:.3f}".replace("±0.", "±.")
+    mean = mean_of(report.comparison, system.name, info.measure)
+    letters = mean.letters if mean is not None and _shows_letters(report) else ""
+    return [number + sign, half, letters]
+
+
+def _shows_letters(report: BenchmarkReport) -> bool:
+    """Tell whether letters say more than markers do."""
+    return len(report.systems) > 2 or (len(report.systems) == 2 and report.baseline is None)
+
+
+def _style(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> str:
+    """Return bold for the best; green and red for what is better or worse than the baseline."""
+    from rankscope.reports.benchmark import pair_with_baseline
+
+    best = len(report.systems) > 1 and system.name in info.best
+    found = pair_with_baseline(report.comparison, system.name, info.measure)
+    colour = {"better": "green", "worse": "red"}.get(found[0], "") if found else ""
+    return " ".join(filter(None, ["bold" if best else "", colour]))
+
+
+def _lined_up(title: str, cells: list[list[str]], styles: list[str]) -> Column:
+    """Return a column whose numbers, intervals and letters stand below each other."""
+    widths = [max(len(cell[place]) for cell in cells) for place in range(3)]
+    texts = []
+    for number, half, letters in cells:
+        parts = [number.rjust(widths[0]), half.rjust(widths[1]), letters.ljust(widths[2])]
+        texts.append(" ".join(part for part, wide in zip(parts, widths, strict=True) if wide))
+    return Column(title, list(zip(texts, styles, strict=True)))
+
+
+def _main_table(report: BenchmarkReport, console: Console) -> None:
+    """Print measures as rows, or systems as rows where that needs fewer tables."""
+    measures = [
+        (info.measure if info.higher_is_better else f"{info.measure} ↓", info)
+        for info in report.measures
+    ]
+    systems = [
+        (system.name + ("*" if _is_baseline(report, system) else ""), system)
+        for system in report.systems
+    ]
+    across = Column("measure", [(name, "bold") for name, _ in measures], right=False)
+    by_system = [
+        _lined_up(
+            name,
+            [_value(report, system, info) for info in report.measures],
+            [_style(report, system, info) for info in report.measures],
+        )
+        for name, system in systems
+    ]
+    down = Column("system", [(name, "bold") for name, _ in systems], right=False)
+    by_measure = [
+        _lined_up(
+            name,
+            [_value(report, system, info) for system in report.systems],
+            [_style(report, system, info) for system in report.systems],
+        )
+        for name, info in measures
+    ]
+    width = console.width
+    if blocks_needed(down, by_measure, width) < blocks_needed(across, by_system, width):
+        print_columns(console, down, by_measure)
+    else:
+        print_columns(console, across, by_system)
+
+
+def _is_baseline(report: BenchmarkReport, system: SystemRecord) -> bool:
+    return len(report.systems) > 1 and system.name == report.baseline
+
+
+def _legend(report: BenchmarkReport) -> list[str]:
+    from rankscope.reports.benchmark import legend
+
+    said = legend(report, interval="± half of")
+    if report.comparison is not None and _shows_letters(report):
+        said.insert(-1, "systems that share a letter cannot be told apart")
+    if report.baseline is not None and len(report.systems) > 1:
+        said.insert(1, f"* the baseline")
+    if any(not info.higher_is_better for info in report.measures):
+        said.insert(1, "↓ lower is better")
+    return said
+
+
+# --- stages, targets, findings -------------------------------------------------------------------
+
+
+def _stages(report: BenchmarkReport, console: Console) -> None:
+    """Print what each stage changed in the main measure."""
+    from rankscope.reports.benchmark import ends
+
+    main = report.measures[0]
+    found: list[tuple[StageRow, str, str, str]] = []
+    for stage in report.stages:
+        for below in stage.of:
+            change = next(
+                (one for one in stage.changes if (one.of, one.measure) == (below, main.measure)),
+                None,
+            )
+            if change is not None:
+                gain = (change.difference > 0) == main.higher_is_better
+                sure = change.p <= 0.05 and change.difference
+                colour = ("green" if gain else "red") if sure else ""
+                text = f"{change.difference:+.3f} {ends(change.interval, sign=True)}"
+                found.append((stage, below, text, colour))
+    if not found:
+        return
+    console.print()
+    first = Column(
+        "stage", [(f"{stage.system} ({stage.kind})", "bold") for stage, *_ in found], right=False
+    )
+    columns = [
+        Column("on", [(below, "") for _, below, *_ in found], right=False),
+        Column(f"change in {main.measure}", [(text, colour) for *_, text, colour in found]),
+    ]
+    ceilings = [stage.ceiling.get(main.measure) for stage, *_ in found]
+    if any(one is not None for one in ceilings):
+        columns.append(
+            Column("ceiling", [("" if one is None else f"{one:.3f}", "") for one in ceilings])
+        )
+    cutoff = found[0][0].cutoff
+    moved = [(f"+{stage.promoted:,} −{stage.lost:,}", "") for stage, *_ in found]
+    columns.append(Column(f"relevant in top {cutoff}", moved))
+    print_columns(console, first, columns)
+
+
+def _targets(report: BenchmarkReport, console: Console) -> None:
+    """Print the status of every measure that has a target."""
+    held = {(one.system, one.measure): one for one in report.kpis if one.target is not None}
+    infos = [
+        info
+        for info in report.measures
+        if any((system.name, info.measure) in held for system in report.systems)
+    ]
+    if not infos:
+        return
+    console.print()
+    first = Column("target", [(_wanted(info, held), "bold") for info in infos], right=False)
+    columns = [
+        Column(
+            system.name,
+            [_kpi_cell(held.get((system.name, info.measure))) for info in infos],
+        )
+        for system in report.systems
+    ]
+    print_columns(console, first, columns)
+
+
+def _wanted(info: MeasureInfo, held: dict[tuple[str, str], Kpi]) -> str:
+    target = next(one.target for (_, name), one in held.items() if name == info.measure)
+    return f"{info.measure} {'≥' if info.higher_is_better else '≤'} {target:g}"
+
+
+def _kpi_cell(kpi: Kpi | None) -> Cell:
+    from rankscope.reports.benchmark import MARKS
+
+    if kpi is None:
+        return "–", "dim"
+    return f"{kpi.value:.3f} {MARKS[kpi.status]}", _COLOURS[kpi.status]
+
+
+def _findings(report: BenchmarkReport, console: Console) -> None:
+    """Print errors and warnings; notes are counted."""
+    said: list[Cell] = []
+    for system in report.systems:
+        if system.run.failures:
+            count = len(system.run.failures)
+            reason = next(iter(system.run.failures.values()))
+            said.append(
+                (f"error: {system.name}: {count:,} queries without an answer: {reason}", "red")
+            )
+    loud = [one for one in report.findings if one.severity != "note"]
+    for one in loud[:_MOST_FINDINGS]:
+        who = "" if one.system is None else f"{one.system}: "
+        said.append(
+            (
+                f"{one.severity}: {who}{one.message} [{one.code}]; {one.advice}",
+                _SEVERITIES[one.severity],
+            )
+        )
+    quiet = len(report.findings) - len(loud[:_MOST_FINDINGS])
+    if quiet:
+        said.append((f"{quiet:,} more in the reports", "dim"))
+    if said:
+        console.print()
+    for text, style in said:
+        _say(console, text, style)
+
+
+def _where(folder: Path, console: Console) -> None:
+    """Print the paths on lines of their own, never broken."""
+    from rich.text import Text
+
+    there = [folder / name for name in _REPORTS if (folder / name).exists()]
+    for path in there or [folder]:
+        console.print(Text(visible(f"written to {path}")), soft_wrap=True)

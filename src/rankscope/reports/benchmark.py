@@ -1,0 +1,589 @@
+"""A benchmark as Markdown for people: verdict, tables, what was run, and how to repeat it.
+
+Everything shown stands in the `BenchmarkReport`; nothing is computed here. The JSON beside it holds
+what a page has no room for. Names, labels and messages come from anywhere and are escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from rankscope.errors import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankscope.records import (
+        BenchmarkReport,
+        ComparisonRecord,
+        IntervalRecord,
+        Kpi,
+        MeanRecord,
+        MeasureInfo,
+        MeasureValue,
+        Segment,
+        SegmentMean,
+        StageRow,
+        Status,
+        SystemRecord,
+    )
+
+__all__ = [
+    "MARKS",
+    "benchmark_as_markdown",
+    "count_or_mean",
+    "ends",
+    "legend",
+    "marker",
+    "marker_of_p",
+    "mean_of",
+    "not_apart",
+    "pair_with_baseline",
+    "value_of",
+]
+
+MARKS: dict[Status, str] = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "–"}
+"""How a status is written."""
+
+NOTHING = "–"
+_DAGGER, _DOUBLE = "†", "‡"
+_TESTS = {
+    "permutation": "paired permutation test",
+    "bootstrap": "paired bootstrap test",
+    "t": "Student's paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "sign": "sign test",
+    "tukey": "randomised Tukey HSD",
+}
+_INTERVALS = {
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student t",
+    "wilson": "Wilson",
+}
+_LONGEST_SPEC = 300
+"""A spec longer than this is cut; the JSON has all of it."""
+
+
+# --- what the record says of one cell ------------------------------------------------------------
+
+
+def mean_of(comparison: ComparisonRecord | None, system: str, measure: str) -> MeanRecord | None:
+    """Return a system's mean in the comparison, if it is in it."""
+    every = () if comparison is None else comparison.means
+    return next((one for one in every if (one.run, one.measure) == (system, measure)), None)
+
+
+def value_of(system: SystemRecord, measure: str) -> MeasureValue | None:
+    """Return a system's value of a measure, if it has one."""
+    return next((one for one in system.measures if one.measure == measure), None)
+
+
+def marker_of_p(p: float | None, comparison: ComparisonRecord | None) -> str:
+    """Return † for a p-value of at most alpha, ‡ for at most a fifth of it, else nothing."""
+    if p is None or comparison is None:
+        return ""
+    alpha = float(comparison.settings.get("alpha", 0.05))
+    return _DOUBLE if p <= alpha / 5 else _DAGGER if p <= alpha else ""
+
+
+def pair_with_baseline(
+    comparison: ComparisonRecord | None, system: str, measure: str
+) -> tuple[str, float] | None:
+    """Return verdict and corrected p-value of a system against the baseline."""
+    if comparison is None or comparison.baseline is None:
+        return None
+    for pair in comparison.pairs:
+        if (pair.system, pair.base, pair.measure) == (system, comparison.baseline, measure):
+            return pair.verdict, pair.p_corrected
+    return None
+
+
+def marker(comparison: ComparisonRecord | None, system: str, measure: str) -> str:
+    """Return † where a system differs from the baseline at alpha, ‡ at a fifth of it."""
+    found = pair_with_baseline(comparison, system, measure)
+    if found is None or found[0] not in ("better", "worse"):
+        return ""
+    return marker_of_p(found[1], comparison)
+
+
+def not_apart(comparison: ComparisonRecord, best: Sequence[str], measure: str) -> list[str]:
+    """Return the systems that share a letter with one of the best, without the best."""
+    letters = {one.run: set(one.letters) for one in comparison.means if one.measure == measure}
+    shared = set().union(*(letters.get(name, set()) for name in best))
+    return [name for name, own in letters.items() if name not in best and own & shared]
+
+
+def count_or_mean(value: float, *, counted: bool = False) -> str:
+    """Return three decimals; a count (a sum over queries) as a whole number."""
+    if counted and value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.3f}"
+
+
+def ends(interval: IntervalRecord | None, *, sign: bool = False) -> str:
+    """Return ``[low, high]``; an end that does not exist is infinite."""
+    if interval is None:
+        return ""
+    form = "+.3f" if sign else ".3f"
+    low = "−∞" if interval.low is None else f"{interval.low:{form}}"
+    high = "∞" if interval.high is None else f"{interval.high:{form}}"
+    return f"[{low}, {high}]"
+
+
+def legend(report: BenchmarkReport, *, interval: str = "in brackets") -> list[str]:
+    """Say what the signs of the main table mean: intervals, markers, tests, family, queries."""
+    comparison = report.comparison
+    if comparison is None:
+        return [f"{interval}: the interval of the mean"]
+    settings = comparison.settings
+    level = float(settings.get("level", 0.95))
+    method = _INTERVALS.get(str(settings.get("interval")), str(settings.get("interval")))
+    said = [f"bold: best mean; {interval}: the {level:.0%} interval of the mean ({method})"]
+    if comparison.baseline is not None:
+        alpha = float(settings.get("alpha", 0.05))
+        said.append(
+            f"{_DAGGER} differs from {comparison.baseline} (the baseline) at p ≤ {alpha:g}, "
+            f"{_DOUBLE} at p ≤ {alpha / 5:g}, after correction"
+        )
+    test = _TESTS.get(str(settings.get("test")), str(settings.get("test")))
+    resamples = settings.get("resamples")
+    drawn = f", {resamples:,} resamples" if isinstance(resamples, int) else ""
+    said.append(
+        f"{test}, two-sided{drawn}, seed {settings.get('seed')}; {comparison.family}; "
+        f"{counted(comparison.queries, 'query')}, the same for all systems"
+    )
+    return said
+
+
+# --- Markdown ------------------------------------------------------------------------------------
+
+
+def _md(text: object) -> str:
+    """Return text that Markdown shows as it is, on one line, also in a table."""
+    flat = "".join(sign if sign.isprintable() else " " for sign in str(text))
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    flat = "".join(f"\\{sign}" if sign in "\\|*_`[]#~!$" else sign for sign in flat)
+    return re.sub(r"^(\s*)([-+=]|\d+(?=[.)]))", _kept_from_listing, flat).strip()
+
+
+def _kept_from_listing(start: re.Match[str]) -> str:
+    """Escape what would begin a list or a rule."""
+    space, sign = start.groups()
+    return f"{space}\\{sign}" if not sign.isdigit() else f"{space}&#{ord(sign[0])};{sign[1:]}"
+
+
+def _code(text: str) -> str:
+    """Return text as a code span that it cannot leave, also in a table."""
+    flat = "".join(sign if sign.isprintable() else " " for sign in text)
+    flat = flat.replace("`", "ˋ").replace("|", "\\|")
+    return f"`{flat.strip() or ' '}`"
+
+
+def _wide(text: str) -> int:
+    """Return how many places text takes in a fixed font."""
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in text
+    )
+
+
+def _padded(text: str, wide: int, *, right: bool) -> str:
+    space = " " * (wide - _wide(text))
+    return space + text if right else text + space
+
+
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], left: Iterable[int] = (0,)
+) -> list[str]:
+    """Return a table that lines up in the source too; columns in ``left`` are flush left."""
+    flush = set(left)
+    widths = [max(3, *(_wide(row[at]) for row in (head, *rows))) for at in range(len(head))]
+    rule = ["-" * wide if at in flush else "-" * (wide - 1) + ":" for at, wide in enumerate(widths)]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            _padded(cell, wide, right=at not in flush)
+            for at, (cell, wide) in enumerate(zip(cells, widths, strict=True))
+        )
+        return f"| {' | '.join(padded)} |"
+
+    return [line(head), line(rule), *map(line, rows)]
+
+
+def _section(title: str, *parts: Sequence[str]) -> list[str]:
+    """Return a section, its parts apart; nothing if they are empty."""
+    filled = [part for part in parts if part]
+    if not filled:
+        return []
+    return [f"## {title}", "", *(line for part in filled for line in (*part, ""))]
+
+
+def _notes(notes: Iterable[str]) -> list[str]:
+    return [f"- {_md(note)}" for note in notes]
+
+
+def benchmark_as_markdown(report: BenchmarkReport) -> str:
+    """Return the report for people, from the verdict down to how to repeat it."""
+    lines = [f"# Benchmark: {_md(report.name)}", "", _opening(report), ""]
+    lines += _section("Verdict", _notes(report.verdict))
+    lines += _section("Results", _main_table(report), _notes(_main_notes(report)))
+    lines += _section("Targets", *_kpis(report))
+    lines += _section("Stages", *_stages(report))
+    lines += _section("Groups of queries", *_segments(report))
+    lines += _section("Time", *_timing(report))
+    lines += _section("Findings", *_findings(report))
+    lines += _section("What was run", *_systems(report))
+    lines += _section("How to repeat it", _repeat(report))
+    return "\n".join(lines)
+
+
+def _opening(report: BenchmarkReport) -> str:
+    held = report.collection
+    documents = [] if held.documents is None else [counted(held.documents, "document")]
+    split = "" if held.split is None else f" ({_md(held.split)})"
+    sizes = ", ".join(
+        [*documents, counted(held.queries, "query"), counted(held.judgments, "judgment")]
+    )
+    made = report.created.replace("T", " ")[:16]
+    return (
+        f"{counted(len(report.systems), 'system')} on {_md(held.name)}{split}: {sizes}. "
+        f"Made {_md(made)} UTC, experiment {_code(report.experiment)}."
+    )
+
+
+def _measure(info: MeasureInfo) -> str:
+    """Return a measure's name, with the one it was asked for, and ↓ where lower is better."""
+    also = "" if info.asked == info.measure else f" ({_md(info.asked)})"
+    return f"{_md(info.measure)}{also}{'' if info.higher_is_better else ' ↓'}"
+
+
+def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> str:
+    value = value_of(system, info.measure)
+    if value is None:
+        return NOTHING
+    number = count_or_mean(value.value, counted=value.interval is None)
+    several = len(report.systems) > 1
+    strong = f"**{number}**" if several and system.name in info.best else number
+    sign = marker(report.comparison, system.name, info.measure)
+    return f"{strong}{sign} {ends(value.interval)}".strip()
+
+
+def _best_cell(report: BenchmarkReport, info: MeasureInfo) -> str:
+    """Return who has the best mean, and who is not shown to differ from that."""
+    if not info.best:
+        return NOTHING
+    names = ", ".join(map(_md, info.best))
+    comparison = report.comparison
+    if comparison is None or mean_of(comparison, info.best[0], info.measure) is None:
+        return f"{names} (not tested)"
+    near = not_apart(comparison, info.best, info.measure)
+    return f"{names} (not shown to differ from {', '.join(map(_md, near))})" if near else names
+
+
+def _main_table(report: BenchmarkReport) -> list[str]:
+    several = len(report.systems) > 1
+    head = ["metric"]
+    for system in report.systems:
+        base = several and system.name == report.baseline
+        head.append(f"{_md(system.name)}{' (baseline)' if base else ''}")
+    rows = []
+    for info in report.measures:
+        cells = [_main_cell(report, system, info) for system in report.systems]
+        rows.append([_measure(info), *cells, *([_best_cell(report, info)] if several else [])])
+    if several:
+        head.append("best mode")
+    return _table(head, rows, left=(0, len(head) - 1) if several else (0,))
+
+
+def _main_notes(report: BenchmarkReport) -> list[str]:
+    said = legend(report)
+    if any(not info.higher_is_better for info in report.measures):
+        said.insert(1, "↓ lower is better")
+    if report.profile != "rankscope":
+        said.append(f"rules of {report.profile}")
+    return said
+
+
+# --- targets -------------------------------------------------------------------------------------
+
+
+def _kpi_cell(kpi: Kpi | None, *, sets: int) -> str:
+    if kpi is None:
+        return NOTHING
+    parts = [f"{kpi.value:.3f}"]
+    if kpi.target is not None:
+        parts.append(MARKS[kpi.status] if kpi.status != "unknown" else "unknown")
+    bands = [
+        _md(band) if sets == 1 else f"{_md(name)}: {_md(band)}" for name, band in kpi.bands.items()
+    ]
+    return " ".join([*parts, *([f"({', '.join(bands)})"] if bands else [])])
+
+
+def _kpis(report: BenchmarkReport) -> list[list[str]]:
+    held = {(one.system, one.measure): one for one in report.kpis}
+    named = list(dict.fromkeys(name for one in report.kpis for name in one.bands))
+    rows = []
+    for info in report.measures:
+        own = [held.get((system.name, info.measure)) for system in report.systems]
+        target = next((one.target for one in own if one and one.target is not None), info.target)
+        if target is None and not any(one and one.bands for one in own):
+            continue
+        wanted = (
+            NOTHING if target is None else f"{'≥' if info.higher_is_better else '≤'} {target:g}"
+        )
+        rows.append([_measure(info), wanted, *(_kpi_cell(one, sets=len(named)) for one in own)])
+    if not rows:
+        return []
+    head = ["metric", "target", *(_md(system.name) for system in report.systems)]
+    said = ["✓ pass: the target is reached; ! warn: by less than a tenth not; ✗ fail: by more"]
+    if named:
+        said.append(f"in parentheses: the band the value falls in ({', '.join(named)})")
+    return [_table(head, rows), _notes(said)]
+
+
+# --- stages --------------------------------------------------------------------------------------
+
+
+def _stages(report: BenchmarkReport) -> list[list[str]]:
+    """Return what each stage has, what it changed, and how far a reranker is from its ceiling."""
+    if not any(stage.of for stage in report.stages):
+        return []
+    cutoff = report.stages[0].cutoff
+    measures = [info for info in report.measures if _in_stages(report, info)]
+    labels = list(dict.fromkeys(label for stage in report.stages for label in stage.labels))
+    labels.sort(key=_label_order)
+    head = ["stage", *map(_measure, measures), *(_md(f"top {cutoff}: {one}") for one in labels)]
+    rows = [
+        [
+            _stage_name(stage),
+            *(_optional(stage.measures.get(info.measure)) for info in measures),
+            *(f"{stage.labels.get(label, 0):,}" for label in labels),
+        ]
+        for stage in report.stages
+    ]
+    said = ["top: how often each grade stands there, over all queries"] if labels else []
+    return [_table(head, rows), _notes(said), _changes(report), *_rerankers(report)]
+
+
+def _in_stages(report: BenchmarkReport, info: MeasureInfo) -> bool:
+    return any(info.measure in stage.measures for stage in report.stages)
+
+
+def _label_order(label: str) -> tuple[int, float, str]:
+    """Sort grades from high to low, then words."""
+    try:
+        return 0, -float(label), label
+    except ValueError:
+        return 1, 0.0, label
+
+
+def _optional(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}"
+
+
+def _stage_name(stage: StageRow) -> str:
+    of = f" of {' + '.join(map(_md, stage.of))}" if stage.of else ""
+    return f"{_md(stage.system)} ({_md(stage.kind)}{of})"
+
+
+def _p_cell(p: float) -> str:
+    return f"{p:.3g}" if p >= 0.0001 else "< 0.0001"
+
+
+def _changes(report: BenchmarkReport) -> list[str]:
+    main = report.measures[0]
+    rows = []
+    for stage in report.stages:
+        for below in stage.of:
+            own = {one.measure: one for one in stage.changes if one.of == below}
+            first = own.pop(main.measure, None)
+            rest = [
+                f"{_md(info.measure)} {own[info.measure].difference:+.3f}"
+                for info in report.measures
+                if info.measure in own
+            ]
+            rows.append(
+                [
+                    _md(stage.system),
+                    _md(below),
+                    NOTHING
+                    if first is None
+                    else f"{first.difference:+.3f} {ends(first.interval, sign=True)}",
+                    NOTHING if first is None else _p_cell(first.p),
+                    ", ".join(rest) or NOTHING,
+                    f"{stage.promoted:,}",
+                    f"{stage.lost:,}",
+                ]
+            )
+    head = ["stage", "against", f"change in {_measure(main)}", "p", "other measures"]
+    return _table([*head, "promoted", "lost"], rows, left=(0, 1, 4)) if rows else []
+
+
+def _rerankers(report: BenchmarkReport) -> list[list[str]]:
+    main = report.measures[0]
+    rows = []
+    for stage in report.stages:
+        if not stage.ceiling and stage.input_recall is None:
+            continue
+        value, ceiling = stage.measures.get(main.measure), stage.ceiling.get(main.measure)
+        room = None if value is None or ceiling is None else abs(ceiling - value)
+        rows.append(
+            [
+                _md(stage.system),
+                NOTHING if stage.depth is None else f"{stage.depth:,}",
+                *map(_optional, (stage.input_recall, stage.output_recall, value, ceiling, room)),
+            ]
+        )
+    if not rows:
+        return []
+    cutoff = report.stages[0].cutoff
+    head = ["reranker", "documents", "recall of its input", "recall of its output"]
+    head += [_measure(main), "ceiling", "headroom"]
+    said = [
+        "p of changes: of a paired test, not corrected; promoted and lost: relevant documents that "
+        f"enter and leave the first {cutoff}",
+        f"ceiling: what the best order of its input would have in {main.measure}; headroom: how "
+        "far away that is",
+    ]
+    return [_table(head, rows), _notes(said)]
+
+
+# --- groups of queries ---------------------------------------------------------------------------
+
+
+def _segments(report: BenchmarkReport) -> list[list[str]]:
+    parts: list[list[str]] = []
+    for segment in report.segments:
+        if segment.groups:
+            parts += [[f"### By {_md(segment.field)}"], _segment_table(report, segment)]
+            if segment.unlabelled:
+                parts.append(_notes([f"of {counted(segment.unlabelled, 'query')} it is not known"]))
+    if not parts:
+        return []
+    said = [f"{report.measures[0].measure} with its interval; other measures stand in the JSON"]
+    if report.baseline is not None and report.comparison is not None:
+        said.append(
+            f"in parentheses: the difference to {report.baseline}, {_DAGGER} and {_DOUBLE} as "
+            "above, corrected over the groups"
+        )
+    return [*parts, _notes(said)]
+
+
+def _segment_cell(report: BenchmarkReport, mean: SegmentMean | None) -> str:
+    if mean is None:
+        return NOTHING
+    text = f"{mean.mean:.3f} {ends(mean.interval)}"
+    if mean.difference is None:
+        return text
+    return f"{text} ({mean.difference:+.3f}{marker_of_p(mean.p_corrected, report.comparison)})"
+
+
+def _segment_table(report: BenchmarkReport, segment: Segment) -> list[str]:
+    main = report.measures[0].measure
+    names = [system.name for system in report.systems]
+    rows = []
+    for group in segment.groups:
+        own = {one.system: one for one in group.means if one.measure == main}
+        cells = [_segment_cell(report, own.get(name)) for name in names]
+        rows.append([_md(group.label), f"{group.n:,}", *cells])
+    return _table([_md(segment.field), "n", *map(_md, names)], rows)
+
+
+# --- time, findings, what was run ----------------------------------------------------------------
+
+
+def _milliseconds(seconds: float | None) -> str:
+    if seconds is None:
+        return NOTHING
+    return f"{seconds * 1000:,.1f}"
+
+
+def _timing(report: BenchmarkReport) -> list[list[str]]:
+    head = ["system", "index, s", "p50, ms", "p95, ms", "p99, ms", "asked", "stored", "retried"]
+    rows = []
+    for system in report.systems:
+        time = system.timing
+        rows.append(
+            [
+                _md(system.name),
+                f"{time.index:,.2f}",
+                *map(_milliseconds, (time.p50, time.p95, time.p99)),
+                f"{time.asked:,}",
+                f"{time.stored:,}",
+                f"{time.retried:,}",
+            ]
+        )
+    said = [
+        "index: to make or load it; p50: half of the queries took no longer; asked: queries put to "
+        "the system; stored: queries whose answers were kept from an earlier call"
+    ]
+    return [_table(head, rows), _notes(said)] if rows else []
+
+
+def _findings(report: BenchmarkReport) -> list[list[str]]:
+    failures = [
+        [
+            "error",
+            NOTHING,
+            _md(system.name),
+            f"{counted(len(system.run.failures), 'query')} could not be answered; the first, "
+            f"{_md(next(iter(system.run.failures)))}: "
+            f"{_md(next(iter(system.run.failures.values())))}",
+            NOTHING,
+        ]
+        for system in report.systems
+        if system.run.failures
+    ]
+    rows = failures + [
+        [
+            one.severity,
+            _md(one.code),
+            NOTHING if one.system is None else _md(one.system),
+            _md(one.message),
+            _md(one.advice),
+        ]
+        for one in report.findings
+    ]
+    if not rows:
+        return [["Nothing to remark."]]
+    head = ["severity", "code", "system", "what was seen", "what to do"]
+    return [_table(head, rows, left=range(5))]
+
+
+def _one_line(spec: Any) -> str:
+    try:
+        text = json.dumps(spec, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):
+        text = str(spec)
+    return text if len(text) <= _LONGEST_SPEC else f"{text[:_LONGEST_SPEC]}…"
+
+
+def _systems(report: BenchmarkReport) -> list[list[str]]:
+    rows = [
+        [
+            _md(system.name),
+            _md(system.kind),
+            ", ".join(map(_md, system.of)) or NOTHING,
+            _code(_one_line(system.spec)),
+            _code(system.run.run_id[:12]),
+        ]
+        for system in report.systems
+    ]
+    said = f"Each was asked for {counted(report.depth, 'document')} a query."
+    head = ["system", "kind", "builds on", "spec", "run"]
+    return [_table(head, rows, left=range(5)), [said]]
+
+
+def _repeat(report: BenchmarkReport) -> list[str]:
+    return [
+        "```sh",
+        "rankscope benchmark verify DIR",
+        "```",
+        "",
+        "DIR is the folder of this file. The command checks every file against the manifest and "
+        "says what differs; `BenchmarkReport.json` holds every number of this page and more.",
+    ]

@@ -1,0 +1,109 @@
+"""An experiment's folder is there as a whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from rankscope.benchmark.folders import (
+    MANIFEST,
+    experiment_folders,
+    file_ref,
+    slug,
+    unfinished,
+)
+from rankscope.errors import InputError
+
+
+def fill(output: Path, name: str, text: str) -> None:
+    with unfinished(output, name) as folder:
+        folder.path("runs", "a.txt").write_text(text)
+        folder.path(MANIFEST).write_text(text)
+        assert not (output / name).exists() or (output / name / MANIFEST).read_text() != text
+
+
+def test_it_appears_when_it_is_whole(tmp_path: Path) -> None:
+    fill(tmp_path / "new", "e1", "one")
+    assert (tmp_path / "new" / "e1" / "runs" / "a.txt").read_text() == "one"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["e1"]
+    fill(tmp_path / "new", "e1", "two")
+    assert (tmp_path / "new" / "e1" / "runs" / "a.txt").read_text() == "two"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["e1"]
+    assert experiment_folders(tmp_path / "new") == [tmp_path / "new" / "e1"]
+
+
+def test_a_failure_leaves_the_old_one(tmp_path: Path) -> None:
+    fill(tmp_path, "e1", "one")
+    with pytest.raises(RuntimeError), unfinished(tmp_path, "e1") as folder:
+        folder.path("x").write_text("half")
+        raise RuntimeError
+    assert (tmp_path / "e1" / MANIFEST).read_text() == "one"
+    assert [path.name for path in tmp_path.iterdir()] == ["e1"]
+
+
+def test_what_a_killed_process_left_is_taken_away_and_what_is_in_use_is_not(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from rankscope.benchmark.folders import unfinished\n"
+        "with unfinished(Path(sys.argv[1]), 'e1') as folder:\n"
+        "    folder.path('x').write_text('half'); print('ready', flush=True); input()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    (left,) = tmp_path.iterdir()
+    fill(tmp_path, "e2", "two")
+    assert left.is_dir(), "somebody is filling it"
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert left.is_dir()
+    assert experiment_folders(tmp_path) == [tmp_path / "e2"]
+    fill(tmp_path, "e3", "three")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e2", "e3"]
+
+
+def test_two_at_once_leave_one_whole_folder(tmp_path: Path) -> None:
+    threads = [
+        threading.Thread(target=fill, args=(tmp_path, "e1", text * 1000)) for text in "abcdefgh"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["e1"]
+    kept = (tmp_path / "e1" / MANIFEST).read_text()
+    assert kept == (tmp_path / "e1" / "runs" / "a.txt").read_text()
+    assert len(kept) == 1000
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"), unfinished(tmp_path / "file", "e"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [("Recipes 2", "recipes-2"), ("../../etc", "etc"), ("", "experiment"), ("ä/ö", "experiment")],
+)
+def test_names_become_harmless(name: str, made: str) -> None:
+    assert slug(name) == made
+
+
+def test_files_are_known_by_content(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.txt").write_bytes(b"abc")
+    ref = file_ref(tmp_path / "a" / "b.txt", tmp_path)
+    assert (ref.path, ref.bytes) == ("a/b.txt", 3)
+    assert ref.sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -1,0 +1,316 @@
+"""A benchmark report made by hand from the bundled recipes; its numbers come from `compare`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+import rankscope as rs
+from rankscope.comparison import Comparison
+from rankscope.measures.language import Measure
+from rankscope.records import BenchmarkReport, status_of
+
+RECIPES = rs.__path__[0] + "/data/recipes"
+MEASURES = ("nDCG@10", "AP@100", "MRR@10", "R@50", "R@100", "Success@5")
+TARGETS = {"nDCG@10": 0.7, "RR@10": 0.75, "R@50": 0.95}
+SPECS: dict[str, Any] = {
+    "words": {"bm25": {"k1": 1.2, "b": 0.75}},
+    "letters": {"bm25": {"tokenizer": "4-grams"}},
+    "hybrid": {"fuse": {"of": ["words", "letters"], "method": "minmax"}},
+    "reranked": {"rerank": {"of": "hybrid", "depth": 20, "with": "cross-encoder"}},
+}
+OF: dict[str, list[str]] = {"hybrid": ["words", "letters"], "reranked": ["hybrid"]}
+CUTOFF = 10
+
+Ranked = dict[str, dict[str, float]]
+Grades = dict[str, dict[str, float]]
+
+
+def chance(*words: str) -> float:
+    """Return a number from 0 to 1 that depends on the words only."""
+    return int(sha256("/".join(words).encode()).hexdigest()[:8], 16) / 2**32
+
+
+def ordered(answer: dict[str, float]) -> list[str]:
+    return sorted(answer, key=lambda doc_id: (-answer[doc_id], doc_id))
+
+
+def reranked(run: Ranked, grades: Grades, *, depth: int, noise: float) -> Ranked:
+    """Put the first documents of each answer in the order of their grades, more or less."""
+    found: Ranked = {}
+    for query_id, answer in run.items():
+        first = ordered(answer)[:depth]
+        given = grades.get(query_id, {})
+        marks = {
+            doc_id: 10 + given.get(doc_id, 0) + noise * chance(query_id, doc_id) for doc_id in first
+        }
+        rest = {
+            doc_id: 1 / (place + 2)
+            for place, doc_id in enumerate(ordered(answer))
+            if place >= depth
+        }
+        found[query_id] = {**marks, **rest}
+    return found
+
+
+@cache
+def world() -> tuple[Any, dict[str, Ranked], Grades, dict[str, dict[str, Any]]]:
+    """Return judgments, runs, grades and the metadata of the queries."""
+    qrels = rs.read_qrels(f"{RECIPES}/qrels/test.tsv")
+    grades: Grades = qrels.to_dict()  # type: ignore[assignment]
+    words = rs.read_run(f"{RECIPES}/runs/words.run.gz")
+    letters = rs.read_run(f"{RECIPES}/runs/letters.run.gz")
+    runs: dict[str, Ranked] = {"words": words.to_dict(), "letters": letters.to_dict()}
+    runs["hybrid"] = rs.fuse([words, letters], method="minmax", name="hybrid").to_dict()
+    runs["reranked"] = reranked(runs["hybrid"], grades, depth=20, noise=2.5)
+    with open(f"{RECIPES}/queries.jsonl", encoding="utf-8") as lines:
+        queries = {one["_id"]: one for one in map(json.loads, lines) if one["_id"] in grades}
+    return (
+        qrels,
+        {name: {q: a for q, a in run.items() if q in grades} for name, run in runs.items()},
+        grades,
+        queries,
+    )
+
+
+def file_ref(path: str) -> dict[str, Any]:
+    return {"path": path, "sha256": sha256(path.encode()).hexdigest(), "bytes": 4096}
+
+
+def _segments(field: str, runs: dict[str, Ranked], baseline: str | None) -> dict[str, Any]:
+    qrels, _, _, queries = world()
+    labels = {query_id: str(one[field]) for query_id, one in queries.items()}
+    result = rs.compare(qrels, runs, MEASURES[0], baseline=baseline, strata=labels, resamples=500)
+    groups: dict[str, dict[str, Any]] = {}
+    for part in result.strata:
+        for stratum in part.result.strata:
+            group = groups.setdefault(
+                stratum.label, {"label": stratum.label, "n": stratum.n, "means": {}}
+            )
+            mean: dict[str, Any] = {"measure": part.measure}
+            group["means"].setdefault(
+                part.base,
+                {
+                    **mean,
+                    "system": part.base,
+                    "mean": stratum.base_mean,
+                    "interval": stratum.base_interval.to_dict(),
+                },
+            )
+            own = {
+                **mean,
+                "system": part.system,
+                "mean": stratum.system_mean,
+                "interval": stratum.system_interval.to_dict(),
+            }
+            if baseline is not None:
+                own["difference"] = stratum.difference
+                own["difference_interval"] = stratum.interval.to_dict()
+                own["p_corrected"] = stratum.p_corrected
+            group["means"].setdefault(part.system, own)
+    made = [{**group, "means": list(group["means"].values())} for group in groups.values()]
+    return {"field": field, "binned": False, "groups": made, "unlabelled": 0}
+
+
+def _labels(run: Ranked, grades: Grades) -> dict[str, int]:
+    seen: Counter[str] = Counter()
+    for query_id, answer in run.items():
+        given = grades[query_id]
+        for doc_id in ordered(answer)[:CUTOFF]:
+            seen[f"{given[doc_id]:g}" if doc_id in given else "unjudged"] += 1
+    return dict(sorted(seen.items(), reverse=True))
+
+
+def _hits(run: Ranked, grades: Grades) -> set[tuple[str, str]]:
+    return {
+        (query_id, doc_id)
+        for query_id, answer in run.items()
+        for doc_id in ordered(answer)[:CUTOFF]
+        if grades[query_id].get(doc_id, 0) > 0
+    }
+
+
+def _stage(name: str, runs: dict[str, Ranked], every: Comparison) -> dict[str, Any]:
+    qrels, _, grades, _ = world()
+    of = [one for one in OF.get(name, []) if one in runs]
+    hits = _hits(runs[name], grades)
+    below = set().union(*(_hits(runs[one], grades) for one in of)) if of else hits
+    row: dict[str, Any] = {
+        "system": name,
+        "kind": next(iter(SPECS[name])),
+        "of": of,
+        "depth": None,
+        "measures": {measure: every.mean(name, measure).value for measure in every.measures},
+        "changes": [],
+        "ceiling": {},
+        "input_recall": None,
+        "output_recall": None,
+        "cutoff": CUTOFF,
+        "lost": len(below - hits),
+        "promoted": len(hits - below),
+        "labels": _labels(runs[name], grades),
+    }
+    for one in of:
+        pairs = rs.compare(
+            qrels, {one: runs[one], name: runs[name]}, MEASURES, baseline=one, resamples=500
+        ).pairs
+        row["changes"] += [
+            {
+                "measure": pair.measure,
+                "of": one,
+                "difference": pair.difference,
+                "interval": pair.interval.to_dict(),
+                "p": pair.p,
+            }
+            for pair in pairs
+        ]
+    if row["kind"] == "rerank" and of:
+        ideal = reranked(runs[of[0]], grades, depth=20, noise=0)
+        scores = rs.evaluate(qrels, {"ideal": ideal}, [*MEASURES, "R@20"]).run("ideal").means
+        recall = scores.pop("R@20")
+        row |= {"depth": 20, "ceiling": scores, "input_recall": recall, "output_recall": recall}
+    return row
+
+
+def _system(name: str, number: int, every: Comparison) -> dict[str, Any]:
+    asked = every.measures
+    run = {
+        "system": name,
+        "run_id": sha256(name.encode()).hexdigest(),
+        "file": file_ref(f"runs/{name}.run"),
+        "queries": every.queries,
+        "rows": every.queries * 100,
+        "depth": 100,
+        "identity": {"kind": next(iter(SPECS.get(name, {"bm25": {}})))},
+    }
+    measures = []
+    for measure in every.measures:
+        one = every.mean(name, measure)
+        target = TARGETS.get(measure)
+        bands = {"recipes": "strong" if one.value >= 0.7 else "fair"}
+        measures.append(
+            {
+                "measure": measure,
+                "asked": asked[measure],
+                "value": one.value,
+                "interval": one.interval.to_dict(),
+                "n": every.queries,
+                "target": target,
+                "status": status_of(one.value, target),
+                "bands": bands if measure == "nDCG@10" else {},
+            }
+        )
+    return {
+        "name": name,
+        "kind": next(iter(SPECS[name])),
+        "spec": SPECS[name],
+        "of": OF.get(name, []),
+        "report": f"systems/{name}/EvaluationReport.json",
+        "run": run,
+        "measures": measures,
+        "accounting": every.accounting[name].to_dict(),
+        "timing": {
+            "index": 0.4 * (number + 1),
+            "search": 1.5,
+            "p50": 0.0021 * (number + 1),
+            "p95": 0.0054 * (number + 1),
+            "p99": 0.0112 * (number + 1),
+            "asked": every.queries,
+            "stored": 0 if number else 12,
+            "retried": 0,
+        },
+        "per_query": file_ref(f"systems/{name}/per_query.parquet"),
+        "results": file_ref(f"systems/{name}/results.parquet"),
+    }
+
+
+@cache
+def sample(
+    names: Sequence[str] = tuple(SPECS),
+    baseline: str | None = "words",
+    measures: Iterable[str] = MEASURES,
+) -> BenchmarkReport:
+    """Return the report of some systems; the verdict is still empty."""
+    qrels, runs, _, queries = world()
+    shown = {name: runs[name] for name in names}
+    extra = {"words": runs["words"], **shown} if len(shown) == 1 else shown
+    every = rs.compare(qrels, extra, list(measures), baseline=baseline, resamples=1000)
+    systems = [_system(name, number, every) for number, name in enumerate(names)]
+    kpis = [
+        {
+            **{key: one[key] for key in ("measure", "asked", "value", "target", "status", "bands")},
+            "system": system["name"],
+        }
+        for system in systems
+        for one in system["measures"]
+    ]
+    infos = []
+    for measure, asked in every.measures.items():
+        found = Measure.parse(measure).definition
+        infos.append(
+            {
+                "measure": measure,
+                "asked": asked,
+                "title": found.name,
+                "higher_is_better": found.higher_is_better,
+                "low": 0.0,
+                "high": 1.0,
+                "target": TARGETS.get(measure),
+                "best": [one.run for one in every.means if one.measure == measure and one.best],
+            }
+        )
+    several = len(shown) > 1
+    fields = ("category", "difficulty") if several else ()
+    return BenchmarkReport.model_validate(
+        {
+            "experiment": "3f9ac2d71b04",
+            "name": "recipes",
+            "created": "2025-06-01T09:30:00+00:00",
+            "collection": {
+                "name": "recipes",
+                "split": "test",
+                "documents": 200,
+                "queries": len(queries),
+                "judgments": len(qrels.grades),
+                "corpus_sha256": "a" * 64,
+                "queries_sha256": "b" * 64,
+                "qrels_sha256": "c" * 64,
+            },
+            "depth": 100,
+            "baseline": baseline,
+            "profile": "rankscope",
+            "rules": {"ties": "rankscope", "queries": "all"},
+            "measures": infos,
+            "systems": systems,
+            "comparison": every.to_dict() if several else None,
+            "kpis": kpis,
+            "segments": [_segments(field, shown, baseline) for field in fields],
+            "stages": [_stage(name, shown, every) for name in names],
+            "findings": [
+                {
+                    "code": "RS107",
+                    "name": "unjudged-top",
+                    "severity": "warning",
+                    "message": "31 % of the first 10 documents were never judged",
+                    "advice": "judge them, or read the means as lower bounds",
+                    "system": "letters",
+                },
+                {
+                    "code": "RS112",
+                    "name": "ties",
+                    "severity": "note",
+                    "message": "4 queries have equal scores across rank 10",
+                    "advice": "nothing, if the order of equal scores is stable",
+                    "system": None,
+                },
+            ],
+            "verdict": [],
+            "queries": file_ref("queries.parquet"),
+            "top": 20,
+            "seconds": {"index": 1.2, "search": 4.4, "score": 0.8},
+        }
+    )

@@ -1,0 +1,412 @@
+"""The trained reranker: that it learns, and that it never sees what it is judged on."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+from rankscope import Corpus, Qrels
+from rankscope.collection.corpus import Document
+from rankscope.errors import MissingExtraError
+from rankscope.retrieval import ltr
+from rankscope.retrieval.learning import Training
+from rankscope.retrieval.ltr import WordFeatures, labels_of
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.rerank import Rerank
+from rankscope.retrieval.system import Query, System
+
+draw = random.Random(20)
+WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwx"]
+CORPUS = Corpus(
+    {
+        f"d{n}": {
+            "title": " ".join(draw.choices(WORDS, k=3)),
+            "text": " ".join(draw.choices(WORDS, k=draw.randint(5, 20))),
+        }
+        for n in range(80)
+    }
+)
+QUERIES = tuple(Query(f"q{n}", " ".join(draw.sample(WORDS, 3))) for n in range(40))
+DEPTH = 12
+
+
+def in_title(query: Query, doc_id: str) -> int:
+    title = CORPUS[doc_id].title.split()
+    return sum(word in title for word in query.text.split())
+
+
+TITLES = {query.query_id: {one: in_title(query, one) for one in CORPUS} for query in QUERIES}
+"""Judgments that a model can learn: a document is relevant if its title has the words."""
+
+Spec = dict[str, Any]
+SMALL: Spec = {"rerank": {"of": "bm25", "depth": DEPTH, "ltr": {"trees": 30, "rate": 0.1}}}
+
+
+def taught(grades: dict[str, Any], queries: tuple[Query, ...] = QUERIES) -> Training:
+    return Training(queries, Qrels(grades))
+
+
+def made(training: Training, spec: Spec = SMALL, **options: Any) -> System:
+    system = build_system(spec, training=training, **options)
+    system.index(CORPUS)
+    return system
+
+
+def scores(system: System, queries: Any = QUERIES) -> dict[str, list[tuple[str, float]]]:
+    found = system.search(list(queries), DEPTH)
+    assert [one.error for one in found] == [None] * len(found)
+    return {query.query_id: one.pairs() for query, one in zip(queries, found, strict=True)}
+
+
+def mean(run: dict[str, Any], grades: dict[str, Any], measure: str = "nDCG@5") -> float:
+    qrels = Qrels({query_id: grades[query_id] for query_id in run})
+    found = rs.evaluate(qrels, {one: dict(pairs) for one, pairs in run.items()}, measure)
+    return float(found[measure])
+
+
+def by_chance(query: Query, seed: int = 0) -> dict[str, int]:
+    """Judge documents in a way that nothing about them tells."""
+    chance = random.Random(f"{query.query_id} {seed}")
+    return {one: int(chance.random() < 0.2) for one in CORPUS}
+
+
+def test_it_learns_what_judgments_say() -> None:
+    run = scores(made(taught(TITLES)))
+    before = scores(build(of="bm25"))
+    assert mean(run, TITLES) > mean(before, TITLES) + 0.1
+    assert {one: {doc for doc, _ in pairs} for one, pairs in run.items()} == {
+        one: {doc for doc, _ in pairs} for one, pairs in before.items()
+    }
+
+
+def build(of: Any) -> System:
+    system = build_system(of)
+    system.index(CORPUS)
+    return system
+
+
+def test_new_questions_are_answered_by_the_model_of_all() -> None:
+    half = QUERIES[:20]
+    run = scores(made(taught(TITLES, half)), QUERIES[20:])
+    before = scores(build(of="bm25"), QUERIES[20:])
+    assert mean(run, TITLES) > mean(before, TITLES) + 0.1
+
+
+@pytest.mark.parametrize("fold", range(5))
+def test_judgments_of_a_fold_do_not_reach_its_own_questions(fold: int) -> None:
+    clean = taught(TITLES)
+    inside = [query for query in QUERIES if clean.kept_from(query) == {fold}]
+    outside = [query for query in QUERIES if query not in inside]
+    turned = {
+        query.query_id: {one: 3 - grade for one, grade in TITLES[query.query_id].items()}
+        for query in inside
+    }
+    before, after = made(clean), made(taught({**TITLES, **turned}))
+    assert scores(before, inside) == scores(after, inside)
+    changed = scores(after, outside)
+    assert all(changed[one] != pairs for one, pairs in scores(before, outside).items())
+    assert before.identity().key != after.identity().key
+
+
+def test_the_scale_of_grades_in_a_fold_does_not_reach_its_own_questions() -> None:
+    clean = taught(TITLES)
+    inside = [query for query in QUERIES if clean.kept_from(query) == {0}]
+    large = {query.query_id: {"d1": 0.5, "d2": 1000.0} for query in inside}
+    assert scores(made(clean), inside) == scores(made(taught({**TITLES, **large})), inside)
+
+
+def test_judgments_of_test_questions_reach_nothing() -> None:
+    training, test = QUERIES[:25], QUERIES[25:]
+    poisoned = {**TITLES, **{query.query_id: by_chance(query) for query in test}}
+    clean, other = made(taught(TITLES, training)), made(taught(poisoned, training))
+    assert scores(clean, test) == scores(other, test)
+    assert scores(clean, training) == scores(other, training)
+    assert clean.identity().key == other.identity().key
+
+
+MEMORY: Spec = {
+    "rerank": {
+        "of": "bm25",
+        "depth": DEPTH,
+        "ltr": {"trees": 100, "leaves": 60, "rate": 0.3, "shrink": 0, "start": 0},
+    }
+}
+
+
+def test_what_can_only_be_remembered_is_not_known() -> None:
+    grades = {query.query_id: by_chance(query) for query in QUERIES}
+    system = made(taught(grades), MEMORY)
+    by_luck = mean(scores(build(of="bm25")), grades, "P@3")
+    known = mean(scores(system), grades, "P@3")
+    assert known < by_luck + 0.1
+    disguised = [Query(f"new {one.query_id}", f"{one.text} of the") for one in QUERIES]
+    run = {one.removeprefix("new "): pairs for one, pairs in scores(system, disguised).items()}
+    assert mean(run, grades, "P@3") > by_luck + 0.3  # it does remember what it has seen
+
+
+def test_what_gives_the_answer_away_in_one_fold_only_is_not_used_there() -> None:
+    training = taught(TITLES)
+    inside = [query for query in QUERIES if training.kept_from(query) == {3}]
+    first = scores(build(of="bm25"))
+    answers = {query.text: first[query.query_id][-1][0] for query in inside}
+    right = {query.query_id: {answers[query.text]: 3} for query in inside}
+
+    def canary(text: str) -> list[str]:
+        known = text.removesuffix(" of the")
+        return [answers[known]] if known in answers else []
+
+    def reranked(*systems: Any) -> System:
+        options = {"trees": 100, "rate": 0.2, "systems": systems}
+        spec: Spec = {"rerank": {"of": "bm25", "depth": DEPTH, "ltr": options}}
+        return made(taught({**TITLES, **right}), spec)
+
+    told = reranked({"python": canary})
+    assert scores(told, inside) == scores(reranked(), inside)
+    disguised = [Query(f"new {one.query_id}", f"{one.text} of the") for one in inside]
+    run = {one.removeprefix("new "): pairs for one, pairs in scores(told, disguised).items()}
+    assert mean(run, right, "P@1") > 0.8  # the model that has seen the fold does use it
+    assert mean(scores(told, inside), right, "P@1") < 0.2
+
+
+def test_the_identity_says_what_was_learnt_from() -> None:
+    system = made(taught(TITLES))
+    parameters = system.identity().parameters["reranker"]
+    assert parameters["training"] == taught(TITLES).key
+    assert parameters["features"][:4] == ["of: score", "of: share", "of: 1/rank", "title: coverage"]
+    other = {**TITLES, "q1": {"d1": 3}}
+    assert made(taught(other)).identity().key != system.identity().key
+    deeper = {"rerank": {**SMALL["rerank"], "depth": DEPTH + 1}}
+    assert made(taught(TITLES), deeper).identity().key != system.identity().key
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count what is trained, by the number of rows."""
+    import xgboost
+
+    seen: list[int] = []
+    train = xgboost.train
+
+    def counted(parameters: Any, matrix: Any, *more: Any) -> Any:
+        seen.append(matrix.num_row())
+        return train(parameters, matrix, *more)
+
+    monkeypatch.setattr(xgboost, "train", counted)
+    return seen
+
+
+def test_models_are_kept(tmp_path: Path, trainings: list[int]) -> None:
+    training = taught(TITLES)
+    first = scores(made(training, cache=tmp_path))
+    assert len(trainings) == 6
+    assert scores(made(training, cache=tmp_path)) == first
+    assert len(trainings) == 6
+    assert scores(made(training)) == first
+    assert len(trainings) == 12
+
+
+def test_models_of_other_data_are_not_taken(tmp_path: Path, trainings: list[int]) -> None:
+    scores(made(taught(TITLES), cache=tmp_path))
+    scores(made(taught({**TITLES, "q1": {"d1": 3}}), cache=tmp_path))
+    assert len(trainings) == 12
+    deeper = {"rerank": {**SMALL["rerank"], "depth": DEPTH + 1}}
+    scores(made(taught(TITLES), deeper, cache=tmp_path))
+    assert len(trainings) == 18
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 5000])
+def test_a_damaged_model_is_trained_again(
+    tmp_path: Path, trainings: list[int], damage: bytes
+) -> None:
+    training = taught(TITLES)
+    first = scores(made(training, cache=tmp_path))
+    models = sorted((tmp_path / "models").iterdir())
+    assert len(models) == 6
+    models[0].write_bytes(damage)
+    models[1].write_bytes(models[1].read_bytes()[:-1])
+    assert scores(made(training, cache=tmp_path)) == first
+    assert len(trainings) == 8
+
+
+def test_a_query_with_the_id_of_one_and_the_words_of_another() -> None:
+    training = taught(TITLES)
+    first = QUERIES[0]
+    other = next(q for q in QUERIES if training.kept_from(q) != training.kept_from(first))
+    mixed = Query(first.query_id, other.text)
+    kept_from = training.kept_from(mixed)
+    inside = [q for q in QUERIES if training.kept_from(q) <= kept_from]
+    poisoned = {**TITLES, **{q.query_id: by_chance(q) for q in inside}}
+    assert scores(made(training), [mixed]) == scores(made(taught(poisoned)), [mixed])
+
+
+@pytest.mark.parametrize(
+    "grades",
+    [
+        {query.query_id: dict.fromkeys(CORPUS, 1) for query in QUERIES},
+        {query.query_id: dict.fromkeys(CORPUS, 0) for query in QUERIES},
+        {query.query_id: dict.fromkeys(CORPUS, -1) for query in QUERIES},
+        {query.query_id: {"elsewhere": 1} for query in QUERIES},
+    ],
+)
+def test_where_nothing_can_be_learnt_the_order_stays(grades: dict[str, Any]) -> None:
+    system = made(taught(grades))
+    assert scores(system) == scores(build(of="bm25"))
+    system.prepare()
+    assert "6 of 6 models had nothing to learn from" in " ".join(system.notes)
+
+
+def test_a_fold_of_which_the_others_teach_nothing() -> None:
+    training = taught(TITLES)
+    inside = [query for query in QUERIES if training.kept_from(query) == {2}]
+    grades = {
+        query.query_id: TITLES[query.query_id] if query in inside else {"elsewhere": 1}
+        for query in QUERIES
+    }
+    system = made(taught(grades))
+    assert scores(system, inside) == scores(build(of="bm25"), inside)
+    outside = [query for query in QUERIES if query not in inside]
+    assert scores(system, outside) != scores(build(of="bm25"), outside)
+    system.prepare()
+    assert "1 of 6 models" in " ".join(system.notes)
+
+
+@pytest.mark.parametrize(
+    ("grades", "labels"),
+    [
+        ([], []),
+        ([0, 0], [0, 0]),
+        ([3, 0, -2, 1], [3, 0, 0, 1]),
+        ([1.0, 10.0], [1, 10]),
+        ([-1.5, 2], [0, 2]),
+        ([0.25, 0.5, 0.51, 1.0, 0.0], [1, 2, 3, 4, 0]),
+        ([1, 11], [1, 4]),
+        ([1e-300, 1e300], [1, 4]),
+    ],
+)
+def test_labels(grades: list[float], labels: list[int]) -> None:
+    assert labels_of(grades) == labels
+
+
+def test_fractional_grades_teach_the_same_order() -> None:
+    halves = {one: {doc: grade / 4 for doc, grade in some.items()} for one, some in TITLES.items()}
+    run = scores(made(taught(halves)))
+    assert mean(run, TITLES) > mean(scores(build(of="bm25")), TITLES) + 0.1
+
+
+def test_candidates_that_the_corpus_does_not_have() -> None:
+    run = {query.query_id: {f"x{n}": float(n) for n in range(9)} for query in QUERIES}
+    grades = {query.query_id: {"x3": 1} for query in QUERIES}
+    found = scores(made(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}}))
+    assert all(pairs[0][0] == "x3" for pairs in found.values())
+
+
+def test_scores_that_are_hardly_numbers() -> None:
+    run = {
+        query.query_id: {"d1": 1e300, "d2": -1e300, "d3": 0.0, "d4": 5e-324} for query in QUERIES
+    }
+    grades = {query.query_id: {"d3": 1} for query in QUERIES}
+    found = scores(made(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}}))
+    assert all(math.isfinite(score) for pairs in found.values() for _, score in pairs)
+
+
+def test_the_systems_of_a_fuse_are_looked_at() -> None:
+    fused = {"fuse": {"of": ["bm25", {"bm25": {"fields": ["title"]}}]}}
+    over_fuse = {"rerank": {"of": {"rewrite": {"of": fused, "keywords": {}}}, "ltr": {}}}
+    system = made(taught(TITLES), over_fuse)
+    assert isinstance(system, Rerank)
+    names = system.reranker.described()["features"]
+    assert names[3:9] == [
+        f"bm25 {n}: {one}" for n in (1, 2) for one in ("score", "share", "1/rank")
+    ]
+    before, after = scores(build(of=fused)), scores(system)
+    assert mean(after, TITLES) > mean(before, TITLES)
+
+
+def test_scores_of_a_system_that_did_not_find_a_document() -> None:
+    rows = ltr._score_rows(["x", "b", "c"], [("a", 3.0), ("b", 2.0), ("c", 2.0), ("d", 1.0)])
+    assert math.isnan(rows[0][0])
+    assert rows[0][1:] == [0.0, 0.0]
+    assert rows[1] == rows[2] == [2.0, 0.5, 0.5]
+
+
+def test_word_features_by_hand() -> None:
+    words = WordFeatures(None, "none")
+    words.count(Corpus({"d1": {"title": "leek soup", "text": "boil leek"}, "d2": {"text": "pie"}}))
+    document = Document("d1", {"title": "leek soup", "text": "boil leek"})
+    (row,) = words.rows(Query("q", "leek soup pie leek"), [document])
+    found = dict(zip(words.names, row, strict=True))
+    leek = soup = pie = math.log(1 + 1.5 / 1.5)  # each stands in one of two documents
+    norm = 1.5 * (0.25 + 0.75 * 2 / 1.0)  # two terms, on average one
+    assert found == pytest.approx(
+        {
+            "title: coverage": 2 / 3,
+            "title: idf coverage": (leek + soup) / (leek + soup + pie),
+            "title: bm25": (leek + soup) / (1 + norm) / (leek + soup + pie),
+            "title: pairs": 1 / 3,
+            "title: length": math.log(3),
+            "text: coverage": 1 / 3,
+            "text: idf coverage": 1 / 3,
+            "text: bm25": leek / (1 + 1.5 * (0.25 + 0.75 * 2 / 1.5)) / (leek + soup + pie),
+            "text: pairs": 0.0,
+            "text: length": math.log(3),
+            "all: coverage": 2 / 3,
+            "all: idf coverage": 2 / 3,
+            "all: phrase": 0.0,
+        }
+    )
+    (row,) = words.rows(Query("q", "leek soup"), [document])
+    assert row[-1] == 1.0
+
+
+def test_fields_by_name() -> None:
+    words = WordFeatures(("parts", "place"), "none")
+    document = Document("d", {"parts": ["leek", "salt"], "metadata": {"place": "Wales"}})
+    assert words.texts(document) == ["leek\nsalt", "Wales"]
+    spec: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": ["titel"]}}}
+    with pytest.raises(LookupError, match="nearest: title"):
+        made(taught(TITLES), spec)
+
+
+def test_a_training_question_that_cannot_be_answered() -> None:
+    def moody(text: str) -> list[str]:
+        raise OSError(f"no answer to {text}")
+
+    spec = {"rerank": {"of": {"python": moody}, "ltr": {}}}
+    system = made(taught(TITLES, QUERIES[:5]), spec)
+    with pytest.raises(ValueError, match="the training question 'q0' could not be answered"):
+        system.prepare()
+
+
+def test_a_query_that_another_system_fails_on_has_failed() -> None:
+    def moody(text: str) -> list[str]:
+        return ["d1"] if text != "worda fails" else [1 / 0]  # type: ignore[list-item]
+
+    spec = {"rerank": {"of": "bm25", "ltr": {"systems": [{"python": moody}]}}}
+    good, bad = made(taught(TITLES), spec).search(
+        [Query("good", "worda"), Query("bad", "worda fails")], 3
+    )
+    assert good.doc_ids
+    assert bad.error == "ZeroDivisionError: division by zero"
+
+
+def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankscope\[retrieval\]'"):
+        made(taught(TITLES))
+
+
+@pytest.mark.parametrize("error", [OSError("libgomp.so.1: cannot open"), ValueError("no library")])
+def test_xgboost_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(ltr, "engine", broken)
+    with pytest.raises(ValueError, match="is installed but cannot be loaded") as raised:
+        made(taught(TITLES))
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,198 @@
+"""Learnt weights: that they are the best, and that they are never learnt from what they answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope import Corpus, Qrels, fuse, train_weights
+from rankscope.retrieval import fuse as fuse_module
+from rankscope.retrieval.learning import Training
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.system import Query, System
+
+DOCS = [f"d{n}" for n in range(8)]
+CORPUS = Corpus(dict.fromkeys(DOCS, "text"))
+QUERIES = tuple(Query(f"q{n}", f"question {n}") for n in range(20))
+RUNS = [
+    {
+        query.query_id: {
+            doc: float((n * step + place * place) % 11) for place, doc in enumerate(DOCS)
+        }
+        for n, query in enumerate(QUERIES)
+    }
+    for step in (3, 5)
+]
+
+
+def best_of(number: int, query: Query) -> str:
+    scores = RUNS[number][query.query_id]
+    return max(scores, key=lambda doc: (scores[doc], doc))
+
+
+def worst_of_first(query: Query) -> str:
+    scores = RUNS[0][query.query_id]
+    return min(scores, key=lambda doc: (scores[doc], doc))
+
+
+FIRST = {query.query_id: {best_of(0, query): 1} for query in QUERIES}
+"""Judgments by which the first system is right."""
+SECOND = {query.query_id: {best_of(1, query): 1} for query in QUERIES}
+
+
+def spec(**options: Any) -> dict[str, Any]:
+    of = [{"run": {"path": run}} for run in RUNS]
+    return {"fuse": {"of": of, "method": "minmax", "weights": "train", **options}}
+
+
+def made(grades: dict[str, Any], queries: Any = QUERIES, **options: Any) -> System:
+    cache = options.pop("cache", None)
+    training = Training(tuple(queries), Qrels(grades))
+    system = build_system(spec(**options), training=training, cache=cache)
+    system.index(CORPUS)
+    return system
+
+
+def found(system: System, queries: Any = QUERIES) -> dict[str, dict[str, float]]:
+    rankings = system.search(list(queries), 100)
+    return {
+        query.query_id: dict(ranking.pairs())
+        for query, ranking in zip(queries, rankings, strict=True)
+    }
+
+
+def test_weights_are_those_of_training() -> None:
+    half = QUERIES[:10]
+    grades = {query.query_id: FIRST[query.query_id] for query in half}
+    weights = list(train_weights(grades, RUNS, "nDCG@10", method="minmax").weights.values())
+    assert weights != [0.5, 0.5]
+    fused = fuse(RUNS, method="minmax", weights=weights).to_dict()
+    new = QUERIES[10:]
+    assert found(made(FIRST, half), new) == {one.query_id: fused[one.query_id] for one in new}
+
+
+def test_a_training_question_gets_weights_of_the_other_folds() -> None:
+    training = Training(QUERIES, Qrels(FIRST))
+    system = made(FIRST)
+    for query in QUERIES[:4]:
+        others = training.without(training.kept_from(query))
+        grades = {one.query_id: FIRST[one.query_id] for one in others}
+        runs = [{one.query_id: run[one.query_id] for one in others} for run in RUNS]
+        weights = list(train_weights(grades, runs, method="minmax").weights.values())
+        fused = fuse(RUNS, method="minmax", weights=weights)
+        assert found(system, [query])[query.query_id] == fused[query.query_id]
+
+
+@pytest.mark.parametrize("fold", range(5))
+def test_judgments_of_a_fold_do_not_reach_its_own_questions(fold: int) -> None:
+    training = Training(QUERIES, Qrels(FIRST))
+    inside = [query for query in QUERIES if training.kept_from(query) == {fold}]
+    clean = {q.query_id: (FIRST, SECOND)[n % 2][q.query_id] for n, q in enumerate(QUERIES)}
+    turned = {**clean, **{query.query_id: {worst_of_first(query): 1} for query in inside}}
+    before, after = made(clean, step=0.05), made(turned, step=0.05)
+    assert found(before, inside) == found(after, inside)
+    assert found(before) != found(after)
+    assert before.identity().key != after.identity().key
+
+
+def test_judgments_of_test_questions_reach_nothing() -> None:
+    half = QUERIES[:10]
+    poisoned = {**FIRST, **{query.query_id: SECOND[query.query_id] for query in QUERIES[10:]}}
+    before, after = made(FIRST, half), made(poisoned, half)
+    assert found(before) == found(after)
+    assert before.identity().key == after.identity().key
+
+
+def test_other_judgments_teach_other_weights() -> None:
+    assert found(made(FIRST)) != found(made(SECOND))
+    for query in QUERIES[:3]:
+        for grades, number in ((FIRST, 0), (SECOND, 1)):
+            top = next(iter(found(made(grades, measure="RR"), [query])[query.query_id]))
+            assert top == best_of(number, query)
+
+
+def test_batches_do_not_matter() -> None:
+    system = made(FIRST)
+    together = found(system)
+    assert {one.query_id: found(system, [one])[one.query_id] for one in QUERIES} == together
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count what is trained, by the number of questions."""
+    seen: list[int] = []
+
+    def counted(qrels: Any, *more: Any, **options: Any) -> Any:
+        seen.append(len(qrels))
+        return train_weights(qrels, *more, **options)
+
+    monkeypatch.setattr(fuse_module, "train_weights", counted)
+    return seen
+
+
+def test_weights_are_kept(tmp_path: Path, trainings: list[int]) -> None:
+    first = found(made(FIRST, cache=tmp_path))
+    assert trainings == [16, 16, 16, 16, 16, 20]
+    assert found(made(FIRST, cache=tmp_path)) == first
+    assert len(trainings) == 6
+    entries = sorted((tmp_path / "models").iterdir())
+    entries[0].write_bytes(b"damaged")
+    entries[1].write_bytes(entries[1].read_bytes()[:-1])
+    assert found(made(FIRST, cache=tmp_path)) == first
+    assert len(trainings) == 8
+    found(made(SECOND, cache=tmp_path))
+    found(made(FIRST, cache=tmp_path, measure="RR@3"))
+    assert len(trainings) == 20
+
+
+def test_a_new_corpus_is_learnt_anew(trainings: list[int]) -> None:
+    system = made(FIRST)
+    system.prepare()
+    system.index(CORPUS)
+    system.prepare()
+    assert len(trainings) == 6
+    system.index(Corpus({"d1": "other"}))
+    system.prepare()
+    assert len(trainings) == 12
+
+
+def test_too_few_questions_give_equal_weights() -> None:
+    two = QUERIES[:2]
+    training = Training(two, Qrels(FIRST), folds=2)
+    system = build_system(spec(), training=training)
+    system.index(CORPUS)
+    fused = fuse(RUNS, method="minmax", weights=[0.5, 0.5])
+    mixed = Query("q0", "question 1")
+    for query in (*two, mixed):
+        assert found(system, [query])[query.query_id] == fused[query.query_id]
+
+
+@pytest.mark.parametrize("changed", [{"measure": "RR"}, {"step": 0.5}, {"search": "coordinate"}])
+def test_the_identity_says_how_it_was_learnt(changed: dict[str, Any]) -> None:
+    identity = made(FIRST).identity()
+    assert identity.parameters["training"] == Training(QUERIES, Qrels(FIRST)).key
+    assert made(FIRST, **changed).identity().key != identity.key
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "combmed"}, "takes no weights"),
+        ({"step": 0.3}, "step must be 1 divided by a whole number"),
+        ({"measure": 7}, "must be a measure"),
+        ({"weights": None, "measure": "RR"}, "the option measure goes with weights: train"),
+        ({"weights": "learn"}, "must be train, or a list of numbers"),
+        ({"of": ["bm25"]}, "two systems or more"),
+    ],
+)
+def test_what_cannot_be_trained(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        made(FIRST, **options).prepare()
+
+
+@pytest.mark.parametrize("options", [{"search": "gird"}, {"measure": "nDGC@10"}])
+def test_names_there_are_not(options: dict[str, Any]) -> None:
+    with pytest.raises(LookupError, match="nearest"):
+        made(FIRST, **options)

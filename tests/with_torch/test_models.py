@@ -1,0 +1,110 @@
+"""Where models are found, and what is said when they are not."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.retrieval.models import Model, ModelOptions
+from rankscope.retrieval.registry import Context, build_system
+
+KINDS = ["SentenceTransformer", "CrossEncoder"]
+
+
+def spec(kind: str, model: Any) -> dict[str, Any]:
+    if kind == "CrossEncoder":
+        return {"rerank": {"of": "bm25", "cross_encoder": model}}
+    return {"vector": {"embedder": {"sentence-transformers": model}}}
+
+
+def model(kind: Any, name: str, **options: Any) -> Model:
+    return Model(kind, ModelOptions(name, **options), Context(), owner="the test")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Refuse the network, and remember what was asked of it."""
+    seen: list[object] = []
+
+    def refuse(*address: object, **_: object) -> None:
+        seen.append(address)
+        raise OSError("no route")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    return seen
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./gone", "there is no folder"),
+        ("/nowhere/at/all", "there is no folder /nowhere/at/all, where a model should be"),
+        ("~/model", "there is no folder"),
+        ("here/gone", "there is no folder"),
+        ("one/two/three", "there is no folder"),
+        ("a model", "there is no folder"),
+        ("here", "holds no model: there is no modules.json or config.json in it"),
+        ("file.bin", "is a file; a model is named by its folder, or its name on the hub"),
+    ],
+)
+def test_what_is_no_model(
+    kind: str, name: str, message: str, asked: list[object], tmp_path: Path
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "file.bin").write_bytes(b"weights")
+    with pytest.raises(InputError) as caught:
+        build_system(spec(kind, name), folder=tmp_path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert asked == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_is_loaded_without_the_network(
+    kind: str, small: Callable[..., Path], asked: list[object], tmp_path: Path
+) -> None:
+    shutil.copytree(small(kind), tmp_path / "my" / "model")
+    build_system(spec(kind, "my/model"), folder=tmp_path)  # found where the config is
+    assert model(kind, str(tmp_path / "my" / "model")).loaded() is not None
+    assert asked == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("damage", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_a_damaged_folder(
+    kind: str, damage: str, small: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(small(kind), tmp_path / "model")
+    (folder / damage).write_bytes((folder / damage).read_bytes()[:50])
+    with pytest.raises(InputError, match="holds no model that can be loaded: ") as caught:
+        model(kind, str(folder)).loaded()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hub_that_cannot_be_reached_is_said_at_once(
+    kind: str, asked: list[object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    named = model(kind, "nobody/has-this-model")
+    assert asked == []
+    with pytest.raises(
+        InputError, match=r"no folder nobody/has-this-model, and https://\S+ cannot be reached"
+    ):
+        named.loaded()
+    assert len(asked) in (1, 2)  # the library's own start, once, and ours
+
+
+def test_an_unknown_device(small: Callable[..., Path]) -> None:
+    with pytest.raises(InputError, match="can be loaded: RuntimeError"):
+        model("CrossEncoder", str(small("CrossEncoder")), device="abacus").loaded()
