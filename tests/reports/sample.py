@@ -138,7 +138,8 @@ def _stage(name: str, runs: dict[str, Ranked], every: Comparison) -> dict[str, A
     qrels, _, grades, _ = world()
     of = [one for one in OF.get(name, []) if one in runs]
     hits = _hits(runs[name], grades)
-    below = set().union(*(_hits(runs[one], grades) for one in of)) if of else hits
+    best = max(of, key=lambda one: every.mean(one).value, default=name)
+    below = _hits(runs[best], grades)
     row: dict[str, Any] = {
         "system": name,
         "kind": next(iter(SPECS[name])),

@@ -100,7 +100,7 @@ def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
         code="RS703",
         name="judged-queries-without-text",
         severity="warning",
-        message=f"{counted(len(missing), 'judged query')} cannot be asked, as the text is not known",
+        message=f"{counted(len(missing), 'judged query')} cannot be asked: no text is known",
         advice="they count as 0 for every system; add them to the queries, or leave them out of "
         "the judgments",
         count=len(missing),

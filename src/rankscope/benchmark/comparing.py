@@ -192,9 +192,10 @@ def _differences(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:
         said.append("the corpus")
     if old.collection.queries_sha256 != new.collection.queries_sha256:
         said.append("the queries' texts or metadata")
-    for key in dict.fromkeys([*old.config, *new.config]):
-        if old.config.get(key) != new.config.get(key):
-            said.append(f"{key} in the config")
+    keys = dict.fromkeys([*old.config, *new.config])
+    changed = [key for key in keys if old.config.get(key) != new.config.get(key)]
+    if changed:
+        said.append(f"{', '.join(changed)} in the config")
     for name in dict.fromkeys([*old.versions, *new.versions]):
         one, other = old.versions.get(name, "none"), new.versions.get(name, "none")
         if one != other:

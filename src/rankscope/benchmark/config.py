@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator, m
 from rankscope.benchmark.configfile import (
     Keys,
     Section,
+    came,
     dotted,
     first_problem,
     read_config_file,
@@ -167,6 +168,13 @@ class CollectionConfig(Section):
             InputError: one that is missing, or a split there is not; names what there is.
         """
         training = training or TrainingConfig()
+        try:
+            return self._found(folder, training)
+        except OSError as error:
+            place = error.filename or folder
+            raise InputError(f"{place}: cannot be looked into ({error.strerror})") from None
+
+    def _found(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
         if self.path is not None:
             return self._in_folder(folder / self.path, folder, training)
         queries = _existing(folder / str(self.queries), "queries")
@@ -374,7 +382,9 @@ def _one_or_more(value: Any) -> Any:
 
 def _measure_text(value: Any) -> Any:
     if not isinstance(value, str):
-        refuse(f"a measure is text such as nDCG@10, not {shown(value)}; quote it")
+        refuse(
+            f"a measure is text such as nDCG@10, not {came(value)}; quote one that holds a comma"
+        )
     try:
         parse_measures(value)
     except RankscopeError as error:
@@ -398,7 +408,7 @@ def _target(value: Any, *keys: int) -> None:
     if not isinstance(value, dict):
         refuse(
             "targets are a mapping such as nDCG@10: 0.4, or the name or file of a set, not "
-            f"{shown(value)}",
+            f"{came(value)}",
             *keys,
         )
     known: dict[Measure, str] = {}
@@ -411,7 +421,7 @@ def _target(value: Any, *keys: int) -> None:
             refuse(f"targets: {name} and {known[measure]} are the same measure", *keys, name)
         known[measure] = name
         if isinstance(number, bool) or not isinstance(number, int | float):
-            refuse(f"targets: {name} needs a number, not {shown(number)}", *keys, name)
+            refuse(f"targets: {name} needs a number, not {came(number)}", *keys, name)
 
 
 _MeasureText = Annotated[str, BeforeValidator(_measure_text)]
@@ -456,9 +466,10 @@ class Config(Section):
     @field_validator("name")
     @classmethod
     def _name(cls, name: str) -> str:
-        problem = _name_problem(name)
-        if problem is not None:
-            refuse(f"the name {shown(name)} {problem}, as it becomes a file name")
+        if not name.strip() or len(name) > _LONGEST_FILE_NAME or not name.isprintable():
+            refuse(
+                f"name must be one line of 1 to {_LONGEST_FILE_NAME} characters, not {shown(name)}"
+            )
         return name
 
     @field_validator("measures")
@@ -534,12 +545,9 @@ def _check_spec(spec: Any, keys: Keys) -> None:
         ((kind, given),) = spec.items()
         inside = (*keys, kind)
     else:
-        came = _listed(spec) if isinstance(spec, dict) else shown(spec)
-        if spec is None:
-            came = "nothing"
         refuse(
             f"{dotted(keys)} must be a kind of system with its options, such as bm25: {{k1: 1.2}}, "
-            f"not {came}",
+            f"not {_listed(spec) if isinstance(spec, dict) else came(spec)}",
             *keys,
         )
     if kind not in SYSTEMS.names():
@@ -559,7 +567,7 @@ def _check_options(entry: Entry[Any], given: Any, keys: Keys) -> None:
     is_table = isinstance(given, dict)
     if not is_table:
         if not known:
-            refuse(f"{entry.name} has no options, but {shown(given)} was given", *keys)
+            refuse(f"{entry.name} has no options, but {came(given)} was given", *keys)
         given = {next(iter(known)): given}
     for option in entry.described():
         if option.required and option.name not in given:
@@ -586,7 +594,7 @@ def _check_value(entry: Entry[Any], name: str, value: Any, check: Any, keys: Key
     except (RankscopeError, ValueError) as error:
         if isinstance(error, RankscopeError):
             refuse(str(error), *keys)
-        refuse(f"option {name} of {entry.name} must be {error}, not {shown(value)}", *keys)
+        refuse(f"option {name} of {entry.name} must be {error}, not {came(value)}", *keys)
 
 
 _STAGES = ("fuse", "rerank", "rewrite")
@@ -836,4 +844,4 @@ def _option_schema(kind: str, name: str, default: Any, *, required: bool) -> dic
         return {}
     types = {bool: "boolean", int: "integer", float: "number", str: "string"}
     known = types.get(type(default))
-    return {"default": default, **({"type": [known, "null"]} if known is None else {"type": known})}
+    return {} if known is None else {"default": default, "type": known}

@@ -26,9 +26,11 @@ from rankscope.files import PathLike, open_bytes, source_name, suffix_of
 from rankscope.tabular.delimited import decoded
 
 __all__ = [
+    "DEEPEST",
     "ConfigFile",
     "Keys",
     "Section",
+    "came",
     "dotted",
     "first_problem",
     "parse_config",
@@ -210,7 +212,8 @@ class _Builder:
             self._fail("anchors and aliases (&name, *name) are not read; write the value out")
         tag = getattr(event, "tag", None)
         if tag is not None:
-            self._fail(f"the tag {shown(tag)} is not read; leave it out")
+            written = tag.replace("tag:yaml.org,2002:", "!!")
+            self._fail(f"the tag {shown(written)} is not read; leave it out")
         is_scalar = isinstance(event, yaml.ScalarEvent)
         holder = self._open[-1] if self._open else None
         if holder is not None and isinstance(holder.value, dict) and holder.key is None:
@@ -332,28 +335,33 @@ def _is_toml(text: str) -> bool:
 
 def _read_toml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
     try:
-        data = tomllib.loads(text, parse_float=_real)
+        data = tomllib.loads(text)
     except RecursionError:
         raise FormatError(
             f"values stand inside each other more than {DEEPEST} deep", source=source
         ) from None
     except ValueError as error:
         found = _PLACE.fullmatch(str(error))
-        problem = str(error) if found is None else found[1]
         line = None
         if found is not None:
             line = int(found[2]) if found[2] else text.count("\n") + 1
-        raise FormatError(
-            f"is not TOML here ({' '.join(problem.split())}); check quotes and brackets",
-            source=source,
-            line=line,
-        ) from None
-    lines = {keys: line for keys, line in _toml_lines(text) if _is_there(data, keys)}
+        raise FormatError(_toml_problem(found), source=source, line=line) from None
+    lines: dict[Keys, int] = {(): 1}
+    lines |= {keys: line for keys, line in _toml_lines(text) if _is_there(data, keys)}
     return _checked_toml(data, ConfigFile(data, source, lines)) or None, lines
 
 
+def _toml_problem(found: re.Match[str] | None) -> str:
+    if found is None:  # not a word about where, or in the language of Python
+        return "holds a number that is too long, or another value that cannot be read"
+    problem = " ".join(found[1].split())
+    if re.match("Cannot (overwrite|declare|mutate|redefine)", problem):
+        return f"a key or table stands twice ({problem}); keep one"
+    return f"is not TOML here ({problem}); check quotes and brackets"
+
+
 def _checked_toml(data: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
-    """Make dates text; refuse what is too deep and whole numbers that are too long."""
+    """Make dates text; refuse what is too deep and numbers that are too long or not finite."""
     made: dict[str, Any] = {}
     waiting: list[tuple[Any, Any, Keys]] = [(data, made, ())]
     while waiting:
@@ -368,9 +376,12 @@ def _checked_toml(data: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
                 waiting.append((value, own, (*keys, key)))
             elif isinstance(value, datetime.date | datetime.time):
                 own = value.isoformat()
-            elif isinstance(value, int) and abs(value) >= 10**LONGEST_NUMBER:
-                line = file.line((*keys, key))
-                raise FormatError("holds a number that is too long", source=file.source, line=line)
+            elif isinstance(value, float | int) and not abs(value) < 10**LONGEST_NUMBER:
+                raise FormatError(
+                    f"{dotted((*keys, key))} is no finite number, or one that is too long",
+                    source=file.source,
+                    line=file.line((*keys, key)),
+                )
             if isinstance(copy, dict):
                 copy[key] = own
             else:
@@ -461,15 +472,15 @@ def first_problem(
     if kind == "missing":
         return keys[:-1], _missing(model, keys, above)
     if kind == "extra_forbidden":
-        owner = f" in {dotted((*above, *keys[:-1]))}" if above or keys[:-1] else ""
+        owner = f" of {dotted((*above, *keys[:-1]))}" if above or keys[:-1] else ""
         known = [*_model_at(model, keys[:-1]).model_fields, *([] if owner else TOP_LEVEL)]
-        return keys, f"{UnknownNameError('key', str(keys[-1]), known)}{owner}"
+        return keys, str(UnknownNameError(f"key{owner}", str(keys[-1]), known))
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", context["expected"])
         unknown = UnknownNameError("choice", str(first["input"]), known)
         return keys, f"{name} is one of {', '.join(known)}; {unknown}"
     expected = _EXPECTED.get(kind, "something else").format(**context)
-    return keys, f"{name} must be {expected}, not {_came(first['input'])}"
+    return keys, f"{name} must be {expected}, not {came(first['input'])}"
 
 
 TOP_LEVEL = ("retrieval_metrics",)
@@ -488,13 +499,14 @@ _EXPECTED = {
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
     "greater_than": "a number above {gt}",
-    "greater_than_equal": "a number from {ge} up",
+    "greater_than_equal": "a whole number from {ge} up",
     "less_than": "a number below {lt}",
-    "less_than_equal": "a number up to {le}",
+    "less_than_equal": "a whole number up to {le}",
 }
 
 
-def _came(value: Any) -> str:
+def came(value: Any) -> str:
+    """Say what a value is, for a message about what was expected instead."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):

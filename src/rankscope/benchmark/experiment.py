@@ -107,8 +107,8 @@ class _Writer:
         self._tables(scores)
         systems = []
         for name in self.benchmark.specs:
-            record, report = self._system(name, experiment, scores, values[name])
-            self._text(record.report, report.to_json())
+            record, own = self._system(name, experiment, scores, values[name])
+            self._text(record.report, own.to_json())
             systems.append(record)
         compared = self.done.parcels.get(COMPARE)
         segments = self.done.parcels.get(SEGMENTS)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from rankscope.benchmark.configfile import ConfigFile, Keys, dotted, parse_value
+from rankscope.benchmark.configfile import DEEPEST, ConfigFile, Keys, dotted, parse_value
 from rankscope.errors import FormatError, InputError, UnknownNameError, shown
 
 __all__ = ["PREFIX", "Override", "Places", "Secrets", "apply_overrides", "find_secrets"]
@@ -46,6 +46,10 @@ class Places:
         for override in reversed(self.overrides):
             if keys[: len(override.keys)] == override.keys:
                 return FormatError(problem, source=override.label)
+        if keys not in self.file.lines:
+            for override in reversed(self.overrides):
+                if keys and override.keys[: len(keys)] == keys:  # it made what is wrong
+                    return FormatError(problem, source=override.label)
         return FormatError(problem, source=self.file.source, line=self.file.line(keys))
 
 
@@ -67,7 +71,7 @@ def apply_overrides(
         if name.upper().startswith(PREFIX):
             label = f"the environment variable {name}"
             parts = name[len(PREFIX) :].split("__")
-            if not all(parts):
+            if not all(parts) or len(parts) > DEEPEST:
                 raise FormatError(
                     f"names no key; write {PREFIX}DEPTH or {PREFIX}STATISTICS__SEED", source=label
                 )
@@ -82,17 +86,22 @@ def apply_overrides(
     return data
 
 
+_MOST_CUTS = 10
+"""A path holds fewer signs of equality; those of a value are not tried."""
+
+
 def _split(
     setting: str, data: dict[str, Any], sections: Mapping[str, Sequence[str]]
 ) -> tuple[str, str]:
     """Split at the first ``=``; a later one if that leads further into what is there."""
-    cuts = [at for at, letter in enumerate(setting) if letter == "="]
+    cuts = [at for at, letter in enumerate(setting) if letter == "="][:_MOST_CUTS]
     best, furthest = None, -1
     for cut in cuts:
         path = setting[:cut].strip()
-        if not all(path.split(".")) or path.count("(") != path.count(")"):
+        parts = path.split(".")
+        if not all(parts) or len(parts) > DEEPEST or path.count("(") != path.count(")"):
             continue
-        keys = _keys(data, path.split("."), sections, _exactly)
+        keys = _keys(data, parts, sections, _exactly)
         depth = _known_depth(data, keys)
         if depth > furthest:
             best, furthest = cut, depth
@@ -170,11 +179,9 @@ def _apply(data: dict[str, Any], override: Override, places: Places) -> None:
     """Set one value; what leads to it is made where that makes sense."""
     keys, label = override.keys, override.label
     if keys[0] == "systems" and len(keys) > 2:
-        known = data.get("systems")
-        if isinstance(known, dict) and keys[1] not in known:
-            raise FormatError(
-                str(UnknownNameError("system", str(keys[1]), known)), source=label
-            ) from None
+        _check_system(data.get("systems"), keys, label)
+    if keys[0] == "collection" and len(keys) > 1 and isinstance(data.get("collection"), str):
+        data["collection"] = {"path": data["collection"]}
     holder: Any = data
     for depth, key in enumerate(keys[:-1]):
         below = _inside(holder, key) if _holds(holder, key) else None
@@ -186,6 +193,20 @@ def _apply(data: dict[str, Any], override: Override, places: Places) -> None:
         holder = below
     _put(holder, keys[-1], override.value, keys, label)
     places.overrides.append(override)
+
+
+def _check_system(systems: Any, keys: Keys, label: str) -> None:
+    """Refuse to set an option of a system there is not, or that is of another kind."""
+    if not isinstance(systems, dict):
+        return
+    name, kind = str(keys[1]), str(keys[2])
+    if name not in systems:
+        raise FormatError(str(UnknownNameError("system", name, systems)), source=label)
+    spec = systems[name]
+    kinds = [spec] if isinstance(spec, str) else list(spec) if isinstance(spec, dict) else []
+    if kinds and kind not in kinds:
+        problem = f"systems.{name} is {' and '.join(map(str, kinds))}, not {shown(kind)}"
+        raise FormatError(f"{problem}; set an option of what it is", source=label)
 
 
 def _holds(holder: Any, key: str | int) -> bool:

@@ -156,8 +156,8 @@ def make_plan(
             stages.append(_stage(SEGMENTS, _segmenter(benchmark), [score], parts))
         if any(benchmark.parents(name) for name in benchmark.specs):
             described = [asdict(one) for one in benchmark.stage_specs()]
-            parts = (described, statistics)
-            stages.append(_stage(STAGES, _stager(benchmark), [*fetches, score], parts))
+            needed = [*fetches, score]
+            stages.append(_stage(STAGES, _stager(benchmark), needed, (described, statistics)))
     return Plan(stages, store)
 
 

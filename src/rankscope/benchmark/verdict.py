@@ -265,7 +265,7 @@ def _against_baseline(
     if relation == "better":
         numbers = _numbers(comparison, info, leader, base)
         said = f"{leader.run} is better than {base.run} on {_on(info)} by {numbers}"
-        return f"{said}{_among(comparison, info, leader, others)}."
+        return f"{said}{_among(comparison, info, leader, others, also=True)}."
     first = f"{leader.run} has the {_mean_word(info)} {info.measure}"
     numbers = _open(comparison, info, leader, base)
     if relation == "equivalent":
@@ -291,6 +291,8 @@ def _among(
     info: MeasureInfo,
     leader: MeanRecord,
     others: Sequence[MeanRecord],
+    *,
+    also: bool = False,
 ) -> str:
     """Say which of the other systems the leader is better than, and which it is not apart from."""
     named: dict[str, list[str]] = {}
@@ -298,10 +300,9 @@ def _among(
         named.setdefault(_relation(comparison, info, leader, one), []).append(one.run)
     better, equal = named.pop("better", []), named.pop("equivalent", [])
     near = [name for names in named.values() for name in names]
+    too = " too" if also and not near and not equal else ""
     parts = [
-        f"is better than {_listed(better, _MOST)}{'' if near or equal else ' too'}"
-        if better
-        else "",
+        f"is better than {_listed(better, _MOST)}{too}" if better else "",
         f"is equivalent to {_listed(equal, _MOST)}{_margin(comparison)}" if equal else "",
         f"cannot be told apart from {_listed(near, _MOST)}" if near else "",
     ]
@@ -315,23 +316,26 @@ def _leader(
     leader: MeanRecord,
     rest: Sequence[MeanRecord],
 ) -> str:
-    """Say whether the system with the best mean, there being no other base, is apart from others."""
+    """Say whether the system with the best mean is apart from all others."""
     near = [one for one in rest if _relation(comparison, info, leader, one) != "better"]
     name = f"{leader.run}, the baseline," if leader.run == comparison.baseline else leader.run
     if not near:
         numbers = _numbers(comparison, info, leader, rest[0])
         said = f"{name} is better than {rest[0].run} on {_on(info)} by {numbers}"
-        return f"{said}{_among(comparison, info, leader, rest[1:])}."
+        return f"{said}{_among(comparison, info, leader, rest[1:], also=True)}."
     nearest = near[0]
     first = f"{name} has the {_mean_word(info)} {info.measure}, {_number(leader.mean)}"
-    others = [one for one in rest if one is not nearest]
     if _relation(comparison, info, leader, nearest) == "equivalent":
         numbers = _numbers(comparison, info, leader, nearest, sign=True)
         said = f"{first}, and is equivalent to {nearest.run}{_margin(comparison)}: {numbers}"
-    else:
-        numbers = _open(comparison, info, leader, nearest)
-        said = f"{first}, but cannot be told apart from {nearest.run}: {numbers}"
-    return f"{said}{_among(comparison, info, leader, others)}."
+        left = [one for one in rest if one is not nearest]
+        return f"{said}{_among(comparison, info, leader, left)}."
+    open_ = [one for one in near if _relation(comparison, info, leader, one) != "equivalent"]
+    said = f"{first}, but cannot be told apart from {_listed([one.run for one in open_], _MOST)}"
+    said += f"; against {nearest.run}" if len(open_) > 1 else ""
+    said += f": {_open(comparison, info, leader, nearest)}"
+    left = [one for one in rest if one not in open_]
+    return f"{said}{_among(comparison, info, leader, left)}."
 
 
 # --- the other measures --------------------------------------------------------------------------
@@ -502,9 +506,8 @@ def _targets(report: BenchmarkReport) -> list[str]:
         for one in missed
         if one.target is not None
     ]
-    return [
-        f"{system.name} misses {len(missed)} of {counted(len(own), 'target')}: {_listed(parts, _MOST)}."
-    ]
+    count = f"{len(missed)} of {counted(len(own), 'target')}"
+    return [f"{system.name} misses {count}: {_listed(parts, _MOST)}."]
 
 
 def _contradictions(report: BenchmarkReport) -> list[str]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 _STYLES = {"better": "green", "worse": "red"}
-_MARKS = {"better": "†", "worse": "‡"}
 
 
 @click.command()
@@ -77,14 +76,18 @@ def _show(result: ExperimentComparison) -> None:
             column("after", [f"{one.after:.4f}" for one in changes]),
             column(
                 "difference",
-                [f"{one.difference:+.4f}{_MARKS.get(one.verdict, ' ')}" for one in changes],
+                [f"{one.difference:+.4f}{_mark(one.p_corrected)}" for one in changes],
             ),
             column("95 % interval", [f"[{one.low:+.4f}, {one.high:+.4f}]" for one in intervals]),
             column("p", [f"{one.p_corrected:.4f}" for one in changes]),
         ],
     )
     console.print()
-    console.print("† better, ‡ worse: p ≤ 0.05, corrected by Holm over all rows")
+    console.print("† p ≤ 0.05, ‡ p ≤ 0.01 (permutation test, corrected by Holm over all rows)")
     for names, where in ((result.only_before, "the first"), (result.only_after, "the second")):
         if names:
             console.print(visible(f"only in {where}: {', '.join(names)}"))
+
+
+def _mark(p: float) -> str:
+    return "‡" if p <= 0.01 else "†" if p <= 0.05 else " "

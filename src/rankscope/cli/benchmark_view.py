@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.cli.console import visible
 from rankscope.cli.tables import Column, blocks_needed, print_columns
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +14,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rankscope.records import BenchmarkReport, Kpi, MeasureInfo, StageRow, SystemRecord
+    from rankscope.records import (
+        BenchmarkReport,
+        Kpi,
+        MeasureInfo,
+        StageChange,
+        SystemRecord,
+    )
 
 __all__ = ["show_benchmark", "show_plan"]
 
@@ -30,21 +37,20 @@ def show_benchmark(
     report: BenchmarkReport, console: Console, *, folder: Path | None = None
 ) -> None:
     """Print systems × measures, stages, targets, warnings and the verdict."""
+    from rankscope.reports.benchmark import legend
+
     held = report.collection
     on = f"{report.name}: {held.name}{'' if held.split is None else f' ({held.split})'}"
     _say(console, f"{on}, {held.queries:,} queries", "bold")
     console.print()
     _main_table(report, console)
     console.print()
-    for line in _legend(report):
+    for line in legend(report, sign="±: half of the", letters=_shows_letters(report)):
         _say(console, line, "dim")
     _stages(report, console)
     _targets(report, console)
     _findings(report, console)
-    if report.verdict:
-        console.print()
-        for sentence in report.verdict:
-            _say(console, sentence)
+    _verdict(report, console)
     if folder is not None:
         console.print()
         _where(folder, console)
@@ -66,6 +72,23 @@ def _say(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
 
     console.print(Text(visible(text), style=style), overflow="fold")
+
+
+def _verdict(report: BenchmarkReport, console: Console) -> None:
+    """Print the sentences, each as a point of a list."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not report.verdict:
+        return
+    points = Table.grid(padding=(0, 1, 0, 0))
+    points.add_column(no_wrap=True)
+    points.add_column(overflow="fold")
+    for sentence in report.verdict:
+        points.add_row(Text("-"), Text(visible(sentence)))
+    console.print()
+    console.print(Text("verdict", style="bold"))
+    console.print(points)
 
 
 # --- the main table ------------------------------------------------------------------------------
@@ -111,7 +134,7 @@ def _lined_up(title: str, cells: list[list[str]], styles: list[str]) -> Column:
     for number, half, letters in cells:
         parts = [number.rjust(widths[0]), half.rjust(widths[1]), letters.ljust(widths[2])]
         texts.append(" ".join(part for part, wide in zip(parts, widths, strict=True) if wide))
-    return Column(title, list(zip(texts, styles, strict=True)))
+    return Column(title, list(zip(texts, styles, strict=True)), right=False)
 
 
 def _main_table(report: BenchmarkReport, console: Console) -> None:
@@ -120,10 +143,7 @@ def _main_table(report: BenchmarkReport, console: Console) -> None:
         (info.measure if info.higher_is_better else f"{info.measure} ↓", info)
         for info in report.measures
     ]
-    systems = [
-        (system.name + ("*" if _is_baseline(report, system) else ""), system)
-        for system in report.systems
-    ]
+    systems = [(system.name, system) for system in report.systems]
     across = Column("measure", [(name, "bold") for name, _ in measures], right=False)
     by_system = [
         _lined_up(
@@ -149,63 +169,58 @@ def _main_table(report: BenchmarkReport, console: Console) -> None:
         print_columns(console, across, by_system)
 
 
-def _is_baseline(report: BenchmarkReport, system: SystemRecord) -> bool:
-    return len(report.systems) > 1 and system.name == report.baseline
-
-
-def _legend(report: BenchmarkReport) -> list[str]:
-    from rankscope.reports.benchmark import legend
-
-    said = legend(report, interval="± half of")
-    if report.comparison is not None and _shows_letters(report):
-        said.insert(-1, "systems that share a letter cannot be told apart")
-    if report.baseline is not None and len(report.systems) > 1:
-        said.insert(1, f"* the baseline")
-    if any(not info.higher_is_better for info in report.measures):
-        said.insert(1, "↓ lower is better")
-    return said
-
-
 # --- stages, targets, findings -------------------------------------------------------------------
 
 
 def _stages(report: BenchmarkReport, console: Console) -> None:
-    """Print what each stage changed in the main measure."""
-    from rankscope.reports.benchmark import ends
-
-    main = report.measures[0]
-    found: list[tuple[StageRow, str, str, str]] = []
-    for stage in report.stages:
-        for below in stage.of:
-            change = next(
-                (one for one in stage.changes if (one.of, one.measure) == (below, main.measure)),
-                None,
-            )
-            if change is not None:
-                gain = (change.difference > 0) == main.higher_is_better
-                sure = change.p <= 0.05 and change.difference
-                colour = ("green" if gain else "red") if sure else ""
-                text = f"{change.difference:+.3f} {ends(change.interval, sign=True)}"
-                found.append((stage, below, text, colour))
-    if not found:
-        return
-    console.print()
-    first = Column(
-        "stage", [(f"{stage.system} ({stage.kind})", "bold") for stage, *_ in found], right=False
-    )
-    columns = [
-        Column("on", [(below, "") for _, below, *_ in found], right=False),
-        Column(f"change in {main.measure}", [(text, colour) for *_, text, colour in found]),
+    """Print what each stage changed in the main measure, and the ceiling of rerankers."""
+    main = report.measures[0].measure
+    rows = [
+        (stage, change)
+        for stage in report.stages
+        for change in stage.changes
+        if change.measure == main and change.of in stage.of
     ]
-    ceilings = [stage.ceiling.get(main.measure) for stage, *_ in found]
-    if any(one is not None for one in ceilings):
-        columns.append(
-            Column("ceiling", [("" if one is None else f"{one:.3f}", "") for one in ceilings])
-        )
-    cutoff = found[0][0].cutoff
-    moved = [(f"+{stage.promoted:,} −{stage.lost:,}", "") for stage, *_ in found]
-    columns.append(Column(f"relevant in top {cutoff}", moved))
-    print_columns(console, first, columns)
+    if not rows:
+        return
+    cutoff = rows[0][0].cutoff
+    firsts = [
+        number == 0 or rows[number - 1][0] is not stage for number, (stage, _) in enumerate(rows)
+    ]
+    own = list(zip(rows, firsts, strict=True))
+    names = [
+        (f"{stage.system} ({stage.kind})" if first else "", "bold") for (stage, _), first in own
+    ]
+    ceilings = [
+        f"{stage.ceiling[main]:.3f}" if first and main in stage.ceiling else ""
+        for (stage, _), first in own
+    ]
+    moved = [f"+{stage.promoted:,} -{stage.lost:,}" if first else "" for (stage, _), first in own]
+    columns = [
+        Column("against", [(change.of, "") for _, change in rows], right=False),
+        Column(f"change in {main}", [_change_cell(report, change) for _, change in rows]),
+        Column("ceiling", [(text, "") for text in ceilings]),
+        Column(f"in/out top {cutoff}", [(text, "") for text in moved]),
+    ]
+    if not any(ceilings):
+        del columns[2]
+    console.print()
+    print_columns(console, Column("stage", names, right=False), columns)
+    said = f"in/out top {cutoff}: relevant documents that enter and leave it"
+    if any(ceilings):
+        said = f"ceiling: {main} if what it looks at stood in the best order; {said}"
+    _say(console, said, "dim")
+
+
+def _change_cell(report: BenchmarkReport, change: StageChange) -> Cell:
+    """Return a change, coloured where its test says that it is more than chance."""
+    from rankscope.reports.benchmark import ends, signed
+
+    settings = {} if report.comparison is None else report.comparison.settings
+    gain = change.difference if report.measures[0].higher_is_better else -change.difference
+    sure = change.p <= float(settings.get("alpha", 0.05))
+    colour = ("green" if gain > 0 else "red") if sure and gain else ""
+    return f"{signed(change.difference)} {ends(change.interval, sign=True)}", colour
 
 
 def _targets(report: BenchmarkReport, console: Console) -> None:
@@ -248,23 +263,24 @@ def _findings(report: BenchmarkReport, console: Console) -> None:
     said: list[Cell] = []
     for system in report.systems:
         if system.run.failures:
-            count = len(system.run.failures)
+            count = counted(len(system.run.failures), "query")
             reason = next(iter(system.run.failures.values()))
-            said.append(
-                (f"error: {system.name}: {count:,} queries without an answer: {reason}", "red")
-            )
+            said.append((f"error: {system.name}: {count} without an answer: {reason}", "red"))
     loud = [one for one in report.findings if one.severity != "note"]
     for one in loud[:_MOST_FINDINGS]:
         who = "" if one.system is None else f"{one.system}: "
-        said.append(
-            (
-                f"{one.severity}: {who}{one.message} [{one.code}]; {one.advice}",
-                _SEVERITIES[one.severity],
-            )
+        text = f"{one.severity}: {who}{one.message} [{one.code}]; {one.advice}"
+        said.append((text, _SEVERITIES[one.severity]))
+    more = [
+        counted(count, noun)
+        for count, noun in (
+            (len(loud[_MOST_FINDINGS:]), "more warning"),
+            (len(report.findings) - len(loud), "note"),
         )
-    quiet = len(report.findings) - len(loud[:_MOST_FINDINGS])
-    if quiet:
-        said.append((f"{quiet:,} more in the reports", "dim"))
+        if count
+    ]
+    if more:
+        said.append((f"{' and '.join(more)} in the reports", "dim"))
     if said:
         console.print()
     for text, style in said:

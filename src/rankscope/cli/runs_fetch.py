@@ -92,7 +92,8 @@ def _line(one: FetchedRun) -> str:
     took = "" if latency is None else f", p95 {1000 * latency:.1f} ms"
     stored = one.timings["stored"]
     kept = f" ({stored:,} kept from before)" if stored else ""
-    return f"{one.path}: {len(one.run.query_ids):,} queries{kept}, {len(one.run):,} documents{took}; {kinds}"
+    found = f"{len(one.run.query_ids):,} queries{kept}, {len(one.run):,} documents{took}"
+    return f"{one.path}: {found}; {kinds}"
 
 
 def _plain(one: FetchedRun) -> dict[str, object]:

@@ -1,8 +1,7 @@
 """Stages: what each step of a pipeline adds, loses, and could reach at most.
 
 After `evaluation` and `statistics`, before `records`: retrieval sets the ceiling, a reranker works
-within it. Ranks are those a stage sees, by rankscope's own rules (score, then id from high to low,
-in double precision), whatever the profile of the scores.
+within it.
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
-from rankscope.alignment import align, only_queries
+from rankscope.alignment import only_queries
 from rankscope.diagnosis.values import Table, changes_between, intervals_of, pair_test
+from rankscope.diagnosis.views import View, best_order
 from rankscope.errors import UnknownNameError, counted
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.inputs import as_judgments, without_identical
-from rankscope.judged import place_in
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
@@ -31,19 +29,11 @@ if TYPE_CHECKING:
     from rankscope.alignment import Judgments
     from rankscope.collection.qrels import Qrels
     from rankscope.evaluation import Scores
-    from rankscope.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.run import Run
     from rankscope.statistics.intervals import Interval
 
 __all__ = ["Change", "Stage", "StageSpec", "stage_table"]
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for RR and R."""
-
-MOST_GRADES = 12
-"""Up to so many different grades each is counted; of more, those with one whole part together."""
-
-UNJUDGED = "unjudged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +139,10 @@ def stage_table(
     known = _known(stages, runs, scores)
     judgments = as_judgments(qrels)
     keep_identical = scores.profile.identical_ids
-    views: dict[str, _View] = {}
+    views: dict[str, View] = {}
     for name in known:
         run: Any = runs[name] if keep_identical else without_identical(runs[name])
-        views[name] = _View.of(judgments, run)
+        views[name] = View.of(judgments, run)
     grades = judgments.judged_grade
     changes = _changes(stages, scores, settings)
     rows, findings = [], []
@@ -231,63 +221,14 @@ def _changes(
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _View:
-    """One run, ranked and judged, with the numbers of its judged documents.
-
-    ``doc`` names a hit: the row of its judgment, so the same in every run.
-    """
-
-    judged: JudgedRun
-    doc: IntArray
-    pairs: pl.DataFrame
-    """The judgments: doc, doc_id, and the number of the query."""
-
-    @classmethod
-    def of(cls, judgments: Judgments, run: Any) -> _View:
-        aligned = align(judgments, run)
-        hits = aligned.found
-        assert hits is not None
-        pairs = judgments.pairs.select(
-            "doc_id", pl.Series("query", judgments.query, dtype=pl.Int64)
-        ).with_row_index("doc")
-        found = pl.DataFrame(
-            {"query": hits.query, "doc_id": pl.Series(hits.doc_ids(), dtype=pl.String)}
-        )
-        joined = found.join(pairs, on=["query", "doc_id"], how="left", maintain_order="left")
-        return cls(aligned.judged, joined["doc"].to_numpy().astype(np.int64), pairs)
-
-    def top(self, depth: int) -> IntArray:
-        """Return the relevant documents in the first ``depth``."""
-        judged = self.judged
-        return self.doc[(judged.hit_rank <= depth) & (judged.hit_grade >= RELEVANT)]
-
-    def only(self, other: _View, cutoff: int) -> int:
-        """Count relevant documents up to the cutoff that the other has not there."""
-        mine = self.top(cutoff)
-        return int(np.count_nonzero(~np.isin(mine, other.top(cutoff))))
-
-    def labels(self, cutoff: int, grades: FloatArray) -> dict[str, int]:
-        """Count the grades up to the cutoff, highest first, then what nobody judged."""
-        known = np.unique(grades[grades >= 0])
-        judged = self.judged
-        seen = judged.hit_grade[(judged.hit_rank <= cutoff) & (judged.hit_grade >= 0)]
-        if len(known) > MOST_GRADES:
-            known, seen = np.unique(np.floor(known)), np.floor(seen)
-        counts = np.bincount(np.searchsorted(known, seen), minlength=len(known))
-        named = zip(known[::-1].tolist(), counts[::-1].tolist(), strict=True)
-        labels = {f"{grade:.15g}": count for grade, count in named}
-        return {**labels, UNJUDGED: int(judged.shown(cutoff).sum()) - len(seen)}
-
-
-def _with_ceiling(row: Stage, below: _View, own: _View, scores: Scores) -> Stage:
+def _with_ceiling(row: Stage, below: View, own: View, scores: Scores) -> Stage:
     """Add what a reranker was given, kept, and could have made of it."""
     assert row.depth is not None
     counted_in = set(scores.run(row.system).query_ids)
     ids = below.judged.query_ids
     keep = np.fromiter((query_id in counted_in for query_id in ids), np.bool_, len(ids))
     given, kept = (only_queries(one.judged, keep) for one in (below, own))
-    best = _best_order(given, row.depth)
+    best = best_order(given, row.depth)
     recall = Measure.of("R", cutoff=row.depth)
     measures = [Measure.parse(name) for name in scores.measures]
     return replace(
@@ -314,25 +255,7 @@ def _grades_rule(measure: Measure, grades: FloatArray) -> bool:
     return bool((np.diff(gains) >= 0).all())
 
 
-def _best_order(judged: JudgedRun, depth: int) -> JudgedRun:
-    """Return a run whose first ``depth`` documents stand by grade; equal grades as they stood."""
-    query, rank, grade = judged.hit_query, judged.hit_rank, judged.hit_grade
-    moved = np.flatnonzero((rank <= depth) & (grade > 0))
-    new = rank.copy()
-    by_grade = moved[np.lexsort((-grade[moved], query[moved]))]
-    new[by_grade] = place_in(query[by_grade])
-    jumps = np.zeros(len(rank), np.int64)
-    jumps[moved] = 1
-    first = np.searchsorted(query, query)  # the first hit of each hit's query
-    above = np.cumsum(jumps) - jumps
-    above -= above[first]
-    passed = (rank <= depth) & (jumps == 0)
-    new[passed] += judged.count(query[moved])[query[passed]] - above[passed]
-    order = np.lexsort((new, query))
-    return replace(judged, hit_rank=new[order], hit_grade=grade[order])
-
-
-def _checked(row: Stage, below: _View, own: _View, *, asked: int | None) -> list[Finding]:
+def _checked(row: Stage, below: View, own: View, *, asked: int | None) -> list[Finding]:
     """Look whether a reranker added or dropped a relevant document, where that can be seen."""
     assert row.depth is not None
     ends = below.judged.retrieved, own.judged.retrieved
@@ -345,7 +268,7 @@ def _checked(row: Stage, below: _View, own: _View, *, asked: int | None) -> list
     ]
 
 
-def _recall_changed(row: Stage, below: _View, own: _View, looked_at: BoolArray) -> list[Finding]:
+def _recall_changed(row: Stage, below: View, own: View, looked_at: BoolArray) -> list[Finding]:
     assert row.depth is not None
     given, kept = below.top(row.depth), own.top(row.depth)
     numbers = below.pairs["query"].to_numpy()
@@ -394,7 +317,7 @@ def _recall_changed(row: Stage, below: _View, own: _View, looked_at: BoolArray) 
     ]
 
 
-def _too_shallow(row: Stage, below: _View, queries: IntArray, asked: int) -> list[Finding]:
+def _too_shallow(row: Stage, below: View, queries: IntArray, asked: int) -> list[Finding]:
     if not len(queries):
         return []
     return [

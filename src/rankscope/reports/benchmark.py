@@ -42,6 +42,7 @@ __all__ = [
     "mean_of",
     "not_apart",
     "pair_with_baseline",
+    "signed",
     "value_of",
 ]
 
@@ -124,31 +125,50 @@ def count_or_mean(value: float, *, counted: bool = False) -> str:
     return f"{value:.3f}"
 
 
+def signed(value: float) -> str:
+    """Return three decimals with their sign; what rounds to 0 has none."""
+    text = f"{value:+.3f}"
+    return text[1:] if not text.strip("+-0.") else text
+
+
 def ends(interval: IntervalRecord | None, *, sign: bool = False) -> str:
     """Return ``[low, high]``; an end that does not exist is infinite."""
     if interval is None:
         return ""
-    form = "+.3f" if sign else ".3f"
-    low = "−∞" if interval.low is None else f"{interval.low:{form}}"
-    high = "∞" if interval.high is None else f"{interval.high:{form}}"
+    low, high = (
+        infinite if end is None else signed(end) if sign else f"{end:.3f}"
+        for end, infinite in ((interval.low, "-∞"), (interval.high, "∞"))
+    )
     return f"[{low}, {high}]"
 
 
-def legend(report: BenchmarkReport, *, interval: str = "in brackets") -> list[str]:
-    """Say what the signs of the main table mean: intervals, markers, tests, family, queries."""
+def legend(report: BenchmarkReport, *, sign: str, letters: bool = False) -> list[str]:
+    """Say what the signs of the main table mean: intervals, markers, tests, family, queries.
+
+    ``sign`` is how intervals are marked, such as ``in brackets:``.
+    """
     comparison = report.comparison
+    interval = next(
+        (one.interval for system in report.systems for one in system.measures if one.interval), None
+    )
+    level = "" if interval is None else f"{interval.level:.0%} "
+    several = len(report.systems) > 1
+    said = [f"{'bold: best mean; ' if several else ''}{sign} {level}interval of the mean"]
+    if any(not info.higher_is_better for info in report.measures):
+        said.append("↓ lower is better")
     if comparison is None:
-        return [f"{interval}: the interval of the mean"]
+        return said
     settings = comparison.settings
-    level = float(settings.get("level", 0.95))
     method = _INTERVALS.get(str(settings.get("interval")), str(settings.get("interval")))
-    said = [f"bold: best mean; {interval}: the {level:.0%} interval of the mean ({method})"]
+    said[0] += f" ({method})"
     if comparison.baseline is not None:
         alpha = float(settings.get("alpha", 0.05))
         said.append(
-            f"{_DAGGER} differs from {comparison.baseline} (the baseline) at p ≤ {alpha:g}, "
+            f"{_DAGGER} differs from {comparison.baseline}, the baseline, at p ≤ {alpha:g}, "
             f"{_DOUBLE} at p ≤ {alpha / 5:g}, after correction"
         )
+    if letters:
+        said.append("systems that share a letter cannot be told apart (all pairs)")
     test = _TESTS.get(str(settings.get("test")), str(settings.get("test")))
     resamples = settings.get("resamples")
     drawn = f", {resamples:,} resamples" if isinstance(resamples, int) else ""
@@ -156,31 +176,33 @@ def legend(report: BenchmarkReport, *, interval: str = "in brackets") -> list[st
         f"{test}, two-sided{drawn}, seed {settings.get('seed')}; {comparison.family}; "
         f"{counted(comparison.queries, 'query')}, the same for all systems"
     )
+    if report.profile != "rankscope":
+        said.append(f"rules of {report.profile}")
     return said
 
 
 # --- Markdown ------------------------------------------------------------------------------------
 
 
+_SPECIAL = re.compile(r"[\\|*_`\[\]#~$]")
+_LISTED = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+
+
+def _one_line(text: object) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in str(text)).strip()
+
+
 def _md(text: object) -> str:
     """Return text that Markdown shows as it is, on one line, also in a table."""
-    flat = "".join(sign if sign.isprintable() else " " for sign in str(text))
-    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    flat = "".join(f"\\{sign}" if sign in "\\|*_`[]#~!$" else sign for sign in flat)
-    return re.sub(r"^(\s*)([-+=]|\d+(?=[.)]))", _kept_from_listing, flat).strip()
-
-
-def _kept_from_listing(start: re.Match[str]) -> str:
-    """Escape what would begin a list or a rule."""
-    space, sign = start.groups()
-    return f"{space}\\{sign}" if not sign.isdigit() else f"{space}&#{ord(sign[0])};{sign[1:]}"
+    flat = _one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _LISTED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", flat))
 
 
 def _code(text: str) -> str:
     """Return text as a code span that it cannot leave, also in a table."""
-    flat = "".join(sign if sign.isprintable() else " " for sign in text)
-    flat = flat.replace("`", "ˋ").replace("|", "\\|")
-    return f"`{flat.strip() or ' '}`"
+    flat = _one_line(text).replace("|", "\\|") or " "
+    fence = "`" * (1 + max(map(len, re.findall("`+", flat)), default=0))
+    return f"{fence}{flat}{fence}" if len(fence) == 1 else f"{fence} {flat} {fence}"
 
 
 def _wide(text: str) -> int:
@@ -230,14 +252,14 @@ def benchmark_as_markdown(report: BenchmarkReport) -> str:
     """Return the report for people, from the verdict down to how to repeat it."""
     lines = [f"# Benchmark: {_md(report.name)}", "", _opening(report), ""]
     lines += _section("Verdict", _notes(report.verdict))
-    lines += _section("Results", _main_table(report), _notes(_main_notes(report)))
+    lines += _section("Results", _main_table(report), _notes(legend(report, sign="in brackets:")))
     lines += _section("Targets", *_kpis(report))
     lines += _section("Stages", *_stages(report))
     lines += _section("Groups of queries", *_segments(report))
     lines += _section("Time", *_timing(report))
     lines += _section("Findings", *_findings(report))
     lines += _section("What was run", *_systems(report))
-    lines += _section("How to repeat it", _repeat(report))
+    lines += _section("How to repeat it", _repeat())
     return "\n".join(lines)
 
 
@@ -299,15 +321,6 @@ def _main_table(report: BenchmarkReport) -> list[str]:
     return _table(head, rows, left=(0, len(head) - 1) if several else (0,))
 
 
-def _main_notes(report: BenchmarkReport) -> list[str]:
-    said = legend(report)
-    if any(not info.higher_is_better for info in report.measures):
-        said.insert(1, "↓ lower is better")
-    if report.profile != "rankscope":
-        said.append(f"rules of {report.profile}")
-    return said
-
-
 # --- targets -------------------------------------------------------------------------------------
 
 
@@ -339,9 +352,9 @@ def _kpis(report: BenchmarkReport) -> list[list[str]]:
     if not rows:
         return []
     head = ["metric", "target", *(_md(system.name) for system in report.systems)]
-    said = ["✓ pass: the target is reached; ! warn: by less than a tenth not; ✗ fail: by more"]
+    said = ["✓ pass: reaches the target; ! warn: misses it by at most a tenth; ✗ fail: by more"]
     if named:
-        said.append(f"in parentheses: the band the value falls in ({', '.join(named)})")
+        said.append(f"in parentheses: the band the value falls in, of {', '.join(named)}")
     return [_table(head, rows), _notes(said)]
 
 
@@ -352,21 +365,47 @@ def _stages(report: BenchmarkReport) -> list[list[str]]:
     """Return what each stage has, what it changed, and how far a reranker is from its ceiling."""
     if not any(stage.of for stage in report.stages):
         return []
-    cutoff = report.stages[0].cutoff
     measures = [info for info in report.measures if _in_stages(report, info)]
-    labels = list(dict.fromkeys(label for stage in report.stages for label in stage.labels))
-    labels.sort(key=_label_order)
-    head = ["stage", *map(_measure, measures), *(_md(f"top {cutoff}: {one}") for one in labels)]
+    head = ["stage", *map(_measure, measures)]
+    rows = [
+        [_stage_name(stage), *(_optional(stage.measures.get(info.measure)) for info in measures)]
+        for stage in report.stages
+    ]
+    return [
+        _table(head, rows),
+        *_titled("What each stage changed", _changes(report)),
+        *_titled("What rerankers made of their input", _rerankers(report)),
+        *_titled(f"The first {report.stages[0].cutoff} of each answer", _tops(report)),
+    ]
+
+
+def _titled(title: str, parts: list[list[str]]) -> list[list[str]]:
+    return [[f"### {title}"], *parts] if parts else []
+
+
+def _tops(report: BenchmarkReport) -> list[list[str]]:
+    """Return what entered and left the top, and how often each grade stands there."""
+    labels = sorted({label for stage in report.stages for label in stage.labels}, key=_label_order)
     rows = [
         [
-            _stage_name(stage),
-            *(_optional(stage.measures.get(info.measure)) for info in measures),
+            _md(stage.system),
+            f"{stage.promoted:,}" if stage.of else NOTHING,
+            f"{stage.lost:,}" if stage.of else NOTHING,
             *(f"{stage.labels.get(label, 0):,}" for label in labels),
         ]
         for stage in report.stages
     ]
-    said = ["top: how often each grade stands there, over all queries"] if labels else []
-    return [_table(head, rows), _notes(said), _changes(report), *_rerankers(report)]
+    head = [
+        "stage",
+        "promoted",
+        "lost",
+        *(_md(label) if label == "unjudged" else f"grade {_md(label)}" for label in labels),
+    ]
+    said = (
+        "promoted, lost: relevant documents that only this stage, and only the one it builds on "
+        "(of several the best), has there; grades: how often each stands there, over all queries"
+    )
+    return [_table(head, rows), _notes([said])]
 
 
 def _in_stages(report: BenchmarkReport, info: MeasureInfo) -> bool:
@@ -394,33 +433,26 @@ def _p_cell(p: float) -> str:
     return f"{p:.3g}" if p >= 0.0001 else "< 0.0001"
 
 
-def _changes(report: BenchmarkReport) -> list[str]:
+def _changes(report: BenchmarkReport) -> list[list[str]]:
     main = report.measures[0]
     rows = []
     for stage in report.stages:
         for below in stage.of:
             own = {one.measure: one for one in stage.changes if one.of == below}
             first = own.pop(main.measure, None)
+            change, p = NOTHING, NOTHING
+            if first is not None:
+                change = f"{signed(first.difference)} {ends(first.interval, sign=True)}"
+                p = _p_cell(first.p)
             rest = [
-                f"{_md(info.measure)} {own[info.measure].difference:+.3f}"
+                f"{_md(info.measure)} {signed(own[info.measure].difference)}"
                 for info in report.measures
                 if info.measure in own
             ]
-            rows.append(
-                [
-                    _md(stage.system),
-                    _md(below),
-                    NOTHING
-                    if first is None
-                    else f"{first.difference:+.3f} {ends(first.interval, sign=True)}",
-                    NOTHING if first is None else _p_cell(first.p),
-                    ", ".join(rest) or NOTHING,
-                    f"{stage.promoted:,}",
-                    f"{stage.lost:,}",
-                ]
-            )
-    head = ["stage", "against", f"change in {_measure(main)}", "p", "other measures"]
-    return _table([*head, "promoted", "lost"], rows, left=(0, 1, 4)) if rows else []
+            rows.append([_md(stage.system), _md(below), change, p, ", ".join(rest) or NOTHING])
+    head = ["stage", "against", f"change in {_measure(main)}", "p", "change in other measures"]
+    said = ["p of a paired test, not corrected; intervals of the other changes stand in the JSON"]
+    return [_table(head, rows, left=(0, 1, 4)), _notes(said)] if rows else []
 
 
 def _rerankers(report: BenchmarkReport) -> list[list[str]]:
@@ -430,7 +462,7 @@ def _rerankers(report: BenchmarkReport) -> list[list[str]]:
         if not stage.ceiling and stage.input_recall is None:
             continue
         value, ceiling = stage.measures.get(main.measure), stage.ceiling.get(main.measure)
-        room = None if value is None or ceiling is None else abs(ceiling - value)
+        room = None if value is None or ceiling is None else ceiling - value
         rows.append(
             [
                 _md(stage.system),
@@ -438,18 +470,13 @@ def _rerankers(report: BenchmarkReport) -> list[list[str]]:
                 *map(_optional, (stage.input_recall, stage.output_recall, value, ceiling, room)),
             ]
         )
-    if not rows:
-        return []
-    cutoff = report.stages[0].cutoff
-    head = ["reranker", "documents", "recall of its input", "recall of its output"]
+    head = ["reranker", "looks at", "recall before", "recall after"]
     head += [_measure(main), "ceiling", "headroom"]
-    said = [
-        "p of changes: of a paired test, not corrected; promoted and lost: relevant documents that "
-        f"enter and leave the first {cutoff}",
-        f"ceiling: what the best order of its input would have in {main.measure}; headroom: how "
-        "far away that is",
-    ]
-    return [_table(head, rows), _notes(said)]
+    said = (
+        f"ceiling: {main.measure} if the documents it looks at stood in the best order; headroom: "
+        "how far that is; recall: within these documents, which reranking cannot change"
+    )
+    return [_table(head, rows), _notes([said])] if rows else []
 
 
 # --- groups of queries ---------------------------------------------------------------------------
@@ -459,7 +486,8 @@ def _segments(report: BenchmarkReport) -> list[list[str]]:
     parts: list[list[str]] = []
     for segment in report.segments:
         if segment.groups:
-            parts += [[f"### By {_md(segment.field)}"], _segment_table(report, segment)]
+            title = "number of words" if segment.field == "words" else segment.field
+            parts += [[f"### By {_md(title)}"], _segment_table(report, segment)]
             if segment.unlabelled:
                 parts.append(_notes([f"of {counted(segment.unlabelled, 'query')} it is not known"]))
     if not parts:
@@ -479,7 +507,7 @@ def _segment_cell(report: BenchmarkReport, mean: SegmentMean | None) -> str:
     text = f"{mean.mean:.3f} {ends(mean.interval)}"
     if mean.difference is None:
         return text
-    return f"{text} ({mean.difference:+.3f}{marker_of_p(mean.p_corrected, report.comparison)})"
+    return f"{text} ({signed(mean.difference)}{marker_of_p(mean.p_corrected, report.comparison)})"
 
 
 def _segment_table(report: BenchmarkReport, segment: Segment) -> list[str]:
@@ -490,7 +518,7 @@ def _segment_table(report: BenchmarkReport, segment: Segment) -> list[str]:
         own = {one.system: one for one in group.means if one.measure == main}
         cells = [_segment_cell(report, own.get(name)) for name in names]
         rows.append([_md(group.label), f"{group.n:,}", *cells])
-    return _table([_md(segment.field), "n", *map(_md, names)], rows)
+    return _table(["group", "n", *map(_md, names)], rows)
 
 
 # --- time, findings, what was run ----------------------------------------------------------------
@@ -517,27 +545,21 @@ def _timing(report: BenchmarkReport) -> list[list[str]]:
                 f"{time.retried:,}",
             ]
         )
-    said = [
+    said = (
         "index: to make or load it; p50: half of the queries took no longer; asked: queries put to "
         "the system; stored: queries whose answers were kept from an earlier call"
-    ]
-    return [_table(head, rows), _notes(said)] if rows else []
+    )
+    return [_table(head, rows), _notes([said])] if rows else []
 
 
 def _findings(report: BenchmarkReport) -> list[list[str]]:
-    failures = [
-        [
-            "error",
-            NOTHING,
-            _md(system.name),
-            f"{counted(len(system.run.failures), 'query')} could not be answered; the first, "
-            f"{_md(next(iter(system.run.failures)))}: "
-            f"{_md(next(iter(system.run.failures.values())))}",
-            NOTHING,
-        ]
-        for system in report.systems
-        if system.run.failures
-    ]
+    failures = []
+    for system in report.systems:
+        if system.run.failures:
+            query_id, reason = next(iter(system.run.failures.items()))
+            count = counted(len(system.run.failures), "query")
+            message = f"{count} could not be answered; the first, {_md(query_id)}: {_md(reason)}"
+            failures.append(["error", NOTHING, _md(system.name), message, NOTHING])
     rows = failures + [
         [
             one.severity,
@@ -554,7 +576,7 @@ def _findings(report: BenchmarkReport) -> list[list[str]]:
     return [_table(head, rows, left=range(5))]
 
 
-def _one_line(spec: Any) -> str:
+def _spec(spec: Any) -> str:
     try:
         text = json.dumps(spec, ensure_ascii=False, default=str)
     except (TypeError, ValueError):
@@ -568,7 +590,7 @@ def _systems(report: BenchmarkReport) -> list[list[str]]:
             _md(system.name),
             _md(system.kind),
             ", ".join(map(_md, system.of)) or NOTHING,
-            _code(_one_line(system.spec)),
+            _code(_spec(system.spec)),
             _code(system.run.run_id[:12]),
         ]
         for system in report.systems
@@ -578,12 +600,10 @@ def _systems(report: BenchmarkReport) -> list[list[str]]:
     return [_table(head, rows, left=range(5)), [said]]
 
 
-def _repeat(report: BenchmarkReport) -> list[str]:
-    return [
-        "```sh",
-        "rankscope benchmark verify DIR",
-        "```",
-        "",
-        "DIR is the folder of this file. The command checks every file against the manifest and "
-        "says what differs; `BenchmarkReport.json` holds every number of this page and more.",
-    ]
+def _repeat() -> list[str]:
+    said = (
+        "DIR is the folder of this page. The command checks that it is what its manifest says, and "
+        "that the scores follow from the runs. `ExperimentManifest.json` holds the config, hashes "
+        "and versions to repeat all of it; `BenchmarkReport.json` holds every number of this page."
+    )
+    return ["```sh", "rankscope benchmark verify DIR", "```", "", said]

@@ -21,10 +21,10 @@ from rankscope.runs.run import Run
 from rankscope.tabular.columns import QRELS, RUN
 from rankscope.tabular.objects import rows_from_object
 from rankscope.tabular.reading import TableFile
+from rankscope.tabular.rows import Rows
 
 if TYPE_CHECKING:
     from rankscope.tabular.columns import Layout
-    from rankscope.tabular.rows import Rows
 
 __all__ = ["Reference", "Validation", "validate_run"]
 
@@ -124,9 +124,12 @@ def _is_path(data: object) -> bool:
 def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
     """Return rows with all columns; values as text where some are not what they should be."""
     if not _is_path(data):
-        table = data.to_polars() if isinstance(data, Run | Qrels) else data
-        name = data.name if isinstance(data, Run) else layout.kind
-        return rows_from_object(table, layout, source=name)
+        if isinstance(data, Run):
+            empty = np.flatnonzero(np.diff(data.offsets) == 0)
+            found = tuple(data.query_ids[place] for place in empty)
+            return Rows(data.to_polars(), data.name, layout, empty_queries=found)
+        table = data.to_polars() if isinstance(data, Qrels) else data
+        return rows_from_object(table, layout, source=layout.kind)
     file = TableFile.open(data, layout, format=format)
     rows = file.rows(layout.roles)
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):

@@ -1,0 +1,395 @@
+"""Stages: a naive twin counts the same, and a reranker that does more than reorder is seen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis.stages import Stage, StageSpec, stage_table
+from rankscope.errors import UnknownNameError
+from rankscope.findings import Finding
+from rankscope.inputs import as_judgments
+from rankscope.records import FindingRecord, StageRow
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.pairwise import Settings
+
+DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
+
+Pairs = dict[str, dict[str, float]]
+
+FAST = Settings(resamples=100)
+MEASURES = ["nDCG@3", "RR@3", "AP", "R@2", "Success@1"]
+
+
+def table(
+    qrels: Pairs,
+    runs: dict[str, Pairs],
+    stages: list[StageSpec],
+    measures: list[str] = MEASURES,
+    **options: Any,
+) -> tuple[dict[str, Stage], list[Finding]]:
+    judgments = as_judgments(qrels)
+    made: Any = {name: rs.Run(run, name=name) for name, run in runs.items()}
+    scores = rs.evaluate(judgments, made, measures, **options.pop("rules", {}))
+    options = {"settings": FAST, **options}
+    rows, findings = stage_table(judgments, made, stages, scores, **options)
+    return {row.system: row for row in rows}, findings
+
+
+# --- by hand
+
+QRELS = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"d": 2}, "q3": {"e": 1}}
+FIRST = {
+    "q1": {"x": 9.0, "c": 8.0, "b": 7.0, "a": 6.0},
+    "q2": {"x": 9.0, "d": 8.0, "y": 7.0},
+    "q3": {"x": 9.0, "y": 8.0},
+}
+SECOND = {
+    "q1": {"a": 9.0, "x": 8.0, "c": 7.0, "b": 6.0},
+    "q2": {"d": 9.0, "x": 8.0, "y": 7.0},
+    "q3": {"y": 9.0, "x": 8.0},
+}
+STAGES = [StageSpec("first", "bm25", (), None), StageSpec("second", "rerank", ("first",), 4)]
+
+
+def test_a_reranker_by_hand() -> None:
+    rows, findings = table(QRELS, {"first": FIRST, "second": SECOND}, STAGES, cutoff=2)
+    assert findings == []
+    first, second = rows["first"], rows["second"]
+    assert (first.lost, first.promoted, first.changes, first.ceiling) == (0, 0, (), {})
+    assert (first.input_recall, first.output_recall) == (None, None)
+    # up to rank 2: x c | x d | x y, then a x | d x | y x
+    assert first.labels == {"3": 0, "2": 1, "1": 0, "0": 1, "unjudged": 4}
+    assert second.labels == {"3": 1, "2": 1, "1": 0, "0": 0, "unjudged": 4}
+    assert (second.lost, second.promoted) == (0, 1)  # a
+    assert second.input_recall == second.output_recall == pytest.approx((1 + 1 + 0) / 3)
+    # the best order of q1 is a b, of q2 d; q3 has nothing
+    assert second.ceiling == {
+        "nDCG@3": pytest.approx(2 / 3),
+        "RR@3": pytest.approx(2 / 3),
+        "AP": pytest.approx(2 / 3),
+        "R@2": pytest.approx(2 / 3),
+        "Success@1": pytest.approx(2 / 3),
+    }
+    rr = next(one for one in second.changes if one.measure == "RR@3")
+    # RR@3: 1/3 1/2 0, then 1 1 0
+    assert rr.difference == pytest.approx((2 / 3 + 1 / 2) / 3)
+    assert rr.of == "first"
+    assert rr.p == 0.5  # 2 of the 4 sign flips of two differences
+    assert second.measures["RR@3"] == pytest.approx(2 / 3)
+
+
+def test_rows_have_the_fields_of_the_record() -> None:
+    rows, _ = table(QRELS, {"first": FIRST, "second": SECOND}, STAGES)
+    for row in rows.values():
+        data = row.to_dict()
+        assert set(data) == set(StageRow.model_fields)
+        assert StageRow.model_validate(data).model_dump() == data
+
+
+def test_changes_are_those_of_the_statistics() -> None:
+    random = np.random.default_rng(1)
+    ids = [f"q{number}" for number in range(30)]
+    qrels: Pairs = {query: {f"d{n}": float(n % 3) for n in range(5)} for query in ids}
+    runs: dict[str, Pairs] = {
+        name: {query: {f"d{n}": float(random.random()) for n in range(8)} for query in ids}
+        for name in ("a", "b", "c")
+    }
+    stages = [StageSpec("c", "fuse", ("a", "b"), None)]
+    own = Settings(resamples=500, seed=7, level=0.9)
+    rows, _ = table(qrels, runs, stages, ["nDCG@5", "NumRelRet", "GMAP"], settings=own)
+    scores = rs.evaluate(qrels, runs, ["nDCG@5"])
+    assert [(one.measure, one.of) for one in rows["c"].changes] == [
+        ("nDCG@5", "a"),
+        ("nDCG@5", "b"),
+    ]
+    assert set(rows["c"].measures) == {"nDCG@5", "NumRelRet", "GMAP"}
+    for change in rows["c"].changes:
+        above, below = (scores.values("nDCG@5", name) for name in ("c", change.of))
+        row = [above[query] - below[query] for query in ids]
+        assert change.difference == pytest.approx(np.mean(row))
+        [interval] = mean_intervals(
+            row, level=0.9, resamples=500, seed=7, bounds=(-1, 1), method="bca"
+        )
+        assert change.interval.low == pytest.approx(interval.low)
+        assert change.interval.high == pytest.approx(interval.high)
+        [test] = paired_tests(row, resamples=500, seed=7)
+        assert change.p == test.p
+
+
+def test_several_inputs_are_counted_against_the_best_by_the_first_measure() -> None:
+    qrels = {"q": {"a": 1, "b": 1}}
+    runs: dict[str, Pairs] = {
+        "weak": {"q": {"x": 2.0, "a": 1.0}},
+        "strong": {"q": {"b": 2.0, "x": 1.0}},
+        "both": {"q": {"a": 2.0, "x": 1.0}},
+    }
+    stages = [StageSpec("both", "fuse", ("weak", "strong"), None)]
+    by_rr, _ = table(qrels, runs, stages, ["RR"], cutoff=2)
+    assert (by_rr["both"].lost, by_rr["both"].promoted) == (1, 1)  # b for a, against strong
+    by_recall, _ = table(qrels, runs, stages, ["R@5"], cutoff=2)
+    assert (by_recall["both"].lost, by_recall["both"].promoted) == (0, 0)  # of equal ones the first
+    by_effort, _ = table(qrels, runs, stages, ["Unjudged@1", "RR"], cutoff=2)
+    assert (by_effort["both"].lost, by_effort["both"].promoted) == (1, 1)  # less is better
+
+
+def test_measures_without_a_best_order_have_no_ceiling() -> None:
+    measures = ["nDCG(gain={0:0,1:5,2:1,3:2})@3", "nDCG(gain={0:0,1:1,2:5,3:6})@3", "Unjudged@1"]
+    rows, _ = table(QRELS, {"first": FIRST, "second": SECOND}, STAGES, [*measures, "P@1"])
+    assert list(rows["second"].ceiling) == ["nDCG(gain={0:0,1:1,2:5,3:6})@3", "P@1"]
+
+
+# --- recall stays what it was
+
+
+def rerank(depth: int) -> list[StageSpec]:
+    return [StageSpec("below", "bm25", (), None), StageSpec("above", "rerank", ("below",), depth)]
+
+
+def test_a_dropped_and_an_added_document_are_errors() -> None:
+    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 2}, "q3": {"a": 1}}
+    below = {query: {"a": 3.0, "x": 2.0, "b": 1.0} for query in qrels}
+    above = {
+        "q1": {"b": 3.0, "x": 2.0, "a": 1.0},  # b for a: as many, and not the same
+        "q2": {"x": 3.0, "y": 2.0, "a": 1.0},  # a is lost, y stands for it
+        "q3": {"y": 3.0, "a": 2.0, "x": 1.0},  # y is new, and nobody judged it
+    }
+    rows, [finding] = table(qrels, {"below": below, "above": above}, rerank(2))
+    assert (finding.code, finding.severity, finding.count) == ("RS701", "error", 2)
+    assert [(place.query_id, place.doc_id) for place in finding.places] == [
+        ("q1", "a"),
+        ("q2", "a"),
+    ]
+    assert finding.message == (
+        "2 queries have other relevant documents in the first 2 of above than of below: "
+        "2 dropped, 1 added"
+    )
+    assert finding.evidence["dropped"] == 2
+    assert rows["above"].input_recall == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert rows["above"].output_recall == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert FindingRecord.model_validate(finding.to_dict()).name == "reranker-changed-recall"
+
+
+def test_a_query_that_was_not_answered_is_no_dropped_document() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
+    below: Pairs = {query: {"a": 1.0} for query in qrels}
+    runs: dict[str, Pairs] = {"below": below, "above": {"q1": {"a": 1.0}, "q3": {}}}
+    rows, [finding] = table(qrels, runs, rerank(1))
+    assert [place.query_id for place in finding.places] == ["q3"]  # answered with nothing
+    assert (rows["above"].input_recall, rows["above"].output_recall) == (1.0, pytest.approx(1 / 3))
+    assert rows["above"].lost == 2
+
+
+def test_runs_that_are_cut_above_the_depth_cannot_be_checked() -> None:
+    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}}
+    below = {"q1": {"a": 3.0, "x": 2.0}, "q2": {"x": 1.0}}
+    above = {"q1": {"b": 3.0, "a": 2.0}, "q2": {"x": 1.0}}  # b came from below the cut
+    runs: dict[str, Pairs] = {"below": below, "above": above}
+    rows, [finding] = table(qrels, runs, rerank(5), depth=2)
+    assert (finding.code, finding.severity, finding.count) == ("RS702", "note", 1)
+    assert [place.query_id for place in finding.places] == ["q1"]
+    assert "reranks 5 documents and the runs hold 2" in finding.message
+    assert rows["above"].input_recall == pytest.approx((1 / 2 + 0) / 2)
+    assert rows["above"].output_recall == pytest.approx((1 + 0) / 2)
+    # the longest answer stands for an unknown depth
+    assert [one.code for one in table(qrels, runs, rerank(5))[1]] == ["RS702"]
+    # as deep as the runs: everything is seen
+    assert [one.code for one in table(qrels, runs, rerank(2), depth=2)[1]] == ["RS701"]
+    # the runs could hold more: the answers are short
+    assert [one.code for one in table(qrels, runs, rerank(5), depth=100)[1]] == ["RS701"]
+
+
+def test_a_short_answer_is_checked_also_where_runs_are_cut() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    runs: dict[str, Pairs] = {
+        "below": {"q1": {"x": 3.0, "y": 2.0}, "q2": {"a": 1.0}},
+        "above": {"q1": {"x": 3.0, "y": 2.0}, "q2": {"z": 1.0}},
+    }
+    _, findings = table(qrels, runs, rerank(5), depth=2)
+    assert [(one.code, one.places[0].query_id) for one in findings] == [
+        ("RS701", "q2"),
+        ("RS702", "q1"),
+    ]
+
+
+def test_ties_are_broken_as_systems_break_them() -> None:
+    """In single precision the scores are equal, and yet b was not among what was reranked."""
+    qrels = {"q": {"a": 1, "b": 1}}
+    below = {"q": {"a": 20000001.0, "b": 20000000.0}}
+    above = {"q": {"a": 2.0, "b": 1.0}}
+    rules = {"profile": "trec_eval-9"}
+    rows, findings = table(qrels, {"below": below, "above": above}, rerank(1), rules=rules)
+    assert findings == []
+    assert rows["above"].input_recall == 0.5
+    tied = {"q": {"a": 1.0, "b": 1.0}}
+    rows, [finding] = table(qrels, {"below": tied, "above": above}, rerank(1), cutoff=1)
+    assert finding.message.endswith("1 dropped, 1 added")  # b is first of the tie
+    assert (rows["above"].lost, rows["above"].promoted) == (1, 1)
+
+
+def test_queries_that_are_left_out_of_means_are_left_out_of_the_ceiling() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    runs: dict[str, Pairs] = {
+        "below": {"q1": {"x": 2.0, "a": 1.0}, "q2": {"x": 1.0}},
+        "above": {"q1": {"x": 2.0, "a": 1.0}},
+    }
+    rows, findings = table(qrels, runs, rerank(2), ["RR"], rules={"queries": "both"})
+    assert findings == []
+    assert rows["above"].ceiling == {"RR": 1.0}
+    assert rows["above"].input_recall == rows["above"].output_recall == 1.0
+
+
+def test_a_query_as_its_own_document_is_left_out_where_the_profile_does() -> None:
+    qrels = {"q1": {"a": 1, "q1": 1}}
+    runs: dict[str, Pairs] = {
+        "below": {"q1": {"q1": 3.0, "x": 2.0, "a": 1.0}},
+        "above": {"q1": {"q1": 3.0, "a": 2.0, "x": 1.0}},
+    }
+    rows, findings = table(qrels, runs, rerank(3), ["nDCG@1"], rules={"profile": "beir"}, cutoff=1)
+    assert findings == []
+    assert rows["below"].labels == {"1": 0, "unjudged": 1}
+    assert rows["above"].promoted == 1
+
+
+def test_nothing_judged_is_retrieved() -> None:
+    runs: dict[str, Pairs] = {name: {"q": {"x": 1.0}} for name in ("below", "above")}
+    rows, findings = table({"q": {"a": 1}, "p": {"b": -1}}, runs, rerank(3))
+    assert findings == []
+    assert rows["above"].labels == {"1": 0, "unjudged": 1}
+    assert rows["above"].ceiling == dict.fromkeys(rows["above"].measures, 0.0)
+    assert rows["above"].input_recall == 0
+
+
+def test_many_grades_are_counted_by_their_whole_part() -> None:
+    qrels = {"q": {f"d{n}": n / 10 for n in range(25)}}
+    run = {"q": {f"d{n}": float(n) for n in range(25)}}
+    rows, _ = table(qrels, {"one": run}, [StageSpec("one", "bm25", (), None)], cutoff=6)
+    assert rows["one"].labels == {"2": 5, "1": 1, "0": 0, "unjudged": 0}
+    few = {"q": {"d1": 0.5, "d2": 1.25}}
+    rows, _ = table(few, {"one": run}, [StageSpec("one", "bm25", (), None)], cutoff=25)
+    assert rows["one"].labels == {"1.25": 1, "0.5": 1, "unjudged": 23}
+
+
+def test_an_unknown_system_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="nearest: below"):
+        table({"q": {"a": 1}}, {"below": {"q": {"a": 1.0}}}, rerank(3)[1:])
+    stages = [replace(rerank(3)[0], system="belov")]
+    with pytest.raises(UnknownNameError, match="unknown run 'belov'; nearest: below"):
+        table({"q": {"a": 1}}, {"below": {"q": {"a": 1.0}}}, stages)
+
+
+# --- a naive twin
+
+
+def ranked(documents: dict[str, float]) -> list[str]:
+    by_id = sorted(documents, reverse=True)
+    return sorted(by_id, key=lambda doc: -documents[doc])
+
+
+def naive_ceiling(qrels: Pairs, run: Pairs, depth: int, measures: list[str]) -> dict[str, float]:
+    best: Pairs = {}
+    for query, documents in run.items():
+        order = ranked(documents)
+        grades = qrels.get(query, {})
+        top = sorted(order[:depth], key=lambda doc: -max(grades.get(doc, 0.0), 0.0))
+        best[query] = {doc: -float(n) for n, doc in enumerate(top + order[depth:])}
+    return dict(rs.evaluate(qrels, {"one": best}, measures).run("one").means)
+
+
+IDS = st.sampled_from(["d1", "d2", "d3", "D9", "d10", "é"])
+GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+SCORES = st.sampled_from([0.0, 1.0, 2.0, 2.5])
+QUERIES = st.sampled_from(["q1", "q2", "q3"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    qrels=st.dictionaries(
+        QUERIES, st.dictionaries(IDS, GRADES, min_size=1), min_size=1, max_size=3
+    ),
+    below=st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES), min_size=1),
+    above=st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES), min_size=1),
+    depth=st.integers(1, 6),
+    cutoff=st.integers(1, 6),
+)
+def test_a_naive_twin(qrels: Pairs, below: Pairs, above: Pairs, depth: int, cutoff: int) -> None:
+    measures = ["nDCG@3", "nDCG(gain=exp)", "AP", "P(judged_only=True)@2", "Bpref", "ERR@4"]
+    runs = {"below": below, "above": above}
+    rows, findings = table(qrels, runs, rerank(depth), measures, cutoff=cutoff, depth=100)
+    row = rows["above"]
+
+    def top(run: Pairs, query: str, end: int) -> set[str]:
+        first = ranked(run.get(query, {}))[:end]
+        return {doc for doc in first if qrels[query].get(doc, 0) >= 1}
+
+    assert row.lost == sum(len(top(below, q, cutoff) - top(above, q, cutoff)) for q in qrels)
+    assert row.promoted == sum(len(top(above, q, cutoff) - top(below, q, cutoff)) for q in qrels)
+    for name, run in runs.items():
+        seen = Counter(
+            "unjudged" if (grade := qrels[query].get(doc, -1)) < 0 else f"{grade:g}"
+            for query in qrels
+            for doc in ranked(run.get(query, {}))[:cutoff]
+        )
+        labels = rows[name].labels
+        assert {label: count for label, count in labels.items() if count} == dict(seen)
+        assert list(labels)[-1] == "unjudged"
+        grades = [float(label) for label in list(labels)[:-1]]
+        assert grades == sorted(grades, reverse=True)
+    relevant = {q: {doc for doc, grade in qrels[q].items() if grade >= 1} for q in qrels}
+    for run, recall in ((below, row.input_recall), (above, row.output_recall)):
+        shares = [len(top(run, q, depth)) / max(len(relevant[q]), 1) for q in qrels]
+        assert recall == pytest.approx(sum(shares) / len(shares))
+    assert row.ceiling == pytest.approx(naive_ceiling(qrels, below, depth, measures))
+    changed = [
+        query
+        for query in qrels
+        if query in below
+        and query in above
+        and top(below, query, depth) != top(above, query, depth)
+    ]
+    assert sum(finding.count for finding in findings) == len(changed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), depth=st.integers(1, 6))
+def test_an_honest_reranker_is_never_blamed_and_stays_below_its_ceiling(
+    data: st.DataObject, depth: int
+) -> None:
+    one = st.dictionaries(IDS, GRADES, min_size=1)
+    qrels = data.draw(st.dictionaries(QUERIES, one, min_size=1, max_size=3))
+    below = data.draw(st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES), min_size=1))
+    above: Pairs = {}
+    for query, documents in below.items():
+        order = ranked(documents)
+        top = data.draw(st.permutations(order[:depth]))
+        above[query] = {doc: -float(n) for n, doc in enumerate([*top, *order[depth:]])}
+    rows, findings = table(qrels, {"below": below, "above": above}, rerank(depth), depth=6)
+    row = rows["above"]
+    assert findings == []
+    assert row.input_recall == row.output_recall
+    for measure, most in row.ceiling.items():
+        assert row.measures[measure] <= most + 1e-12
+
+
+def test_the_codes_are_documented() -> None:
+    text = DOCS.read_text("utf-8")
+    for code, name, severity in (
+        ("RS601", "strata-disagree", "warning"),
+        ("RS602", "small-groups", "warning"),
+        ("RS603", "too-many-groups", "warning"),
+        ("RS701", "reranker-changed-recall", "error"),
+        ("RS702", "too-shallow-to-check", "note"),
+    ):
+        assert re.search(
+            rf"^\| {code} \| `{name}` \| {severity} \| .+ \| .+ \|$", text, re.MULTILINE
+        )
