@@ -1,4 +1,4 @@
-"""Write the pages that repeat what the code says: ``docs/commands.md`` and ``docs/measures.md``.
+"""Write the pages that repeat what the code says: commands, measures, records and schemas.
 
 Run ``python docs/build.py`` after changing a command or a measure; a test fails when a page is not
 what this would write.
@@ -7,15 +7,21 @@ what this would write.
 from __future__ import annotations
 
 import io
+import json
 import sys
 import tempfile
-from collections.abc import Iterator
+import types
+import typing
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from rankscope.cli import demo as demo_module
+from rankscope import records
+from rankscope.benchmark.config import config_json_schema
+from rankscope.cli import benchmark_run
 from rankscope.cli.app import app
 from rankscope.measures.definition import Definition, written
 from rankscope.measures.registry import all_definitions
@@ -124,18 +130,97 @@ def demo_picture() -> str:
         file=io.StringIO(),
     )  # fmt: skip
     console.print("[bold]$ make demo[/bold]")
-    original = demo_module.make_console
-    demo_module.make_console = lambda: console
+    original = getattr(benchmark_run, "make_console")  # noqa: B009
+    setattr(benchmark_run, "make_console", lambda: console)  # noqa: B010
     try:
         with tempfile.TemporaryDirectory() as folder:
             app.main(["demo", "--output", folder], standalone_mode=False)
             recorded = console.export_svg(title="", code_format=SVG, unique_id="demo")
     finally:
-        demo_module.make_console = original
+        setattr(benchmark_run, "make_console", original)  # noqa: B010
     return recorded.replace(folder, "rankscope-demo")
 
 
-PAGES = {"commands.md": commands_page, "measures.md": measures_page}
+RECORDS_INTRODUCTION = """\
+The folder of an experiment holds JSON records and Parquet tables. Every record names its schema,
+`rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses a newer
+one with a sentence. The JSON schemas are in [schemas](schemas); `rankscope benchmark schema KIND`
+prints them. In Python: `rankscope.records.BenchmarkReport.read(path)`.
+
+Beside the records stand tables, relative to the folder:
+
+- `runs/<system>.run.gz`: the run, as a TREC file
+- `per_query/<system>.parquet`: query_id, measure, value
+- `results/<system>.parquet`: query_id, rank, doc_id, title, score, grade (null: not judged), for
+  the first ten of each answer
+- `queries.parquet`: query_id, text, metadata (JSON)
+- `qrels.parquet`: query_id, doc_id, grade, title"""
+
+_RECORDS = (records.EvaluationReport, records.BenchmarkReport, records.ExperimentManifest)
+
+
+def records_page() -> str:
+    """Return every record, field by field."""
+    later: dict[str, type[records.Part]] = {}
+    parts = [
+        "# Records",
+        RECORDS_INTRODUCTION,
+        *(_fields(one, f"## {one.__name__} (`{one.schema_name()}`)", later) for one in _RECORDS),
+        "## Parts of records",
+    ]
+    done: set[str] = set()
+    while left := [name for name in later if name not in done]:
+        done.add(left[0])
+        parts.append(_fields(later[left[0]], f"### {left[0]}", later))
+    return "\n\n".join(parts) + "\n"
+
+
+def _fields(model: type[records.Part], title: str, later: dict[str, type[records.Part]]) -> str:
+    summary = (model.__doc__ or "").strip()
+    rows = ["| field | type | what it is |", "|---|---|---|"]
+    for name, field in model.model_fields.items():
+        said = " ".join((field.description or "").split())
+        rows.append(f"| `{name}` | {_type(field.annotation, later)} | {said} |")
+    return f"{title}\n\n{summary}\n\n" + "\n".join(rows)
+
+
+def _type(annotation: object, later: dict[str, type[records.Part]]) -> str:
+    """Name a type as JSON knows it, and note the parts it is made of."""
+    names = {str: "text", int: "integer", float: "number", bool: "true or false",
+             type(None): "null", typing.Any: "anything"}  # fmt: skip
+    if annotation in names:
+        return names[annotation]
+    arguments = typing.get_args(annotation)
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_type(one, later) for one in arguments)
+    if origin is list:
+        return f"list of {_type(arguments[0], later)}"
+    if origin is dict:
+        return f"object of {_type(arguments[1], later)}"
+    if origin is typing.Literal:
+        return ", ".join(f"`{one}`" for one in arguments)
+    assert isinstance(annotation, type)
+    assert issubclass(annotation, records.Part)
+    later.setdefault(annotation.__name__, annotation)
+    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+
+
+def _record_schema(one: type[records.Record]) -> str:
+    return _schema(one.json_schema())
+
+
+def _schema(made: dict[str, object]) -> str:
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "measures.md": measures_page,
+    "records.md": records_page,
+    "schemas/config.json": lambda: _schema(config_json_schema()),
+    **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -146,6 +231,7 @@ def main(arguments: list[str]) -> int:
             print(f"docs/{name} is old; run python docs/build.py", file=sys.stderr)  # noqa: T201
         return bool(old)
     for name in old:
+        (HERE / name).parent.mkdir(exist_ok=True)
         (HERE / name).write_text(PAGES[name](), encoding="utf-8")
     (HERE / "demo.svg").write_text(demo_picture(), encoding="utf-8")
     return 0

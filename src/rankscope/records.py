@@ -243,6 +243,31 @@ class TimingRecord(Part):
     """Questions that were repeated."""
 
 
+class AccountingRecord(Part):
+    """What a mean is made of."""
+
+    queries: int
+    """Queries that were averaged."""
+    judged: int
+    """Queries in the judgments."""
+    missing: int
+    """Judged queries that the run lacks."""
+    missing_queries: list[str]
+    """The first hundred of them."""
+    missing_policy: str
+    """What happens to them: count as 0 (all), left out (both), an error (strict)."""
+    unjudged: int
+    """Queries of the run that nobody judged; they are left out."""
+    without_relevant: int
+    """Queries that have no document relevant to some measure."""
+    without_relevant_policy: str
+    """What happens to them: they score 0 (zero), or are left out of the mean (out)."""
+    tied_hits: int
+    """Judged documents that share their score with another document of the query."""
+    tied_across_cutoff: dict[str, int]
+    """By cutoff: queries with a tie across it, where the order of equal scores decides."""
+
+
 class Diagnostics(Part):
     """What happened on the way."""
 
@@ -350,8 +375,8 @@ class EvaluationReport(Record):
     """The single rules: ties, precision, queries, no_relevant."""
     measures: list[MeasureValue]
     """The means, in the order asked."""
-    accounting: dict[str, Any]
-    """What the means are made of; the fields are those of a score file."""
+    accounting: AccountingRecord
+    """What the means are made of."""
     diagnostics: Diagnostics
     """Versions, times, findings."""
     per_query: FileRef
@@ -375,7 +400,7 @@ class SystemRecord(Part):
     """What it answered."""
     measures: list[MeasureValue]
     """Its means."""
-    accounting: dict[str, Any]
+    accounting: AccountingRecord
     """What they are made of."""
     timing: TimingRecord
     """How long it took."""
@@ -406,35 +431,55 @@ class MeanRecord(Part):
 class PairRecord(Part):
     """One system against another, by one measure."""
 
-    model_config = ConfigDict(extra="allow")
-
     measure: str
     """The measure."""
     base: str
     """The system compared with."""
     system: str
     """The system compared."""
+    queries: int
+    """Queries compared."""
+    base_mean: float
+    """Mean of the base."""
+    system_mean: float
+    """Mean of the system."""
     difference: float
     """Mean of system minus base."""
     interval: IntervalRecord
     """Of the difference."""
+    relative: float | None
+    """The difference as a part of the base's mean; null where that is 0."""
+    wins: int
+    """Queries on which the system is better."""
+    ties: int
+    """Queries on which both are the same."""
+    losses: int
+    """Queries on which the base is better."""
+    effect: dict[str, Any]
+    """Effect sizes; docs/statistics.md says which."""
     p: float
     """Of the test, before correction."""
     p_corrected: float
     """Corrected over the family of tests."""
+    method: str
+    """The test, and how its p-value was found."""
     verdict: str
     """better, worse, equivalent, or no difference shown."""
+    detectable: float | None
+    """The smallest true difference these queries show with power 0.8; null if none."""
+    equivalence: dict[str, Any] | None = None
+    """Whether they are the same within the margin, where one was given."""
     sentence: str = ""
     """The same in words."""
 
 
 class ComparisonRecord(Part):
-    """All systems compared; what `rankscope compare --format json` writes."""
-
-    model_config = ConfigDict(extra="allow")
+    """All systems compared, as by `rankscope compare`."""
 
     runs: list[str]
     """The systems."""
+    measures: dict[str, str]
+    """The measures compared, with the names they were asked for."""
     baseline: str | None
     """What all others are compared with; null: all with each other."""
     queries: int
@@ -447,6 +492,8 @@ class ComparisonRecord(Part):
     """By system and measure."""
     pairs: list[PairRecord]
     """By pair and measure."""
+    anova: dict[str, Any] = Field(default_factory=dict)
+    """With three systems or more, by measure: whether any differs."""
 
 
 class Kpi(Part):

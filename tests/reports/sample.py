@@ -61,7 +61,7 @@ def reranked(run: Ranked, grades: Grades, *, depth: int, noise: float) -> Ranked
 def world() -> tuple[Any, dict[str, Ranked], Grades, dict[str, dict[str, Any]]]:
     """Return judgments, runs, grades and the metadata of the queries."""
     qrels = rs.read_qrels(f"{RECIPES}/qrels/test.tsv")
-    grades: Grades = qrels.to_dict()  # type: ignore[assignment]
+    grades: Grades = qrels.to_dict()
     words = rs.read_run(f"{RECIPES}/runs/words.run.gz")
     letters = rs.read_run(f"{RECIPES}/runs/letters.run.gz")
     runs: dict[str, Ranked] = {"words": words.to_dict(), "letters": letters.to_dict()}

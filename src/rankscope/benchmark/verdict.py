@@ -149,18 +149,15 @@ def _relation(
 
 def _same(pair: PairRecord) -> bool:
     """Tell whether both systems have the same value on every query."""
-    extra = pair.model_extra or {}
-    if isinstance(extra.get("ties"), int) and isinstance(extra.get("queries"), int):
-        return bool(extra["ties"] == extra["queries"])
-    return pair.difference == 0 and pair.interval.low == 0 and pair.interval.high == 0
+    return pair.ties == pair.queries
 
 
 def _detectable(pair: PairRecord, comparison: ComparisonRecord, info: MeasureInfo) -> str:
     """Say what difference these queries would have shown; nothing if that is unknown."""
-    value = (pair.model_extra or {}).get("detectable")
+    value = pair.detectable
     if _same(pair):
         return "; they are the same on every query"
-    if not isinstance(value, int | float):
+    if value is None:
         return ""
     queries = counted(comparison.queries, "query")
     if info.low is not None and info.high is not None and value > info.high - info.low:
@@ -485,7 +482,7 @@ def _failures(report: BenchmarkReport) -> list[str]:
     said = []
     for system in report.systems:
         if system.run.failures:
-            fate = policy.get(str(system.accounting.get("missing_policy")), "")
+            fate = policy.get(system.accounting.missing_policy, "")
             count = f"{len(system.run.failures):,} of {asked}"
             said.append(f"{system.name} could not answer {count}{fate}.")
     if len(said) > _MOST:

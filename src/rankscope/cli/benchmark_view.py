@@ -45,7 +45,9 @@ def show_benchmark(
     console.print()
     _main_table(report, console)
     console.print()
-    for line in legend(report, sign="±: half of the", letters=_shows_letters(report)):
+    best = "*" if _is_plain(console) else "bold:"
+    letters = _shows_letters(report)
+    for line in legend(report, best=best, interval="±: half of the", letters=letters):
         _say(console, line, "dim")
     _stages(report, console)
     _targets(report, console)
@@ -94,15 +96,23 @@ def _verdict(report: BenchmarkReport, console: Console) -> None:
 # --- the main table ------------------------------------------------------------------------------
 
 
-def _value(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> list[str]:
-    """Return a mean with its marker, half its interval, and its letters."""
+def _is_plain(console: Console) -> bool:
+    """Tell whether bold would not be seen."""
+    return console.color_system is None
+
+
+def _value(
+    report: BenchmarkReport, system: SystemRecord, info: MeasureInfo, *, plain: bool
+) -> list[str]:
+    """Return a mean with its signs, half its interval, and its letters."""
     from rankscope.reports.benchmark import count_or_mean, marker, mean_of, value_of
 
     value = value_of(system, info.measure)
     if value is None:
-        return ["–", "", ""]
+        return ["–  ", "", ""]
     number = count_or_mean(value.value, counted=value.interval is None)
     sign = marker(report.comparison, system.name, info.measure) or " "
+    sign += "*" if plain and _is_best(report, system, info) else " "
     where = value.interval
     half = ""
     if where is not None and where.low is not None and where.high is not None:
@@ -110,6 +120,10 @@ def _value(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> 
     mean = mean_of(report.comparison, system.name, info.measure)
     letters = mean.letters if mean is not None and _shows_letters(report) else ""
     return [number + sign, half, letters]
+
+
+def _is_best(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> bool:
+    return len(report.systems) > 1 and system.name in info.best
 
 
 def _shows_letters(report: BenchmarkReport) -> bool:
@@ -121,7 +135,7 @@ def _style(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> 
     """Return bold for the best; green and red for what is better or worse than the baseline."""
     from rankscope.reports.benchmark import pair_with_baseline
 
-    best = len(report.systems) > 1 and system.name in info.best
+    best = _is_best(report, system, info)
     found = pair_with_baseline(report.comparison, system.name, info.measure)
     colour = {"better": "green", "worse": "red"}.get(found[0], "") if found else ""
     return " ".join(filter(None, ["bold" if best else "", colour]))
@@ -132,13 +146,14 @@ def _lined_up(title: str, cells: list[list[str]], styles: list[str]) -> Column:
     widths = [max(len(cell[place]) for cell in cells) for place in range(3)]
     texts = []
     for number, half, letters in cells:
-        parts = [number.rjust(widths[0]), half.rjust(widths[1]), letters.ljust(widths[2])]
-        texts.append(" ".join(part for part, wide in zip(parts, widths, strict=True) if wide))
+        text = number.rjust(widths[0]) + half.rjust(widths[1])
+        texts.append(f"{text} {letters.ljust(widths[2])}" if widths[2] else text)
     return Column(title, list(zip(texts, styles, strict=True)), right=False)
 
 
 def _main_table(report: BenchmarkReport, console: Console) -> None:
     """Print measures as rows, or systems as rows where that needs fewer tables."""
+    plain = _is_plain(console)
     measures = [
         (info.measure if info.higher_is_better else f"{info.measure} ↓", info)
         for info in report.measures
@@ -148,7 +163,7 @@ def _main_table(report: BenchmarkReport, console: Console) -> None:
     by_system = [
         _lined_up(
             name,
-            [_value(report, system, info) for info in report.measures],
+            [_value(report, system, info, plain=plain) for info in report.measures],
             [_style(report, system, info) for info in report.measures],
         )
         for name, system in systems
@@ -157,7 +172,7 @@ def _main_table(report: BenchmarkReport, console: Console) -> None:
     by_measure = [
         _lined_up(
             name,
-            [_value(report, system, info) for system in report.systems],
+            [_value(report, system, info, plain=plain) for system in report.systems],
             [_style(report, system, info) for system in report.systems],
         )
         for name, info in measures

@@ -231,14 +231,15 @@ def _ranges(numbers: Sequence[Number], bins: int) -> tuple[list[Number], list[st
     distinct = sorted(set(numbers))
     if len(distinct) <= bins + 1:
         return list(distinct), [_plain(number) for number in distinct]
-    last = dict.fromkeys(ordered[math.ceil(len(ordered) * n / bins) - 1] for n in range(1, bins))
-    ends = [end for end in last if end < distinct[-1]]  # each is the last number of its range
+    quantiles = (ordered[math.ceil(len(ordered) * n / bins) - 1] for n in range(1, bins))
+    # each ends a range; the last range keeps at least the highest number
+    ends = list(dict.fromkeys(min(end, distinct[-2]) for end in quantiles))
     whole = all(isinstance(number, int) for number in distinct)
     if whole:
         starts = [distinct[0], *(end + 1 for end in ends)]
         tops = [*ends, distinct[-1]]
         names = [_span(low, high) for low, high in zip(starts, tops, strict=True)]
-        if starts[-1] < distinct[-1]:
+        if ends and starts[-1] < distinct[-1]:
             names[-1] = f"{starts[-1]}+"
         return starts, names
     cuts = [_between(end, distinct[bisect_right(distinct, end)]) for end in ends]

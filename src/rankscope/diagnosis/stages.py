@@ -164,7 +164,7 @@ def stage_table(
         if _is_reranker(spec):
             below = views[spec.of[0]]
             row = _with_ceiling(row, below, own, scores)
-            findings += _checked(row, below, own, asked=depth)
+            findings += _checked(row, below, own, asked=depth, removed=int(not keep_identical))
         rows.append(row)
     return rows, findings
 
@@ -255,13 +255,18 @@ def _grades_rule(measure: Measure, grades: FloatArray) -> bool:
     return bool((np.diff(gains) >= 0).all())
 
 
-def _checked(row: Stage, below: View, own: View, *, asked: int | None) -> list[Finding]:
-    """Look whether a reranker added or dropped a relevant document, where that can be seen."""
+def _checked(
+    row: Stage, below: View, own: View, *, asked: int | None, removed: int
+) -> list[Finding]:
+    """Look whether a reranker added or dropped a relevant document, where that can be seen.
+
+    ``removed`` is how many documents of a query the profile may have left out.
+    """
     assert row.depth is not None
     ends = below.judged.retrieved, own.judged.retrieved
     asked = asked or int(max(one.max(initial=0) for one in ends))
     seen = below.judged.in_run & own.judged.in_run
-    hidden = seen & (ends[0] >= asked) if row.depth > asked else np.zeros_like(seen)
+    hidden = seen & (ends[0] + removed >= asked) if row.depth > asked else np.zeros_like(seen)
     return [
         *_recall_changed(row, below, own, seen & ~hidden),
         *_too_shallow(row, below, np.flatnonzero(hidden), asked),

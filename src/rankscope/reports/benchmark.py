@@ -142,18 +142,20 @@ def ends(interval: IntervalRecord | None, *, sign: bool = False) -> str:
     return f"[{low}, {high}]"
 
 
-def legend(report: BenchmarkReport, *, sign: str, letters: bool = False) -> list[str]:
+def legend(
+    report: BenchmarkReport, *, best: str, interval: str, letters: bool = False
+) -> list[str]:
     """Say what the signs of the main table mean: intervals, markers, tests, family, queries.
 
-    ``sign`` is how intervals are marked, such as ``in brackets:``.
+    ``best`` and ``interval`` say how these are marked, such as ``bold:`` and ``in brackets:``.
     """
     comparison = report.comparison
-    interval = next(
+    held = next(
         (one.interval for system in report.systems for one in system.measures if one.interval), None
     )
-    level = "" if interval is None else f"{interval.level:.0%} "
+    level = "" if held is None else f"{held.level:.0%} "
     several = len(report.systems) > 1
-    said = [f"{'bold: best mean; ' if several else ''}{sign} {level}interval of the mean"]
+    said = [f"{f'{best} best mean; ' if several else ''}{interval} {level}interval of the mean"]
     if any(not info.higher_is_better for info in report.measures):
         said.append("↓ lower is better")
     if comparison is None:
@@ -252,7 +254,7 @@ def benchmark_as_markdown(report: BenchmarkReport) -> str:
     """Return the report for people, from the verdict down to how to repeat it."""
     lines = [f"# Benchmark: {_md(report.name)}", "", _opening(report), ""]
     lines += _section("Verdict", _notes(report.verdict))
-    lines += _section("Results", _main_table(report), _notes(legend(report, sign="in brackets:")))
+    lines += _section("Results", _main_table(report), _notes(legend(report, best="bold:", interval="in brackets:")))
     lines += _section("Targets", *_kpis(report))
     lines += _section("Stages", *_stages(report))
     lines += _section("Groups of queries", *_segments(report))

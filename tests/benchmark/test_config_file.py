@@ -1,0 +1,340 @@
+"""Config files: YAML as version 1.2 means it, TOML and JSON, and whatever else a file can hold."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rankscope.benchmark.config import read_config
+from rankscope.benchmark.configfile import (
+    LARGEST,
+    ConfigFile,
+    Keys,
+    parse_config,
+    parse_value,
+    read_config_file,
+)
+from rankscope.errors import FormatError, InputError, RankscopeError
+
+LAW = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def parsed(text: str | bytes, suffix: str = ".yaml") -> ConfigFile:
+    data = text.encode() if isinstance(text, str) else text
+    return parse_config(data, source="c", suffix=suffix)
+
+
+def refused(text: str | bytes, suffix: str = ".yaml") -> str:
+    with pytest.raises(FormatError) as caught:
+        parsed(text, suffix)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True),
+        ("False", False),
+        ("yes", "yes"),
+        ("no", "no"),
+        ("on", "on"),
+        ("12:30", "12:30"),
+        ("2024-01-31", "2024-01-31"),
+        ("1_000", "1_000"),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("7", 7),
+        ("+7", 7),
+        ("-7", -7),
+        ("007", 7),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("1e3", 1000.0),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("-1E-2", -0.01),
+        (".", "."),
+        ("'7'", "7"),
+        ('"true"', "true"),
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("nDCG@10", "nDCG@10"),
+        ("[1, a, [b]]", [1, "a", ["b"]]),
+        ("{a: {b: 1}, 5: x}", {"a": {"b": 1}, "5": "x"}),
+        ("a: 1\nb:\n- 2\n", {"a": 1, "b": [2]}),
+        (r'"\ud83d\ude00"', "😀"),
+    ],
+)
+def test_values_are_those_of_yaml_1_2(text: str, value: Any) -> None:
+    found = parse_value(text, source="--set x")
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_every_key_and_item_knows_its_line() -> None:
+    file = parsed("# first\nname: a\nsystems:\n  x:\n    bm25:\n      k1: 1\nlist:\n- a\n- b: 1\n")
+    expected: dict[Keys, int] = {
+        ("name",): 2,
+        ("systems", "x"): 4,
+        ("systems", "x", "bm25", "k1"): 6,
+        ("systems", "x", "bm25", "none", "below"): 5,
+        ("list", 1): 9,
+        ("list", 1, "b"): 9,
+        ("elsewhere",): 2,
+    }
+    assert {keys: file.line(keys) for keys in expected} == expected
+
+
+def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
+    text = "name: a\nsystems:\n  x: bm25\n"
+    for other in (text.replace("\n", "\r\n"), text.replace("\n", "\r"), "\ufeff" + text):
+        file = parsed(other)
+        assert file.data == {"name": "a", "systems": {"x": "bm25"}}
+        assert file.line(("systems", "x")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "c: is empty; a config needs at least name, collection and systems"),
+        (b"# only words\n", "c: is empty; a config needs at least name, collection and systems"),
+        (b"null", "c: is empty; a config needs at least name, collection and systems"),
+        (b"\n- a\n", "c:2: expected keys such as name: and systems: at the top, came a list"),
+        (b"soup", "c:1: expected keys such as name: and systems: at the top, came the value"),
+        (b"a: 1\nb: !!python/object:os.system x", "c:2: the tag '!!python/object:os.system' is"),
+        (b"a: !mine [1]", "c:1: the tag '!mine' is not read; leave it out"),
+        (b"a: 1\nb: 2\na: 3", "c:3: the key 'a' stands twice, first on line 1; keep one"),
+        (b"{a: 1, a: 2}", "c:1: the key 'a' stands twice, first on this line; keep one"),
+        (b"a: &x 1", "c:1: anchors and aliases (&name, *name) are not read; write the value out"),
+        (b"a: 1\nb: *x", "c:2: anchors and aliases (&name, *name) are not read; write the value"),
+        (b"a: 1\n---\nb: 1", "c:2: a second document begins (---); a config is one"),
+        (b"a: 1\nb: \xff", "c:2: byte 0xff is not UTF-8; save the file as UTF-8"),
+        ("a: 1".encode("utf-16"), "c:1: is UTF-16; save the file as UTF-8"),
+        (b"a:\n\tb: 1", "c:2: a tab stands where YAML wants spaces; indent with spaces"),
+        (b"a: b: c", "c:1: a colon stands where no key can; quote the text, or check the inden"),
+        (b"a: [b", "c:1: is not YAML here (expected ',' or ']', but got '<stream end>'); check"),
+        (b"a: @b", "c:1: is not YAML here (found character '@' that cannot start any token); put"),
+        (b"a: 1\nb: .nan", "c:2: '.nan' is no finite number; give one, or quote it if text is"),
+        (b"a: -.inf", "c:1: '-.inf' is no finite number; give one, or quote it if text is meant"),
+        (b"a: 1e999", "c:1: '1e999' is no finite number; give one, or quote it if text is meant"),
+        (b"a: " + b"9" * 5000, "is a number of 5,000 characters, which is too long"),
+        (b"a: 1." + b"9" * 5000, "is a number of 5,002 characters, which is too long"),
+        (b"a: 1\nb: \x01", r"c:2: the character '\x01' cannot stand in a config; remove it"),
+        (rb'a: "\UFFFFFFFF"', "c:1: holds an escape that stands for no character; write the"),
+        (rb'a: "\ud800"', "c:1: holds half of a character (a surrogate); write the character"),
+        (b"? [a]\n: b", "c:1: a key must be text, not a list or a mapping; quote it"),
+        (b"a: 1\n" + b"- " * 9999, "c:2: "),
+        (b"[" * 9999, "c:1: values stand inside each other more than 50 deep"),
+        (b"{a: " * 9999, "c:1: values stand inside each other more than 50 deep"),
+        (b"a" * (LARGEST + 1), "c: is larger than 1 MB, which no config is; name the config, not"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(text: bytes, message: str) -> None:
+    assert message in refused(text)
+    assert "\n" not in refused(text)
+
+
+def test_a_billion_laughs_are_not_laughed() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    lines += [
+        f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]"
+        for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    assert "anchors and aliases" in refused("\n".join(lines))
+
+
+TOML = """
+name = "soup"   # words
+[collection]
+path = "here"
+[systems.lexical.bm25]
+k1 = 1.2
+fields = [
+  "title",
+]
+[systems."a.b"]
+run = 'x'
+[[list]]
+a = 1
+[[list]]
+a = 2024-01-31
+"""
+
+
+def test_toml() -> None:
+    file = parsed(TOML, ".toml")
+    assert file.data == {
+        "name": "soup",
+        "collection": {"path": "here"},
+        "systems": {"lexical": {"bm25": {"k1": 1.2, "fields": ["title"]}}, "a.b": {"run": "x"}},
+        "list": [{"a": 1}, {"a": "2024-01-31"}],
+    }
+    expected: dict[Keys, int] = {
+        ("name",): 2,
+        ("systems",): 5,
+        ("systems", "lexical", "bm25", "k1"): 6,
+        ("systems", "lexical", "bm25", "fields", 0): 7,
+        ("systems", "a.b", "run"): 11,
+        ("list", 0, "a"): 13,
+        ("list", 1, "a"): 15,
+        ("nothing",): 1,
+    }
+    assert {keys: file.line(keys) for keys in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "c: is empty"),
+        ("a = 1\na = 2", "c:2: a key or table stands twice (Cannot overwrite a value); keep one"),
+        ("a = 1\nb =", "c:2: is not TOML here (Invalid value); check quotes and brackets"),
+        ("a = 1\nb = nan", "c:2: b is no finite number, or one that is too long"),
+        ("b = -inf", "c:1: b is no finite number, or one that is too long"),
+        ("b = 0x" + "F" * 200, "c:1: b is no finite number, or one that is too long"),
+        ("b = " + "9" * 5000, "c: holds a number that is too long, or another value that cannot"),
+        ("a = " + "[" * 60 + "]" * 60, "c:1: values stand inside each other more than 50 deep"),
+        ("a = " + "[" * 9999, "values stand inside each other more than 50 deep"),
+    ],
+)
+def test_toml_that_cannot_be_read(text: str, message: str) -> None:
+    assert message in refused(text, ".toml")
+
+
+def test_json_with_tabs_is_yaml() -> None:
+    file = parsed('{\n\t"name": "a\\/b",\n\t"depth": 1.5e1, "x": null\n}', ".json")
+    assert file.data == {"name": "a/b", "depth": 15.0, "x": None}
+    assert file.line(("depth",)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("a: 1", 1), ("a = 1", 1), ("# x\n\n[a]\nb=1", {"b": 1})]
+)
+def test_content_tells_the_format_where_the_suffix_does_not(text: str, value: Any) -> None:
+    assert parsed(text, "").data == {"a": value}
+    assert parsed(text, ".conf").data == {"a": value}
+
+
+def test_compressed_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml.gz"
+    path.write_bytes(gzip.compress(b"a = 1"))
+    assert read_config_file(path).data == {"a": 1}
+
+
+def test_a_folder_and_a_missing_file_are_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "benchmark.yaml").write_text("a: 1")
+    with pytest.raises(
+        InputError, match="is a folder; name a file in it, such as .*benchmark.yaml"
+    ):
+        read_config_file(tmp_path)
+    with pytest.raises(InputError, match=r"no such file; did you mean .*benchmark.yaml\?"):
+        read_config_file(tmp_path / "benchmrk.yaml")
+
+
+def attempt(tmp_path: Path, data: bytes, suffix: str) -> None:
+    path = tmp_path / f"c{suffix}"
+    path.write_bytes(data)
+    try:
+        read_config(path, environment={})
+    except RankscopeError as error:
+        assert "\n" not in str(error)
+
+
+SUFFIXES = st.sampled_from([".yaml", ".toml", ".json", ""])
+
+
+@LAW
+@given(data=st.binary(max_size=60), suffix=SUFFIXES)
+def test_any_bytes_are_a_config_or_one_sentence(tmp_path: Path, data: bytes, suffix: str) -> None:
+    attempt(tmp_path, data, suffix)
+
+
+WORDS = (
+    *("name", "systems", "collection", "measures", "targets", "bm25", "fuse", "of", "k1", "x"),
+    *(": ", ":\n  ", ":\n    ", "\n", "- ", "[", "]", "{", "}", ", ", "'", '"', "&a", "*a", "!!x"),
+    *(
+        "${X}",
+        "$${",
+        "nDCG@10",
+        "1",
+        "-.5",
+        ".nan",
+        "null",
+        "true",
+        "|\n ",
+        ">",
+        "? ",
+        "#",
+        "%",
+        "=",
+    ),
+    *(
+        "\\",
+        "\t",
+        "---",
+        "...",
+        "\ufeff",
+        "\x85",
+        "\u2028",
+        "@",
+        "`",
+        "<<",
+        "\\ud800",
+        "[a]\n",
+        "<",
+    ),
+)
+
+
+@LAW
+@given(words=st.lists(st.sampled_from(WORDS), max_size=25), suffix=SUFFIXES)
+def test_any_words_are_a_config_or_one_sentence(
+    tmp_path: Path, words: list[str], suffix: str
+) -> None:
+    attempt(tmp_path, "".join(words).encode(), suffix)
+
+
+plain_text = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | plain_text
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(plain_text, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@LAW
+@given(data=st.dictionaries(plain_text, plain, min_size=1, max_size=4))
+def test_what_was_written_is_read(data: dict[str, Any]) -> None:
+    """YAML with everything quoted that could be taken for something else reads back."""
+    written = yaml.safe_dump(data, default_style=None, allow_unicode=True, sort_keys=False)
+    if "!!" in written or "\n? " in f"\n{written}":
+        return  # a text that begins so, or a long key
+    assert parsed(written).data == data
+
+
+shapes = st.dictionaries(
+    st.sampled_from(
+        ["name", "collection", "systems", "depth", "measures", "targets", "statistics"]
+    ),
+    plain | st.sampled_from(["soup", {"path": "x"}, {"a": "bm25"}, {"a": {"bm25": {"k1": 1}}}]),
+    max_size=7,
+)
+
+
+@LAW
+@given(data=shapes)
+def test_any_data_is_a_config_or_one_sentence(tmp_path: Path, data: dict[str, Any]) -> None:
+    attempt(tmp_path, yaml.safe_dump(data, allow_unicode=True).encode(), ".yaml")

@@ -1,0 +1,230 @@
+"""A small benchmark to run, disturb and look at: 24 documents, 12 queries, three systems.
+
+``engine.py`` beside the config is one of the systems. It writes down every query it is asked, and
+does what the file ``trouble`` beside it says: ``kill 5`` ends the process at the fifth question of
+its life, ``raise q03`` fails for that query, ``empty q03`` finds nothing for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+WORDS = (
+    "apple bread cheese dill egg fennel garlic honey ice jam kale leek mint nut oil pea quince rice"
+).split()
+
+ENGINE = '''
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from rankscope.retrieval.system import Query
+
+HOME = Path(__file__).parent
+DOCUMENTS = [json.loads(line) for line in (HOME / "corpus.jsonl").read_text().splitlines()]
+ASKED = 0
+
+
+def answer(query: Query, depth: int) -> dict[str, float]:
+    global ASKED
+    ASKED += 1
+    with (HOME / "calls").open("a") as sink:
+        sink.write(query.query_id + "\\n")
+    trouble = HOME / "trouble"
+    todo = trouble.read_text().split() if trouble.exists() else []
+    if todo[:1] == ["kill"] and ASKED == int(todo[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if todo[:1] == ["wait"]:
+        (HOME / "waiting").touch()
+        time.sleep(60)
+    if todo[:1] == ["raise"] and query.query_id in todo[1:]:
+        raise RuntimeError("the engine\\nhas no \\x1b[31moil")
+    if todo[:1] == ["empty"] and query.query_id in todo[1:]:
+        return {}
+    words = set(query.text.split())
+    found = {}
+    for place, one in enumerate(DOCUMENTS):
+        shared = len(words & set((one["title"] + " " + one["text"]).split()))
+        if shared:
+            found[one["_id"]] = shared + place / 1000
+    best = sorted(found, key=found.__getitem__, reverse=True)[:depth]
+    return {doc_id: found[doc_id] for doc_id in best}
+'''
+
+CONFIG = """\
+name: small
+collection: {{corpus: corpus.jsonl, queries: queries.jsonl, qrels: qrels.tsv}}
+systems:
+  words: bm25
+  code: {{python: {{function: "{module}:answer", batch: 3}}}}
+  both: {{fuse: {{of: [words, code]}}}}
+depth: 10
+baseline: words
+measures: [nDCG@5, RR@10, R@10]
+targets: {{nDCG@5: 0.4}}
+segments: [group]
+statistics: {{resamples: 200, seed: 3}}
+fetch: {{retries: 1}}
+"""
+
+QUERIES = [f"q{number:02}" for number in range(1, 13)]
+STAGES = [
+    *(f"fetch {name}" for name in ("words", "code", "both")),
+    *(f"check {name}" for name in ("words", "code", "both")),
+    *("score", "compare", "segments", "stages"),
+]
+
+_NUMBERS = count(1)
+
+
+@dataclass(frozen=True)
+class World:
+    """A folder with a config and all it needs."""
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.yaml"
+
+    @property
+    def calls(self) -> list[str]:
+        """The queries that the engine was asked since they were last taken."""
+        path = self.folder / "calls"
+        asked = path.read_text().split() if path.exists() else []
+        path.unlink(missing_ok=True)
+        return asked
+
+    def trouble(self, *words: object) -> None:
+        """Say what goes wrong from now on; nothing, if nothing is said."""
+        path = self.folder / "trouble"
+        if words:
+            path.write_text(" ".join(map(str, words)))
+        else:
+            path.unlink(missing_ok=True)
+
+
+def documents() -> list[dict[str, str]]:
+    found = []
+    for number in range(24):
+        chosen = [WORDS[(number * step + step) % len(WORDS)] for step in (1, 5, 7)]
+        title, *rest = [chosen[0] + " pie", *chosen]
+        found.append({"_id": f"d{number:02}", "title": title, "text": " ".join(rest)})
+    return found
+
+
+def queries() -> list[dict[str, str]]:
+    return [
+        {
+            "_id": one,
+            "text": f"{WORDS[at]} {WORDS[(at * 5 + 5) % len(WORDS)]}",
+            "group": "odd" if at % 2 else "even",
+        }
+        for at, one in enumerate(QUERIES)
+    ]
+
+
+def judgments() -> list[tuple[str, str, float]]:
+    rows: list[tuple[str, str, float]] = []
+    for at, one in enumerate(QUERIES):
+        rows += [(one, f"d{at:02}", 2), (one, f"d{(at + 6) % 24:02}", 1), (one, f"d{23 - at}", 0)]
+    return rows
+
+
+def write_world(
+    folder: Path,
+    *,
+    config: str = CONFIG,
+    corpus: Sequence[Mapping[str, Any]] | None = None,
+    asked: Sequence[Mapping[str, Any]] | None = None,
+    qrels: Sequence[tuple[str, str, float]] | None = None,
+) -> World:
+    """Write the files of a benchmark; what is not given is the small one's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    module = f"engine_{os.getpid()}_{next(_NUMBERS)}"
+    _lines(folder / "corpus.jsonl", documents() if corpus is None else corpus)
+    _lines(folder / "queries.jsonl", queries() if asked is None else asked)
+    write_qrels(folder / "qrels.tsv", judgments() if qrels is None else qrels)
+    (folder / f"{module}.py").write_text(ENGINE)
+    (folder / "config.yaml").write_text(config.format(module=module), encoding="utf-8")
+    return World(folder)
+
+
+def write_qrels(path: Path, rows: Sequence[tuple[str, str, float]]) -> None:
+    text = "".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in rows)
+    path.write_text("query-id\tcorpus-id\tscore\n" + text, encoding="utf-8")
+
+
+def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def command(*arguments: object) -> list[str]:
+    """Return the command line as a process of its own."""
+    code = "import sys; from rankscope.cli import main; main(sys.argv[1:])"
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
+def rankscope(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, check=False, timeout=120, **options
+    )
+
+
+# ----------------------------------------------------------------------------- comparing folders
+
+TIMES = {"created", "started", "finished", "seconds", "timing"}
+
+
+def without_times(value: Any) -> Any:
+    """Return plain data without what depends on the clock, and hashes of files that hold it."""
+    if isinstance(value, dict):
+        clocked = str(value.get("path", "")).endswith((".json", ".md"))
+        dropped = TIMES | ({"sha256", "bytes"} if clocked else set())
+        return {key: without_times(one) for key, one in value.items() if key not in dropped}
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Return all files of an experiment, by name, without times."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".json":
+            found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
+        elif path.suffix == ".md":
+            found[name] = re.sub(r"\d[\d,.]*( ?(ms|s|min|h)\b)", r"#\1", _undated(path.read_text()))
+        elif path.is_file():
+            found[name] = path.read_bytes()
+    return found
+
+
+def _undated(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z?", "#", text)
+
+
+def only_experiment(output: Path) -> Path:
+    """Return the one experiment of a folder, in which there is nothing else but the cache."""
+    found = sorted(path.name for path in output.iterdir() if path.name != ".cache")
+    assert len(found) == 1, found
+    return output / found[0]
+
+
+def parts(cache: Path) -> list[Path]:
+    """Return temporary files that somebody left in a cache."""
+    return [path for path in cache.rglob("*") if path.name.endswith(".part")]
+
+
+Rankscope = Callable[..., Any]

@@ -1,0 +1,355 @@
+"""Segments: groups hold the queries they say, and each group is its own comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis.labels import MOST, OTHER, Labels
+from rankscope.diagnosis.segments import Segmented, query_labels, segment_table
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.findings import Finding
+from rankscope.records import FindingRecord, Segment
+from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.strata import stratify
+
+FAST = Settings(resamples=200)
+
+
+def labels(values: list[Any], *, bins: int = 4) -> Labels:
+    """Label queries by what each has in one field; ... stands for no field at all."""
+    queries = [
+        (str(n), "", {} if value is ... else {"field": value}) for n, value in enumerate(values)
+    ]
+    return query_labels(queries, "field", bins=bins)
+
+
+def sizes(found: Labels) -> dict[str, int]:
+    counts = Counter(label for own in found.of.values() for label in own)
+    return {label: counts[label] for label in found.groups}
+
+
+# --- labels
+
+
+def test_words_and_characters_are_always_there() -> None:
+    queries: list[Any] = [("a", "one", {}), ("b", " two  words ", {}), ("c", "", {"words": "many"})]
+    assert query_labels(queries[:2], "words").of == {"a": ("1",), "b": ("2",)}
+    assert query_labels(queries[:2], "characters").groups == ("3", "12")
+    own = query_labels(queries, "words")  # metadata of that name wins
+    assert (own.of, own.unlabelled) == ({"c": ("many",)}, 2)
+
+
+def test_few_numbers_are_groups_in_their_order() -> None:
+    found = labels([10, 2, 2, 30.0, "4"])
+    assert sizes(found) == {"2": 2, "4": 1, "10": 1, "30": 1}
+    assert not found.binned
+    assert labels([0.5, -1.25, 3]).groups == ("-1.25", "0.5", "3")
+
+
+def test_many_numbers_fall_into_ranges() -> None:
+    found = labels(list(range(1, 13)))
+    assert sizes(found) == {"1–3": 3, "4–6": 3, "7–9": 3, "10+": 3}
+    assert found.binned
+    # half are 1; a range never parts equal numbers
+    assert sizes(labels([1] * 8 + [2, 3, 4, 5, 6, 7, 8, 9])) == {"1": 8, "2–5": 4, "6+": 4}
+    assert sizes(labels([1, 2, 3, 4, 5, 9, 9, 9], bins=2)) == {"1–4": 4, "5+": 4}
+    # most are the highest; the last range holds them alone
+    assert sizes(labels([1, 2, 3, 9, 9, 9, 9, 9], bins=2)) == {"1–3": 3, "4+": 5}
+    assert sizes(labels([1, 2, 3, 4, 4, 4, 4, 4], bins=2)) == {"1–3": 3, "4": 5}
+    assert sizes(labels([1, 2, 9], bins=1)) == {"1–9": 3}
+    assert sizes(labels([-5, -4, -3, -2, -1, 0, 1, 2])) == {
+        "-5 to -4": 2,
+        "-3 to -2": 2,
+        "-1 to 0": 2,
+        "1+": 2,
+    }
+
+
+def test_fractions_fall_into_ranges_with_short_ends() -> None:
+    values = [0.113, 0.187, 0.2391, 0.2618, 0.40001, 0.48, 0.5102, 0.7]
+    assert sizes(labels(values)) == {"below 0.2": 2, "0.2–0.3": 2, "0.3–0.5": 2, "0.5+": 2}
+    assert sizes(labels([0.5, 1.5, 2.5, 3.5], bins=1)) == {"0.5–3.5": 4}
+
+
+def test_true_and_false_are_yes_and_no() -> None:
+    assert sizes(labels([False, True, False])) == {"yes": 1, "no": 2}
+    assert labels([False]).groups == ("no",)
+
+
+def test_text_goes_by_size_then_name() -> None:
+    assert sizes(labels(["b", "a", "c", "c", " a "])) == {"a": 2, "c": 2, "b": 1}
+    assert sizes(labels([1, "x", True, 2.5])) == {"1": 1, "2.5": 1, "x": 1, "yes": 1}
+    assert labels(["007", "12"]).groups == ("007", "12")  # an id, no number
+
+
+def test_a_list_puts_a_query_in_several_groups() -> None:
+    found = labels([["hard", "de"], ["de", "de"], [], "de", ["x", None, 3]])
+    assert sizes(found) == {"de": 3, "3": 1, "hard": 1, "x": 1}
+    assert found.of["0"] == ("hard", "de")
+    assert found.unlabelled == 1
+
+
+def test_what_says_nothing_is_unlabelled() -> None:
+    found = labels(["a", None, "", "  ", [], [[]], {"b": 1}, float("nan"), float("inf"), ...])
+    assert (found.groups, found.unlabelled) == (("a",), 9)
+    nothing = labels([None, ""])  # the field is there, and empty
+    assert (nothing.groups, nothing.unlabelled) == ((), 2)
+
+
+def test_too_many_labels_are_put_together() -> None:
+    values = [f"label {n}" for n in range(60)] + ["label 59"] * 2 + [["label 57", "label 58"]]
+    found = labels(values)
+    assert len(found.groups) == MOST
+    assert found.groups[0] == "label 59"
+    assert found.groups[-1] == OTHER
+    assert found.merged == 60 - (MOST - 1)
+    assert set(found.of) == set(map(str, range(len(values))))
+    assert labels([f"label {n}" for n in range(MOST)]).merged == 0
+
+
+def test_fields_inside_objects() -> None:
+    queries: list[Any] = [
+        ("1", "", {"style": {"level": {"name": "hard"}}}),
+        ("2", "", {"style.level": {"name": "easy"}}),
+        ("3", "", {"style": "none", "style.level.name": "dotted"}),
+    ]
+    assert query_labels(queries, "style.level.name").of == {
+        "1": ("hard",),
+        "2": ("easy",),
+        "3": ("dotted",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("langage", "unknown field of the queries 'langage'; nearest: language"),
+        ("style", "unknown field of the queries 'style'; nearest: style.level"),
+        ("zzz", "there are: language, style.level, words, characters"),
+    ],
+)
+def test_an_unknown_field_names_the_nearest(field: str, message: str) -> None:
+    queries: list[Any] = [("1", "", {"language": "de", "style": {"level": 1}})]
+    with pytest.raises(InputError, match=message):
+        query_labels(queries, field)
+
+
+def test_no_bins() -> None:
+    with pytest.raises(InputError, match="bins must be a whole number from 1 up, not 0"):
+        labels([1], bins=0)
+
+
+NUMBERS = st.one_of(
+    st.integers(-1000, 1000), st.floats(-1e6, 1e6, allow_nan=False), st.integers(0, 10**30)
+)
+
+
+@examples(max_examples=200, deadline=None)
+@given(values=st.lists(NUMBERS, min_size=1, max_size=60), bins=st.integers(1, 6))
+def test_ranges_are_in_order_and_hold_every_number(values: list[Any], bins: int) -> None:
+    found = labels(values, bins=bins)
+    assert found.unlabelled == 0
+    assert len(found.groups) <= bins + 1
+    assert len(set(found.groups)) == len(found.groups)
+    place = {label: number for number, label in enumerate(found.groups)}
+    pairs = sorted((value, place[found.of[str(n)][0]]) for n, value in enumerate(values))
+    groups = [group for _, group in pairs]
+    assert groups == sorted(groups)  # a larger number never stands in an earlier range
+    assert set(groups) == set(range(len(found.groups)))  # no range is empty
+    by_value: dict[Any, set[int]] = {}
+    for value, group in pairs:
+        by_value.setdefault(value, set()).add(group)
+    assert all(len(own) == 1 for own in by_value.values())
+
+
+# --- the table
+
+IDS = [f"q{number:03}" for number in range(60)]
+KINDS = ["de"] * 30 + ["en"] * 20 + ["fr"] * 10
+QUERIES: list[Any] = [(one, "w " * (n % 7), {"lang": KINDS[n]}) for n, one in enumerate(IDS)]
+MEASURES = ["nDCG@5", "RR", "NumRet"]
+
+
+def scored(measures: list[str] = MEASURES, systems: str = "abc", **options: Any) -> rs.Scores:
+    random = np.random.default_rng(3)
+    qrels = {query: {f"d{n}": n % 3 for n in range(6)} for query in IDS}
+    runs = {
+        name: {query: {f"d{n}": float(random.random()) for n in range(8)} for query in IDS}
+        for name in systems
+    }
+    if "drop" in options:
+        del runs[systems[-1]][options.pop("drop")]
+    return rs.evaluate(qrels, runs, measures, **options)
+
+
+def segmented(
+    scores: rs.Scores, *fields: str, **options: Any
+) -> tuple[list[Segmented], list[Finding]]:
+    queries = options.pop("queries", QUERIES)
+    options = {"settings": FAST, "baseline": "a", **options}
+    return segment_table(scores, queries, fields, **options)
+
+
+def test_each_group_is_its_own_comparison() -> None:
+    """Numbers are those of `stratify`, which looks at one pair and measure at a time."""
+    scores = scored()
+    [found], _ = segmented(scores, "lang")
+    assert [(group.label, group.n) for group in found.groups] == [
+        ("de", 30),
+        ("en", 20),
+        ("fr", 10),
+    ]
+    assert (found.field, found.binned, found.unlabelled) == ("lang", False, 0)
+    for measure in ("nDCG@5", "RR"):
+        base = list(scores.values(measure, "a").values())
+        for system in "bc":
+            own = list(scores.values(measure, system).values())
+            strata = stratify(base, own, KINDS, bounds=(0, 1), resamples=200).strata
+            for group, stratum in zip(found.groups, strata, strict=True):
+                means = {(one.system, one.measure): one for one in group.means}
+                mean, first = means[system, measure], means["a", measure]
+                assert mean.mean == pytest.approx(stratum.system_mean)
+                assert first.mean == pytest.approx(stratum.base_mean)
+                assert mean.difference == pytest.approx(stratum.difference)
+                assert mean.p_corrected == pytest.approx(stratum.p_corrected)
+                for mine, theirs in (
+                    (mean.interval, stratum.system_interval),
+                    (first.interval, stratum.base_interval),
+                    (mean.difference_interval, stratum.interval),
+                ):
+                    assert mine is not None
+                    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high))
+                assert (first.difference, first.difference_interval) == (None, None)
+                assert first.p_corrected is None
+
+
+def test_rows_have_the_fields_of_the_record() -> None:
+    scores = scored()
+    for baseline in ("a", None):
+        found, _ = segmented(scores, "lang", "words", baseline=baseline)
+        assert [one.field for one in found] == ["lang", "words"]
+        for one in found:
+            data = one.to_dict()
+            assert Segment.model_validate(data).model_dump() == data
+            [means] = {len(group.means) for group in one.groups}
+            assert means == 3 * 2  # a sum over queries has no interval
+    assert all(one.difference is None for group in found[0].groups for one in group.means)
+
+
+def test_one_run_and_measures_without_a_mean() -> None:
+    [found], _ = segmented(scored(systems="a"), "lang")
+    assert [len(group.means) for group in found.groups] == [2, 2, 2]
+    [found], _ = segmented(scored(["NumRet"]), "lang")
+    assert [len(group.means) for group in found.groups] == [0, 0, 0]
+
+
+def test_queries_that_count() -> None:
+    scores = scored(queries="both", drop=IDS[0])  # one run lacks it
+    queries = [*QUERIES[:-1], ("other", "", {"lang": "xx", "rare": "yes"})]
+    [found], _ = segmented(scores, "lang", queries=queries)
+    assert [(group.label, group.n) for group in found.groups] == [("de", 29), ("en", 20), ("fr", 9)]
+    assert found.unlabelled == 1  # the last is scored, and nothing is known about it
+    [rare], _ = segmented(scores, "rare", queries=queries)
+    assert (rare.groups, rare.unlabelled) == ((), 59)
+
+
+def test_a_query_in_several_groups_counts_in_each() -> None:
+    queries = [(one, text, {"tags": ["x", "y"]}) for one, text, _ in QUERIES]
+    [found], _ = segmented(scored(), "tags", queries=queries)
+    first, second = found.groups
+    assert (first.label, first.n, second.label, second.n) == ("x", 60, "y", 60)
+    assert first.means[0].mean == second.means[0].mean
+
+
+def test_wilson_where_it_can_be() -> None:
+    scores = scored(["Success@1", "nDCG@5"], systems="ab")
+    [found], _ = segmented(scores, "lang", settings=Settings(resamples=200, interval="wilson"))
+    methods = {(one.system, one.measure): one.interval.method for one in found.groups[0].means}
+    assert methods["a", "Success@1"] == "wilson"
+    assert methods["a", "nDCG@5"] == "bca"
+    change = next(one.difference_interval for one in found.groups[0].means if one.system == "b")
+    assert change is not None
+    assert change.method == "bca"
+
+
+def test_small_groups_are_named_once_for_a_field() -> None:
+    queries = [(one, "", {"n": f"g{min(number // 9, 5)}"}) for number, one in enumerate(IDS)]
+    [found], findings = segmented(scored(), "n", queries=queries, baseline=None)
+    assert [group.n for group in found.groups] == [15, 9, 9, 9, 9, 9]
+    [finding] = findings
+    assert (finding.code, finding.severity, finding.count) == ("RS602", "warning", 5)
+    assert finding.message == (
+        "5 groups by n have fewer than 10 queries: 'g0' (9), 'g1' (9), 'g2' (9) and 2 more"
+    )
+    assert FindingRecord.model_validate(finding.to_dict()).unit == "group"
+
+
+def test_too_many_groups_are_a_warning() -> None:
+    queries = [(one, "", {"id": f"x{one}"}) for one in IDS]
+    _, findings = segmented(scored(["RR"], systems="a"), "id", queries=queries, baseline=None)
+    assert [one.code for one in findings] == ["RS603", "RS602"]
+    assert findings[0].message == (
+        "id has 60 different labels; the 49 largest groups are shown and the other 11 labels are "
+        "together in '(other)'"
+    )
+
+
+def paradox(high: int) -> tuple[rs.Scores, list[Any]]:
+    """Make system b much better on some queries of one kind and a little worse on all others."""
+    kinds = ["big"] * high + ["x"] * 9 + ["y"] * 9 + ["z"] * 9
+    ids = [f"q{number:03}" for number in range(len(kinds))]
+    qrels = {query: {"d": 1} for query in ids}
+    first, second = {"d": 1.0, "u": 2.0}, {"d": 2.0, "u": 1.0}  # RR 1/2 and 1
+    worse = {"d": 0.0, "u": 2.0, "v": 1.0}  # RR 1/3
+    runs = {
+        "a": dict.fromkeys(ids, first),
+        "b": {q: second if kind == "big" else worse for q, kind in zip(ids, kinds, strict=True)},
+        "c": dict.fromkeys(ids, first),
+    }
+    queries = [(query, "", {"kind": kind}) for query, kind in zip(ids, kinds, strict=True)]
+    return rs.evaluate(qrels, runs, ["RR", "nDCG@5"]), queries
+
+
+def test_groups_against_the_whole() -> None:
+    scores, queries = paradox(20)
+    _, findings = segmented(scores, "kind", queries=queries)
+    [finding] = [one for one in findings if one.code == "RS601"]  # of b; c is the same as a
+    # (20 · 1/2 − 27 · 1/6) / 47
+    assert finding.message == (
+        "b against a by kind, RR: the overall difference is +0.1170, and 3 of 4 strata differ the "
+        "other way (x, y, z); likewise nDCG@5"
+    )
+    assert finding.severity == "warning"
+    assert set(finding.evidence["differences"]) == {"RR", "nDCG@5"}
+
+
+def test_groups_that_disagree_by_chance_are_a_note() -> None:
+    kinds = ["x"] * 10 + ["y"] * 10 + ["z"] * 10
+    ids = [f"q{number:02}" for number in range(30)]
+    good, bad = {"d": 2.0, "u": 1.0}, {"d": 1.0, "u": 2.0}
+    # better on 6 of x and worse on 1, better on 1 of y and of z and worse on 2: 8 against 5
+    turns = [1] * 6 + [-1] + [0] * 3 + ([1] + [-1] * 2 + [0] * 7) * 2
+    runs = {
+        "a": {q: bad if turn >= 0 else good for q, turn in zip(ids, turns, strict=True)},
+        "b": {q: good if turn > 0 else bad for q, turn in zip(ids, turns, strict=True)},
+    }
+    scores = rs.evaluate({query: {"d": 1} for query in ids}, runs, ["RR"])
+    queries = [(query, "", {"kind": kind}) for query, kind in zip(ids, kinds, strict=True)]
+    _, [finding] = segmented(scores, "kind", queries=queries)
+    assert (finding.code, finding.severity) == ("RS601", "note")
+    assert "2 of 3 strata differ the other way (y, z)" in finding.message
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(UnknownNameError, match="unknown run 'bm25'"):
+        segmented(scored(), "lang", baseline="bm25")
+    with pytest.raises(InputError, match="unknown field of the queries 'lnag'; nearest: lang"):
+        segmented(scored(), "lnag")
