@@ -14,7 +14,7 @@ test: lint
 
 # What needs PyTorch, which `make test` does without.
 test-torch: $(VENV)/installed-torch
-	$(BIN)/python -m pytest tests/with_torch
+	$(BIN)/python -m pytest -n 2 tests/with_torch
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import rankscope
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+RUNS = ROOT / "tests" / "data" / "recipes" / "runs"
 RECIPES = Path(rankscope.__file__).parent / "data" / "recipes"
 
 
@@ -49,9 +51,11 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     qrels.write(tmp_path / "qrels.tsv")
     qrels.write(tmp_path / "qrels.trec")
     for name, run in (("bm25", "words"), ("dense", "letters")):
-        rankscope.read_run(RECIPES / "runs" / f"{run}.run.gz", name=name).write(
-            tmp_path / f"{name}.run"
-        )
+        rankscope.read_run(RUNS / f"{run}.run.gz", name=name).write(tmp_path / f"{name}.run")
+    shutil.copytree(RECIPES, tmp_path / "recipes")
+    (config, *_) = blocks(DOCS / "benchmark.md", "yaml")
+    (tmp_path / "bench.yaml").write_text(config, encoding="utf-8")
+    (tmp_path / "benchmarks").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -205,14 +205,15 @@ def contents(folder: Path) -> dict[str, Any]:
         if path.suffix == ".json":
             found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
         elif path.suffix == ".md":
-            found[name] = re.sub(r"\d[\d,.]*( ?(ms|s|min|h)\b)", r"#\1", _undated(path.read_text()))
+            found[name] = _undated(path.read_text(encoding="utf-8"))
         elif path.is_file():
             found[name] = path.read_bytes()
     return found
 
 
 def _undated(text: str) -> str:
-    return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z?", "#", text)
+    text = re.sub(r"## Time\n.*?\n## ", "## ", text, flags=re.DOTALL)
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "#", text)
 
 
 def only_experiment(output: Path) -> Path:

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rankscope.benchmark.verifying import verify
+from rankscope.records import BenchmarkReport
+
 Rankscope = Callable[..., Any]
 
 
-def test_the_demo_checks_fuses_compares_and_writes(rankscope: Rankscope, tmp_path: Path) -> None:
+def test_the_demo_makes_scores_compares_and_writes(rankscope: Rankscope, tmp_path: Path) -> None:
     done = rankscope("demo")
     assert (done.returncode, done.stderr) == (0, "")
-    for said in ("checked words: valid", "checked letters: valid", "fused both", "120 queries"):
-        assert said in done.stdout
-    folder = tmp_path / "rankscope-demo"
-    data = json.loads((folder / "comparison.json").read_text())
-    means = {(one["run"], one["measure"]): one["mean"] for one in data["means"]}
-    for run in ("words", "letters", "both"):
-        assert f"{means[run, 'nDCG@10']:.4f}" in done.stdout
-    assert (folder / "comparison.md").read_text().startswith("|")
-    assert "toprule" in (folder / "comparison.tex").read_text()
-    assert len((folder / "both.run").read_text().splitlines()) > 10_000
+    (folder,) = (path for path in (tmp_path / "rankscope-demo").iterdir() if path.name[0] != ".")
+    report = BenchmarkReport.read(folder / "BenchmarkReport.json")
+    assert [one.name for one in report.systems] == [
+        *("title", "lexical", "vector", "hybrid", "reranked")
+    ]
+    main = {one.name: one.measures[0].value for one in report.systems}
+    assert main["title"] < main["vector"] < main["lexical"] < main["hybrid"]
+    for value in main.values():
+        assert f"{value:.3f}" in done.stdout
+    plain = " ".join(done.stdout.split())
+    for sentence in report.verdict:
+        assert sentence in plain
+    assert report.collection.training == "train"
+    assert report.collection.queries == 120
+    page = (folder / "BenchmarkComparison.md").read_text("utf-8")
+    assert page.startswith("# Benchmark: recipes")
+    assert verify(folder).ok
+    again = rankscope("demo")
+    assert again.returncode == 0
+    assert "nothing has changed" in again.stdout
 
 
-def test_the_reports_go_where_they_are_wanted(rankscope: Rankscope, tmp_path: Path) -> None:
-    assert rankscope("demo", "--output", "deep/er").returncode == 0
-    assert (tmp_path / "deep" / "er" / "comparison.md").is_file()
+def test_a_place_that_cannot_be_written_is_one_sentence(
+    rankscope: Rankscope, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     done = rankscope("demo", "--output", "file")
     assert done.returncode == 2
-    assert "file: cannot be made" in done.stderr
+    assert "cannot be made a folder" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -77,6 +77,9 @@ def test_fractions_fall_into_ranges_with_short_ends() -> None:
     values = [0.113, 0.187, 0.2391, 0.2618, 0.40001, 0.48, 0.5102, 0.7]
     assert sizes(labels(values)) == {"below 0.2": 2, "0.2–0.3": 2, "0.3–0.5": 2, "0.5+": 2}
     assert sizes(labels([0.5, 1.5, 2.5, 3.5], bins=1)) == {"0.5–3.5": 4}
+    steps = [0.5, 1e299, 2e299, 3e299, 1e300, 9e299]
+    assert sum(sizes(labels(steps)).values()) == 6
+    assert labels([0.5, 10**400]).groups == ("0.5", str(10**400))  # too large to reckon with
 
 
 def test_true_and_false_are_yes_and_no() -> None:
@@ -91,7 +94,7 @@ def test_text_goes_by_size_then_name() -> None:
 
 
 def test_a_list_puts_a_query_in_several_groups() -> None:
-    found = labels([["hard", "de"], ["de", "de"], [], "de", ["x", None, 3]])
+    found = labels([["hard", "de"], ["de", "de"], [], "de", ["x", None, 3, ["y"]]])
     assert sizes(found) == {"de": 3, "3": 1, "hard": 1, "x": 1}
     assert found.of["0"] == ("hard", "de")
     assert found.unlabelled == 1

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import rankscope as rs
@@ -15,6 +16,7 @@ from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport, status_of
 
 RECIPES = rs.__path__[0] + "/data/recipes"
+RUNS = Path(__file__).parents[1] / "data" / "recipes" / "runs"
 MEASURES = ("nDCG@10", "AP@100", "MRR@10", "R@50", "R@100", "Success@5")
 TARGETS = {"nDCG@10": 0.7, "RR@10": 0.75, "R@50": 0.95}
 SPECS: dict[str, Any] = {
@@ -62,8 +64,8 @@ def world() -> tuple[Any, dict[str, Ranked], Grades, dict[str, dict[str, Any]]]:
     """Return judgments, runs, grades and the metadata of the queries."""
     qrels = rs.read_qrels(f"{RECIPES}/qrels/test.tsv")
     grades: Grades = qrels.to_dict()
-    words = rs.read_run(f"{RECIPES}/runs/words.run.gz")
-    letters = rs.read_run(f"{RECIPES}/runs/letters.run.gz")
+    words = rs.read_run(RUNS / "words.run.gz")
+    letters = rs.read_run(RUNS / "letters.run.gz")
     runs: dict[str, Ranked] = {"words": words.to_dict(), "letters": letters.to_dict()}
     runs["hybrid"] = rs.fuse([words, letters], method="minmax", name="hybrid").to_dict()
     runs["reranked"] = reranked(runs["hybrid"], grades, depth=20, noise=2.5)
@@ -84,7 +86,7 @@ def file_ref(path: str) -> dict[str, Any]:
 def _segments(field: str, runs: dict[str, Ranked], baseline: str | None) -> dict[str, Any]:
     qrels, _, _, queries = world()
     labels = {query_id: str(one[field]) for query_id, one in queries.items()}
-    result = rs.compare(qrels, runs, MEASURES[0], baseline=baseline, strata=labels, resamples=500)
+    result = rs.compare(qrels, runs, MEASURES[0], baseline=baseline, strata=labels, resamples=200)
     groups: dict[str, dict[str, Any]] = {}
     for part in result.strata:
         for stratum in part.result.strata:
@@ -157,7 +159,7 @@ def _stage(name: str, runs: dict[str, Ranked], every: Comparison) -> dict[str, A
     }
     for one in of:
         pairs = rs.compare(
-            qrels, {one: runs[one], name: runs[name]}, MEASURES, baseline=one, resamples=500
+            qrels, {one: runs[one], name: runs[name]}, MEASURES, baseline=one, resamples=200
         ).pairs
         row["changes"] += [
             {

@@ -274,6 +274,14 @@ def test_a_fold_of_which_the_others_teach_nothing() -> None:
     assert scores(system, outside) != scores(build(of="bm25"), outside)
     system.prepare()
     assert "1 of 6 models" in " ".join(system.notes)
+    rerank = SMALL["rerank"]
+    for stage in (
+        {"rewrite": {"of": {"rerank": rerank}, "keywords": {}}},
+        {"fuse": {"of": [SMALL]}},
+    ):
+        above = made(taught(grades), stage)
+        above.prepare()
+        assert above.notes == system.notes
 
 
 @pytest.mark.parametrize(

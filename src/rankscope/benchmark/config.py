@@ -418,10 +418,10 @@ def _target(value: Any, *keys: int) -> None:
         except RankscopeError as error:
             refuse(f"targets: {error}", *keys, name)
         if measure in known:
-            refuse(f"targets: {name} and {known[measure]} are the same measure", *keys, name)
+            refuse(f"targets: {shown(name)} and {shown(known[measure])} are the same measure", *keys, name)
         known[measure] = name
         if isinstance(number, bool) or not isinstance(number, int | float):
-            refuse(f"targets: {name} needs a number, not {came(number)}", *keys, name)
+            refuse(f"targets: {measure} needs a number, not {came(number)}", *keys, name)
 
 
 _MeasureText = Annotated[str, BeforeValidator(_measure_text)]
@@ -751,7 +751,7 @@ def _merged(asked: Any) -> Iterator[str]:
         for parsed in parse_measures(name):
             first = known.setdefault(parsed.measure, name)
             if first != name:
-                yield f"measures: {name} is the same as {first} and is reported once"
+                yield f"measures: {shown(name)} is the same as {shown(first)}, and is reported once"
 
 
 # --- schema for editors --------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def dotted(keys: Keys) -> str:
     >>> dotted(("systems", "hybrid", "fuse", "weights", 0))
     'systems.hybrid.fuse.weights.0'
     """
-    return ".".join(map(str, keys))
+    return ".".join(key if key.isprintable() else shown(key) for key in map(str, keys))
 
 
 def read_config_file(path: PathLike) -> ConfigFile:

@@ -80,7 +80,7 @@ def apply_overrides(
             _apply(data, Override(keys, value, label), places)
     for setting in settings:
         path, text = _split(setting, data, sections)
-        label = f"--set {path}"
+        label = f"--set {path if path.isprintable() else shown(path)}"
         keys = _keys(data, path.split("."), sections, _exactly)
         _apply(data, Override(keys, parse_value(text, source=label), label), places)
     return data

@@ -152,14 +152,14 @@ def _same(pair: PairRecord) -> bool:
     return pair.ties == pair.queries
 
 
-def _detectable(pair: PairRecord, comparison: ComparisonRecord, info: MeasureInfo) -> str:
+def _detectable(pair: PairRecord, info: MeasureInfo) -> str:
     """Say what difference these queries would have shown; nothing if that is unknown."""
     value = pair.detectable
     if _same(pair):
         return "; they are the same on every query"
     if value is None:
         return ""
-    queries = counted(comparison.queries, "query")
+    queries = counted(pair.queries, "query")
     if info.low is not None and info.high is not None and value > info.high - info.low:
         return f"; {queries} are too few to show any difference with power {POWER:.0%}"
     return (
@@ -249,7 +249,7 @@ def _open(
     """Return the numbers of a difference that was not shown, and what would have been shown."""
     found = _pair(comparison, info.measure, system.run, other.run)
     numbers = _numbers(comparison, info, system, other, sign=True)
-    return numbers if found is None else f"{numbers}{_detectable(found[0], comparison, info)}"
+    return numbers if found is None else f"{numbers}{_detectable(found[0], info)}"
 
 
 def _against_baseline(

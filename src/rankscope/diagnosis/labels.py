@@ -34,6 +34,9 @@ MOST = 50
 OTHER = "(other)"
 """The group of all labels that have no group of their own."""
 
+LARGEST = 1e300
+"""A larger number is taken as text."""
+
 DEEPEST = 20
 """Metadata is looked into down to this depth."""
 
@@ -66,7 +69,7 @@ def query_labels(queries: Sequence[Query], field: str, *, bins: int = 4) -> Labe
     - True and False are ``yes`` and ``no``.
     - Text is a label as it is. Groups come by size, then name; of more than `MOST` the smallest
       are put together.
-    - A list puts the query in the group of each of its entries.
+    - A list puts the query in the group of each of its entries; lists in it are passed over.
     - Nothing, blank text, an empty list, an object and what is no finite number give no label.
 
     A field that no query has is an `InputError`.
@@ -142,12 +145,17 @@ def _leaves(metadata: Mapping[str, Any], before: str = "", depth: int = 0) -> It
 def _usable(value: Any) -> Any:
     """Return a value that can be a label, a list of such values, or None."""
     if isinstance(value, list | tuple | set | frozenset):
-        return [one for one in map(_usable, value) if one is not None and one != []] or None
+        return [one for one in map(_label, value) if one is not None] or None
+    return _label(value)
+
+
+def _label(value: Any) -> Any:
+    """Return a single value, or None if it says nothing."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return None if isinstance(value, Mapping) else value
+    return None if isinstance(value, Mapping | list | tuple | set | frozenset) else value
 
 
 def _grouped(found: Mapping[str, Any], field: str, bins: int, unlabelled: int) -> Labels:
@@ -181,7 +189,7 @@ def _number(value: Any) -> Number | None:
         if not _NUMBER.fullmatch(value):
             return None
         value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST:
         return None
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -189,7 +197,7 @@ def _number(value: Any) -> Number | None:
 def _by_text(found: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
     """Make a group of each label; a query with several is in several."""
     of = {
-        query_id: tuple(dict.fromkeys(_text(one) for one in _flat(value)))
+        query_id: tuple(dict.fromkeys(map(_text, value if isinstance(value, list) else [value])))
         for query_id, value in found.items()
     }
     sizes = Counter(label for labels in of.values() for label in labels)
@@ -204,14 +212,6 @@ def _by_text(found: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
         }
         groups = [*(one for one in groups if one in kept and one != OTHER), OTHER]
     return Labels(field, False, tuple(groups), of, unlabelled, merged)
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, list):
-        for one in value:
-            yield from _flat(one)
-    else:
-        yield value
 
 
 def _text(value: Any) -> str:

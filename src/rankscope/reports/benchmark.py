@@ -254,7 +254,11 @@ def benchmark_as_markdown(report: BenchmarkReport) -> str:
     """Return the report for people, from the verdict down to how to repeat it."""
     lines = [f"# Benchmark: {_md(report.name)}", "", _opening(report), ""]
     lines += _section("Verdict", _notes(report.verdict))
-    lines += _section("Results", _main_table(report), _notes(legend(report, best="bold:", interval="in brackets:")))
+    lines += _section(
+        "Results",
+        _main_table(report),
+        _notes(legend(report, best="bold:", interval="in brackets:")),
+    )
     lines += _section("Targets", *_kpis(report))
     lines += _section("Stages", *_stages(report))
     lines += _section("Groups of queries", *_segments(report))

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.models import Model, ModelOptions
-from rankscope.retrieval.options import as_is, option, optional
+from rankscope.retrieval.options import option, optional
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.rerank import RERANKERS, Candidates, Reranker
 from rankscope.retrieval.targets import sentence
@@ -115,7 +116,7 @@ class CrossEncoder(Reranker):
             [(query, text) for text in texts],
             batch_size=self._options.batch,
             show_progress_bar=False,
-            activation_fn=as_is,
+            activation_fn=import_module("torch").nn.Identity(),
             convert_to_numpy=True,
         )
         return [float(score) for score in scores]

@@ -115,6 +115,9 @@ class Fuse(System):
             system.index(corpus)
         if self._learner is not None:
             self._learner.index(corpus)
+        self._take_notes()
+
+    def _take_notes(self) -> None:
         notes = (note for system in self.systems for note in system.notes)
         self.notes = tuple(dict.fromkeys(notes))
 
@@ -122,6 +125,7 @@ class Fuse(System):
         """Prepare every system."""
         for system in self.systems:
             system.prepare()
+        self._take_notes()
         began = time.perf_counter()
         if self._learner is not None:
             self._learner.prepare()

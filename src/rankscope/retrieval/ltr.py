@@ -82,6 +82,10 @@ class LTROptions:
     )
 
 
+CHOSEN = ("fields", "language", "pool", "trees", "leaves", "rate", "shrink", "start")
+"""The options an identity holds as they are."""
+
+
 def labels_of(grades: Sequence[float]) -> list[int]:
     """Return whole labels for grades, higher for higher; 0 for a grade of 0 or less.
 
@@ -204,8 +208,8 @@ def _saturated(count: int, norm: float) -> float:
     return count / (count + norm) if count else 0.0
 
 
-def _share(part: Mapping[str, float], whole: Mapping[str, float]) -> float:
-    total = sum(whole.values())
+def _share(part: Mapping[str, float], full: Mapping[str, float]) -> float:
+    total = sum(full.values())
     return sum(part.values()) / total if total else 0.0
 
 
@@ -264,6 +268,14 @@ def _xgboost() -> Any:
             f"the reranker ltr needs XGBoost, which is installed but cannot be loaded; a library "
             f"of the machine may be missing, such as libgomp or libomp ({sentence(error)})"
         ) from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """A training question: the features of its candidates, and their grades (0: not judged)."""
+
+    rows: Matrix
+    grades: tuple[float, ...]
 
 
 @RERANKERS.add("ltr", LTROptions, summary="a model trained on judged questions (LambdaMART)")
@@ -459,15 +471,3 @@ class LTR(Reranker):
             told = tuple(grades.get(one.doc_id, 0.0) for one in candidates.documents)
             examples[query_id] = Example(rows, told)
         return examples
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Example:
-    """A training question: the features of its candidates, and their grades (0: not judged)."""
-
-    rows: Matrix
-    grades: tuple[float, ...]
-
-
-CHOSEN = ("fields", "language", "pool", "trees", "leaves", "rate", "shrink", "start")
-"""The options an identity holds as they are."""

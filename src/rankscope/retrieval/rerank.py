@@ -103,7 +103,7 @@ class Rerank(Stage):
         super().prepare()
         began = time.perf_counter()
         self.reranker.prepare()
-        self.notes = tuple(dict.fromkeys((*self.inner.notes, *self.reranker.notes)))
+        self.notes = tuple(dict.fromkeys((*self.notes, *self.reranker.notes)))
         self.seconds_indexing += time.perf_counter() - began
 
     def identity(self) -> Identity:

@@ -38,6 +38,7 @@ class Stage(System):
     def prepare(self) -> None:
         """Prepare the system below."""
         self.inner.prepare()
+        self.notes = self.inner.notes
         self.seconds_indexing = self.inner.seconds_indexing
 
 

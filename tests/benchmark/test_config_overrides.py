@@ -1,0 +1,404 @@
+"""What is said about a config outside its file: settings, variables and secrets."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rankscope.benchmark.config import LoadedConfig, read_config
+from rankscope.benchmark.overrides import Secrets
+from rankscope.errors import FormatError, InputError, RankscopeError
+
+CONFIG = """\
+name: soup
+collection: here
+depth: 100
+measures: [nDCG@10, AP@100]
+targets: {nDCG@10: 0.4}
+statistics: {seed: 7}
+systems:
+  lexical: {bm25: {k1: 1.2}}
+  short: bm25
+  empty: {bm25: }
+  v1.2, k1=3: {bm25: {b: 0.5}}
+  two-words: bm25
+  hybrid: {fuse: {of: [lexical, bm25], weights: [0.5, 0.5]}}
+"""
+
+
+def read(
+    tmp_path: Path, *sets: str, text: str = CONFIG, environment: Mapping[str, str] | None = None
+) -> LoadedConfig:
+    path = tmp_path / "c.yaml"
+    path.write_text(text, "utf-8")
+    return read_config(path, settings=sets, environment=environment or {})
+
+
+def value(loaded: LoadedConfig, *keys: str | int) -> Any:
+    data: Any = loaded.plain()
+    for key in keys:
+        data = data[key]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("setting", "keys", "expected"),
+    [
+        ("depth=50", ("depth",), 50),
+        (" depth = 50 ", ("depth",), 50),
+        ("statistics.seed=3", ("statistics", "seed"), 3),
+        ("statistics.margin=0.01", ("statistics", "margin"), 0.01),
+        ("training.folds=3", ("training", "folds"), 3),
+        ("fetch={jobs: 2}", ("fetch", "jobs"), 2),
+        ("collection.split=dev", ("collection", "split"), "dev"),
+        ("collection.split=dev", ("collection", "path"), "here"),
+        ("baseline=lexical", ("baseline",), "lexical"),
+        ("statistics=", ("statistics", "seed"), 0),
+        ("systems.lexical.bm25.k1=1.5", ("systems", "lexical", "bm25", "k1"), 1.5),
+        ("systems.lexical.bm25.b=0.3", ("systems", "lexical", "bm25", "b"), 0.3),
+        ("systems.short.bm25.k1=1.5", ("systems", "short", "bm25", "k1"), 1.5),
+        ("systems.empty.bm25.k1=1.5", ("systems", "empty", "bm25", "k1"), 1.5),
+        ("systems.v1.2, k1=3.bm25.k1=2", ("systems", "v1.2, k1=3", "bm25", "k1"), 2),
+        ("systems.v1.2, k1=3.bm25.b=1", ("systems", "v1.2, k1=3", "bm25", "b"), 1),
+        ("systems.new={bm25: {k1: 2}}", ("systems", "new", "bm25", "k1"), 2),
+        ("systems.hybrid.fuse.weights.1=0.3", ("systems", "hybrid", "fuse", "weights", 1), 0.3),
+        (
+            "systems.hybrid.fuse.of.1.bm25.k1=2",
+            ("systems", "hybrid", "fuse", "of", 1),
+            {"bm25": {"k1": 2}},
+        ),
+        ("measures=[nDCG@5, RR]", ("measures",), ["nDCG@5", "RR"]),
+        ("measures=nDCG@5", ("measures",), ["nDCG@5"]),
+        ("measures.1=RR", ("measures",), ["nDCG@10", "RR"]),
+        ("targets.nDCG@10=0.5", ("targets", "nDCG@10"), 0.5),
+        ("targets.nDCG(gain=exp)@10=0.5", ("targets", "nDCG(gain=exp)@10"), 0.5),
+        ("targets=trec-kpi", ("targets",), "trec-kpi"),
+    ],
+)
+def test_a_setting_changes_one_value(
+    tmp_path: Path, setting: str, keys: tuple[str | int, ...], expected: Any
+) -> None:
+    assert value(read(tmp_path, setting), *keys) == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("dept=50", "--set dept: unknown key 'dept'; nearest: depth"),
+        ("depth=x", "--set depth: depth must be a whole number, not 'x'"),
+        ("depth=.nan", "--set depth: '.nan' is no finite number; give one, or quote it if text"),
+        (
+            "depth.more=3",
+            "--set depth.more: depth is '100', which has nothing inside that could be",
+        ),
+        ("profile.x=3", "--set profile.x: profile must be text, not a mapping"),
+        (
+            "statistics.sed=3",
+            "--set statistics.sed: unknown key of statistics 'sed'; nearest: seed",
+        ),
+        ("statistics.test=x", "--set statistics.test: statistics.test is one of permutation, "),
+        (
+            "systems.lexicl.bm25.k1=1",
+            "--set systems.lexicl.bm25.k1: unknown system 'lexicl'; nearest: lexical",
+        ),
+        ("systems.lexical.vector.fields=1", "systems.lexical is bm25, not 'vector'; set an option"),
+        (
+            "systems.lexical.bm25.kk=1",
+            "--set systems.lexical.bm25.kk: unknown option of bm25 'kk'; n",
+        ),
+        ("systems.lexical.bm25.k1=-1", "--set systems.lexical.bm25.k1: option k1 of bm25 must be"),
+        (
+            "systems.new=bm52",
+            "--set systems.new: systems.new: unknown system 'bm52'; nearest: bm25",
+        ),
+        (
+            "measures.7=RR",
+            "--set measures.7: measures is a list of 2; its values are numbered from 0",
+        ),
+        (
+            "measures.x=RR",
+            "--set measures.x: measures is a list of 2; its values are numbered from 0",
+        ),
+        ("measures=nDGC@10", "--set measures: unknown measure 'nDGC'; nearest: nDCG"),
+        ("depth=[", "--set depth: is not YAML here"),
+        ("depth=*a", "--set depth: anchors and aliases"),
+        ("baseline=lexicl", "--set baseline: baseline: unknown system 'lexicl'; nearest: lexical"),
+        (
+            "name=${HOME}",
+            "--set name: name holds '${HOME}'; variables are allowed in the values of",
+        ),
+    ],
+)
+def test_errors_name_the_setting(tmp_path: Path, setting: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, setting)
+    assert message in str(caught.value)
+    assert "c.yaml" not in str(caught.value)
+
+
+@pytest.mark.parametrize("setting", ["", "depth", "=3", "a..b=3", ".=3", f"{'a.' * 99}b=3"])
+def test_a_setting_is_a_key_and_a_value(tmp_path: Path, setting: str) -> None:
+    with pytest.raises(InputError, match=r"expected a key and a value, such as depth=50 or stat"):
+        read(tmp_path, setting)
+
+
+def test_errors_of_the_file_still_name_its_line(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"c\.yaml:3: depth must be a whole number, not 'x'"):
+        read(tmp_path, "statistics.seed=1", text=CONFIG.replace("depth: 100", "depth: x"))
+
+
+def test_file_then_environment_then_command_line(tmp_path: Path) -> None:
+    environment = {"RANKSCOPE_SET_DEPTH": "50", "RANKSCOPE_SET_STATISTICS__SEED": "1", "DEPTH": "9"}
+    loaded = read(tmp_path, "depth=20", "depth=30", environment=environment)
+    assert (loaded.config.depth, loaded.config.statistics.seed) == (30, 1)
+    assert loaded.overrides == {"depth": 30, "statistics.seed": 1}
+    assert read(tmp_path).overrides == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("RANKSCOPE_SET_DEPTH", ("depth",)),
+        ("RANKSCOPE_SET_depth", ("depth",)),
+        ("RANKSCOPE_SET_SYSTEMS__LEXICAL__BM25__K1", ("systems", "lexical", "bm25", "k1")),
+        ("RANKSCOPE_SET_SYSTEMS__SHORT__BM25__K1", ("systems", "short", "bm25", "k1")),
+        ("RANKSCOPE_SET_SYSTEMS__TWO_WORDS__BM25__K1", ("systems", "two-words", "bm25", "k1")),
+        ("RANKSCOPE_SET_TARGETS__NDCG_10", ("targets", "nDCG@10")),
+        ("RANKSCOPE_SET_FETCH__JOBS", ("fetch", "jobs")),
+        (
+            "RANKSCOPE_SET_SYSTEMS__HYBRID__FUSE__WEIGHTS__0",
+            ("systems", "hybrid", "fuse", "weights", 0),
+        ),
+    ],
+)
+def test_variables_set_values(tmp_path: Path, name: str, keys: tuple[str | int, ...]) -> None:
+    assert value(read(tmp_path, environment={name: "2"}), *keys) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("RANKSCOPE_SET_DEPT", "RANKSCOPE_SET_DEPT: unknown key 'dept'; nearest: depth"),
+        ("RANKSCOPE_SET_DEPTH", "RANKSCOPE_SET_DEPTH: depth must be a whole number, not 'x'"),
+        ("RANKSCOPE_SET_", "RANKSCOPE_SET_: names no key; write RANKSCOPE_SET_DEPTH or RANKSCOPE_"),
+        ("RANKSCOPE_SET_SYSTEMS__LEX__BM25__K1", "unknown system 'lex'"),
+    ],
+)
+def test_errors_name_the_variable(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(FormatError, match="^the environment variable ") as caught:
+        read(tmp_path, environment={name: "x"})
+    assert message in str(caught.value)
+
+
+def test_the_environment_of_the_process_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKSCOPE_SET_DEPTH", "12")
+    path = tmp_path / "c.yaml"
+    path.write_text(CONFIG)
+    assert read_config(path).config.depth == 12
+
+
+LAW = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+pieces = st.sampled_from(
+    [
+        "depth",
+        "systems",
+        "lexical",
+        "bm25",
+        "k1",
+        "measures",
+        "targets",
+        ".",
+        ".",
+        "=",
+        "=",
+        "0",
+        "[",
+    ]
+    + [
+        "9",
+        "(",
+        ")",
+        "${A}",
+        "$${",
+        "{",
+        "}",
+        "a",
+        " ",
+        "collection",
+        "short",
+        "v1",
+        "-",
+        "\n",
+        "&a",
+    ]
+)
+
+
+@LAW
+@given(texts=st.lists(st.lists(pieces, max_size=9).map("".join) | st.text(max_size=9), max_size=3))
+def test_any_setting_is_applied_or_one_sentence(tmp_path: Path, texts: list[str]) -> None:
+    try:
+        loaded = read(tmp_path, *texts, environment={"A": "hunter2"})
+    except RankscopeError as error:
+        message = str(error)
+    else:
+        message = json.dumps(loaded.plain())
+    assert "\n" not in message
+    assert "hunter2" not in message
+
+
+# --- secrets -------------------------------------------------------------------------------------
+
+SECRET = "pässword/with+signs & 'quotes' \\ and more of it, longer than a message shows"
+WITH_SECRET = """\
+name: soup
+collection: here
+systems:
+  lexical: bm25
+  api:
+    python: {function: "m:f", version: "Bearer ${TOKEN}, not $${TOKEN}"}
+"""
+
+
+def test_secrets_are_put_in_only_when_asked(tmp_path: Path) -> None:
+    loaded = read(tmp_path, text=WITH_SECRET, environment={"TOKEN": SECRET})
+    made = loaded.systems()
+    assert made["api"]["python"]["version"] == f"Bearer {SECRET}, not ${{TOKEN}}"
+    assert made["lexical"] == "bm25"
+    assert value(loaded, "systems", "api", "python", "version") == "Bearer ${TOKEN}, not $${TOKEN}"
+    assert loaded.secrets.names == ("TOKEN",)
+
+
+def test_secrets_are_never_shown(tmp_path: Path) -> None:
+    loaded = read(tmp_path, "depth=5", text=WITH_SECRET, environment={"TOKEN": SECRET})
+    other = read(tmp_path, "depth=5", text=WITH_SECRET, environment={"TOKEN": "another one"})
+    shown = [repr(loaded), str(loaded), repr(loaded.secrets), json.dumps(loaded.plain())]
+    shown += [repr(loaded.overrides), str(loaded.error(("systems", "api"), f"no {SECRET}"))]
+    assert not any("pässword" in text or "p\\u00e4" in text for text in shown)
+    assert loaded.sha256 == other.sha256
+    assert str(loaded.error(("systems", "api"), "no")).endswith("c.yaml:5: no")
+
+
+def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
+    text = WITH_SECRET.replace("version:", "versoin:")
+    with pytest.raises(FormatError, match=r"c.yaml:6: unknown option of python 'versoin'") as caught:
+        read(tmp_path, text=text, environment={"TOKEN": SECRET})
+    assert SECRET[:9] not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "${TOKEN}",
+            "${OTHER}",
+            "c.yaml:6: the environment variable OTHER is not set; set it, as sys",
+        ),
+        (
+            "${TOKEN}",
+            "${EMPTY}",
+            "c.yaml:6: the environment variable EMPTY is empty; set it, as system",
+        ),
+        (
+            "${TOKEN}",
+            "${}",
+            "c.yaml:6: systems.api.python.version holds '${' without a variable's na",
+        ),
+        (
+            "${TOKEN}",
+            "${A B}",
+            "c.yaml:6: systems.api.python.version holds '${' without a variable's",
+        ),
+        (
+            "soup",
+            "${TOKEN}",
+            "c.yaml:1: name holds '${TOKEN}'; variables are allowed in the values of",
+        ),
+        (
+            "soup",
+            "$${x}",
+            "c.yaml:1: name holds '$${'; variables are allowed in the values of systems",
+        ),
+        (
+            "  lexical",
+            "  ${TOKEN}",
+            "c.yaml:4: a key holds '${TOKEN}'; variables are allowed in the",
+        ),
+    ],
+)
+def test_references_that_cannot_be(tmp_path: Path, old: str, new: str, message: str) -> None:
+    environment = {"TOKEN": SECRET, "EMPTY": ""}
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, text=WITH_SECRET.replace(old, new, 1), environment=environment)
+    assert message in str(caught.value)
+
+
+def test_a_secret_can_come_with_a_setting(tmp_path: Path) -> None:
+    setting = "systems.api.python.version=${KEY}"
+    loaded = read(tmp_path, setting, text=WITH_SECRET, environment={"KEY": "hunter22"})
+    assert loaded.systems()["api"]["python"]["version"] == "hunter22"
+    assert loaded.overrides == {"systems.api.python.version": "${KEY}"}
+    with pytest.raises(FormatError, match=r"^--set systems.api.python.version: the environment var"):
+        read(tmp_path, setting, text=WITH_SECRET)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SECRET,
+        f"refused: {SECRET}!",
+        f"KeyError({SECRET!r})",
+        json.dumps({"key": SECRET}),
+        "https://x.org/?key=p%C3%A4ssword%2Fwith%2Bsigns%20%26%20%27quotes%27%20%5C%20and%20more%20of"
+        "%20it%2C%20longer%20than%20a%20message%20shows",
+        f"must be text, not '{SECRET[:40]}…",
+    ],
+)
+def test_values_are_hidden_however_they_are_written(text: str) -> None:
+    hidden = Secrets({"TOKEN": SECRET}).hide({"a": [text, (text,)], text: 3, "n": 1})
+    flat = json.dumps(hidden, ensure_ascii=False)
+    assert flat.count("${TOKEN}") == 3
+    assert "ssword" not in flat
+
+
+def test_hiding_leaves_the_rest_alone() -> None:
+    secrets = Secrets({"HOST": "localhost", "PORT": "80", "LONG": "localhost:8080"})
+    data = {"x": ["localhost:80", "1800", "a80", 80, None, True, 0.5], "y": {"z": "localhost:8080"}}
+    before = copy.deepcopy(data)
+    assert secrets.hide(data) == {
+        "x": ["${HOST}:${PORT}", "1800", "a80", 80, None, True, 0.5],
+        "y": {"z": "${LONG}"},
+    }
+    assert data == before
+    assert Secrets({"A": "NAME"}).hide("${A} NAME") == "${A} ${A}"
+    assert (
+        Secrets({"A": "B_VALUE", "B_VALUE": "secret"}).hide("${B_VALUE} B_VALUE")
+        == "${B_VALUE} ${A}"
+    )
+    assert Secrets().hide(data) is data
+    assert Secrets().expand("$${A}") == "${A}"
+
+
+def test_an_unknown_reference_is_not_expanded() -> None:
+    with pytest.raises(InputError, match="the variable B is not among the config's secrets"):
+        Secrets({"A": "x"}).expand("${B}")
+
+
+def test_a_loaded_config_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    loaded = read(tmp_path, text=WITH_SECRET, environment={"TOKEN": SECRET})
+    sent = pickle.loads(pickle.dumps(loaded))
+    assert sent.systems() == loaded.systems()
+    assert sent.sha256 == loaded.sha256

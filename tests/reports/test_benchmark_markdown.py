@@ -1,0 +1,331 @@
+"""BenchmarkComparison.md: its parts, what it leaves out, and that no name breaks it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+from pydantic import BaseModel
+
+from rankscope.benchmark.verdict import verdict
+from rankscope.records import BenchmarkReport
+from rankscope.reports.benchmark import benchmark_as_markdown, ends, signed
+from reports.sample import sample
+
+HOSTILE = "a|b`c<script>alert(1)</script>\n# **x** [y](z) \x1b[31m\u202e \\"
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def changed(part: T, **update: Any) -> T:
+    return part.model_copy(update=update)
+
+
+def renamed(report: BenchmarkReport, old: str, new: str) -> BenchmarkReport:
+    """Return the report with one name replaced wherever it stands."""
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: walk(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [walk(one) for one in value]
+        return new if value == old else value
+
+    return BenchmarkReport.model_validate(walk(json.loads(report.to_json())))
+
+
+def tables(text: str) -> Iterator[list[str]]:
+    """Yield the lines of each table."""
+    for block in re.split(r"\n\s*\n", text):
+        lines = block.strip().splitlines()
+        if lines and lines[0].startswith("|"):
+            yield lines
+
+
+def cells(line: str) -> list[str]:
+    """Split a row as GitHub does: at every pipe that has no backslash before it."""
+    assert line.startswith("| ")
+    assert line.endswith(" |")
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def check_tables(text: str) -> int:
+    count = 0
+    for lines in tables(text):
+        sizes = {len(cells(line)) for line in lines}
+        assert len(sizes) == 1, lines
+        assert all(re.fullmatch(r"-{2,}[-:]", rule) for rule in cells(lines[1])), lines[1]
+        assert len(lines) > 2, "a table without rows"
+        count += 1
+    return count
+
+
+def section(text: str, title: str) -> str:
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, title
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def report() -> BenchmarkReport:
+    made = sample()
+    return changed(made, verdict=verdict(made))
+
+
+@pytest.fixture(scope="module")
+def text(report: BenchmarkReport) -> str:
+    return benchmark_as_markdown(report)
+
+
+def test_structure(text: str) -> None:
+    assert re.findall("^#+ .*", text, re.MULTILINE) == [
+        "# Benchmark: recipes",
+        "## Verdict",
+        "## Results",
+        "## Targets",
+        "## Stages",
+        "### What each stage changed",
+        "### What rerankers made of their input",
+        "### The first 10 of each answer",
+        "## Groups of queries",
+        "### By category",
+        "### By difficulty",
+        "## Time",
+        "## Findings",
+        "## What was run",
+        "## How to repeat it",
+    ]
+    assert check_tables(text) == 11
+    assert "4 systems on recipes (test): 200 documents, 120 queries, 2,735 judgments" in text
+    assert "Made 2025-06-01 09:30 UTC, experiment `3f9ac2d71b04`." in text
+    assert "rankscope benchmark verify DIR" in text
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+def test_tables_line_up_in_the_source(text: str) -> None:
+    for lines in tables(text):
+        assert len({len(line) for line in lines}) == 1, lines
+
+
+def test_main_table(report: BenchmarkReport, text: str) -> None:
+    head, _, *rows = next(tables(section(text, "Results")))
+    assert cells(head) == [
+        "metric",
+        "words (baseline)",
+        "letters",
+        "hybrid",
+        "reranked",
+        "best mode",
+    ]
+    by_name = {cells(row)[0]: cells(row)[1:] for row in rows}
+    value = report.systems[3].measures[0]
+    assert value.interval is not None
+    interval = f"[{value.interval.low:.3f}, {value.interval.high:.3f}]"
+    assert by_name["nDCG@10"][3:] == [f"**{value.value:.3f}**‡ {interval}", "reranked"]
+    assert "RR@10 (MRR@10)" in by_name, "both names of a measure are shown"
+    assert by_name["R@50"][4] == "hybrid, reranked (not shown to differ from letters)"
+    assert by_name["Success@5"][4] == "reranked (not shown to differ from hybrid)"
+    assert not re.search("[†‡]", "".join(row[0] for row in by_name.values())), "the baseline"
+    said = section(text, "Results")
+    assert "† differs from words, the baseline, at p ≤ 0.05, ‡ at p ≤ 0.01" in said
+    assert "family: the 3 pairs of each measure; Holm" in said
+
+
+def test_targets(text: str) -> None:
+    said = section(text, "Targets")
+    rows = [cells(row) for row in next(tables(said))[2:]]
+    assert [row[:2] for row in rows] == [
+        ["nDCG@10", "≥ 0.7"],
+        ["RR@10 (MRR@10)", "≥ 0.75"],
+        ["R@50", "≥ 0.95"],
+    ]
+    assert rows[0][2:] == [
+        "0.691 ! warn (fair)",
+        "0.672 ! warn (fair)",
+        "0.701 ✓ pass (strong)",
+        "0.846 ✓ pass (strong)",
+    ]
+    assert rows[2][2] == "0.821 ✗ fail"
+
+
+def test_stages(report: BenchmarkReport, text: str) -> None:
+    means, changes, rerankers, tops = tables(section(text, "Stages"))
+    assert cells(means[4])[0] == "hybrid (fuse of words + letters)"
+    assert [cells(row)[:2] for row in changes[2:]] == [
+        ["hybrid", "words"],
+        ["hybrid", "letters"],
+        ["reranked", "hybrid"],
+    ]
+    stage = report.stages[-1]
+    room = stage.ceiling["nDCG@10"] - stage.measures["nDCG@10"]
+    assert cells(rerankers[2]) == [
+        "reranked",
+        "20",
+        f"{stage.input_recall:.3f}",
+        f"{stage.output_recall:.3f}",
+        f"{stage.measures['nDCG@10']:.3f}",
+        f"{stage.ceiling['nDCG@10']:.3f}",
+        f"{room:.3f}",
+    ]
+    labels = ["grade 3", "grade 2", "grade 1", "grade 0", "unjudged"]
+    assert cells(tops[0]) == ["stage", "promoted", "lost", *labels]
+    assert cells(tops[5])[1:3] == [str(stage.promoted), str(stage.lost)]
+
+
+def test_groups(report: BenchmarkReport, text: str) -> None:
+    table = next(tables(section(text, "Groups of queries")))
+    assert cells(table[0]) == ["group", "n", "words", "letters", "hybrid", "reranked"]
+    group = report.segments[0].groups[0]
+    row = cells(table[2])
+    assert row[:2] == [group.label, str(group.n)]
+    assert "(" not in row[2], "the baseline has no difference to itself"
+    own = next(one for one in group.means if one.system == "reranked")
+    assert own.difference is not None
+    assert f"({own.difference:+.3f}" in row[5]
+
+
+def test_time_findings_and_specs(text: str) -> None:
+    assert cells(next(tables(section(text, "Time")))[2]) == [
+        *("words", "0.40", "2.1", "5.4", "11.2", "120", "12", "0"),
+    ]
+    assert "| warning  | RS107 | letters |" in section(text, "Findings")
+    assert '`{"bm25": {"k1": 1.2, "b": 0.75}}`' in section(text, "What was run")
+
+
+# --- less than everything ------------------------------------------------------------------------
+
+
+def test_one_system() -> None:
+    made = sample(("hybrid",), None)
+    text = benchmark_as_markdown(changed(made, verdict=verdict(made)))
+    check_tables(text)
+    assert "1 system on recipes" in text
+    assert "best mode" not in text
+    assert "**" not in text, "nothing is best of one"
+    assert "## Stages" not in text
+    assert "## Groups" not in text
+
+
+def test_nothing_to_say_is_left_out(report: BenchmarkReport) -> None:
+    bare = changed(
+        report, verdict=[], kpis=[], stages=[], segments=[], findings=[], comparison=None
+    )
+    bare = changed(bare, measures=[changed(info, target=None) for info in report.measures])
+    text = benchmark_as_markdown(bare)
+    check_tables(text)
+    titles = re.findall("^## (.*)", text, re.MULTILINE)
+    assert titles == ["Results", "Time", "Findings", "What was run", "How to repeat it"]
+    assert "Nothing to remark." in text
+    assert "reranked (not tested)" in text
+
+
+def test_without_a_baseline() -> None:
+    text = benchmark_as_markdown(sample(("words", "letters"), None))
+    check_tables(text)
+    assert "baseline" not in text
+    assert "†" not in text
+
+
+def test_missing_values(report: BenchmarkReport) -> None:
+    words = report.systems[0]
+    slow = changed(words.timing, p50=None, p95=None, p99=None)
+    count = changed(words.measures[1], value=1234.0, interval=None)
+    open_ = changed(words.measures[2].interval, low=None, high=None)
+    measures = [count, changed(words.measures[2], interval=open_), *words.measures[3:]]
+    run = changed(words.run, failures={"q|1": "time\nout"})
+    systems = [changed(words, timing=slow, measures=measures, run=run), *report.systems[1:]]
+    text = benchmark_as_markdown(changed(report, systems=systems))
+    check_tables(text)
+    rows = [cells(row)[1] for row in next(tables(section(text, "Results")))[2:]]
+    assert rows[:3] == ["–", "1,234", "0.796 [-∞, ∞]"]
+    assert "1 query could not be answered; the first, q\\|1: time out" in text
+    assert " – |" in section(text, "Time")
+
+
+def test_lower_is_better(report: BenchmarkReport) -> None:
+    infos = [changed(report.measures[0], higher_is_better=False), *report.measures[1:]]
+    text = benchmark_as_markdown(changed(report, measures=infos))
+    assert "| nDCG@10 ↓ " in text
+    assert "- ↓ lower is better" in text
+    assert "≤ 0.7 |" in text
+
+
+# --- hostile names -------------------------------------------------------------------------------
+
+
+def with_message(report: BenchmarkReport) -> BenchmarkReport:
+    first = changed(report.findings[0], message=HOSTILE, advice=HOSTILE, code=HOSTILE)
+    return changed(report, findings=[first])
+
+
+def with_label(report: BenchmarkReport) -> BenchmarkReport:
+    segment = report.segments[0]
+    groups = [changed(segment.groups[0], label=HOSTILE), *segment.groups[1:]]
+    return changed(report, segments=[changed(segment, groups=groups, field=HOSTILE)])
+
+
+def with_spec(report: BenchmarkReport) -> BenchmarkReport:
+    return changed(
+        report, systems=[changed(report.systems[0], spec={HOSTILE: HOSTILE}, kind=HOSTILE)]
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda report: renamed(report, "letters", HOSTILE),
+        lambda report: renamed(report, "words", HOSTILE),
+        lambda report: changed(report, name=HOSTILE, verdict=[HOSTILE], experiment=HOSTILE),
+        lambda report: changed(report, collection=changed(report.collection, name=HOSTILE)),
+        with_message,
+        with_label,
+        with_spec,
+    ],
+)
+def test_hostile_names(
+    report: BenchmarkReport, change: Callable[[BenchmarkReport], BenchmarkReport]
+) -> None:
+    text = benchmark_as_markdown(change(report))
+    check_tables(text)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    outside = re.sub(r"(`+).+?(?<!`)\1(?!`)", "", text.replace("\\`", ""))
+    assert "<script" not in outside
+    assert "**x**" not in outside
+    assert "[y](z)" not in outside
+    assert not re.search(r"^# \**x", text, re.MULTILINE), "no name begins a line"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("- item", "\\- item"),
+        ("1. one", "1\\. one"),
+        ("3) three", "3\\) three"),
+        ("-5 to 3", "-5 to 3"),
+        ("1.5 to 3", "1.5 to 3"),
+        ("a_b", "a\\_b"),
+        ("x & y", "x &amp; y"),
+    ],
+)
+def test_no_sentence_becomes_a_list(report: BenchmarkReport, name: str, shown: str) -> None:
+    text = benchmark_as_markdown(changed(report, verdict=[name]))
+    assert f"\n- {shown}\n" in text
+
+
+def test_wide_signs_line_up(report: BenchmarkReport) -> None:
+    text = benchmark_as_markdown(renamed(report, "letters", "文字"))
+    rows = next(tables(section(text, "Time")))
+    assert len(rows[3]) == len(rows[2]) - 2, "two signs that take two places each"
+
+
+def test_numbers() -> None:
+    assert [signed(value) for value in (0.0, -0.00001, 0.0004, -0.0006, 1.5)] == [
+        *("0.000", "0.000", "0.000", "-0.001", "+1.500"),
+    ]
+    assert ends(None) == ""
