@@ -176,13 +176,11 @@ def test_warnings_verdict_and_files(report: BenchmarkReport, tmp_path: Path) -> 
     ]
 
 
-def test_failures_and_many_findings(report: BenchmarkReport) -> None:
-    words = report.systems[0]
-    run = changed(words.run, failures={"q1": "no answer in 30 s", "q2": "refused"})
-    systems = [changed(words, run=run), *report.systems[1:]]
-    findings = [report.findings[0]] * 10
-    text = printed(changed(report, systems=systems, findings=findings))
-    assert "error: words: 2 queries without an answer: no answer in 30 s" in text
+def test_many_findings(report: BenchmarkReport) -> None:
+    error = changed(report.findings[0], severity="error", system=None, advice="ask again")
+    text = printed(changed(report, findings=[error, *[report.findings[0]] * 9]))
+    assert "error: 31 % of" in text
+    assert text.count("judge them") == 1, "the same advice is given once"
     assert "2 more warnings in the reports" in text
 
 
@@ -200,6 +198,7 @@ def test_two_systems_with_a_baseline_need_no_letters() -> None:
 def test_missing_values(report: BenchmarkReport) -> None:
     words = report.systems[0]
     whole = changed(words.measures[1], value=1234.0, interval=None)
+    assert words.measures[2].interval is not None
     open_ = changed(words.measures[2].interval, low=None, high=None)
     measures = [whole, changed(words.measures[2], interval=open_), *words.measures[3:]]
     text = printed(changed(report, systems=[changed(words, measures=measures)], comparison=None))

@@ -274,11 +274,8 @@ def test_a_fold_of_which_the_others_teach_nothing() -> None:
     assert scores(system, outside) != scores(build(of="bm25"), outside)
     system.prepare()
     assert "1 of 6 models" in " ".join(system.notes)
-    rerank = SMALL["rerank"]
-    for stage in (
-        {"rewrite": {"of": {"rerank": rerank}, "keywords": {}}},
-        {"fuse": {"of": [SMALL]}},
-    ):
+    rewritten: Spec = {"rewrite": {"of": SMALL, "keywords": {}}}
+    for stage in (rewritten, {"fuse": {"of": [SMALL]}}):
         above = made(taught(grades), stage)
         above.prepare()
         assert above.notes == system.notes
@@ -376,6 +373,8 @@ def test_fields_by_name() -> None:
     words = WordFeatures(("parts", "place"), "none")
     document = Document("d", {"parts": ["leek", "salt"], "metadata": {"place": "Wales"}})
     assert words.texts(document) == ["leek\nsalt", "Wales"]
+    no_words: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": [], "trees": 3}}}
+    assert scores(made(taught(TITLES), no_words))
     spec: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": ["titel"]}}}
     with pytest.raises(LookupError, match="nearest: title"):
         made(taught(TITLES), spec)

@@ -418,7 +418,11 @@ def _target(value: Any, *keys: int) -> None:
         except RankscopeError as error:
             refuse(f"targets: {error}", *keys, name)
         if measure in known:
-            refuse(f"targets: {shown(name)} and {shown(known[measure])} are the same measure", *keys, name)
+            refuse(
+                f"targets: {shown(name)} and {shown(known[measure])} are the same measure",
+                *keys,
+                name,
+            )
         known[measure] = name
         if isinstance(number, bool) or not isinstance(number, int | float):
             refuse(f"targets: {measure} needs a number, not {came(number)}", *keys, name)

@@ -55,7 +55,7 @@ def _limit(text: str, config: Config) -> Limit:
         value = float(number)
     except ValueError:
         value = math.nan
-    if not equals or not math.isfinite(value):
+    if not equals or not name or name.endswith(":") or not math.isfinite(value):
         raise InputError(
             f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
         )

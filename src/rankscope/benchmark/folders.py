@@ -30,7 +30,6 @@ __all__ = [
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"
 _PARTIAL = ".unfinished-"
-_LOCK = ".lock"
 
 
 def slug(name: str) -> str:
@@ -68,7 +67,7 @@ class Unfinished:
     def files(self) -> list[FileRef]:
         """Describe all files there are, by name."""
         paths = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        return [file_ref(path, self.folder) for path in paths if path.name != _LOCK]
+        return [file_ref(path, self.folder) for path in paths]
 
 
 @contextmanager
@@ -80,20 +79,18 @@ def unfinished(output: Path, name: str) -> Iterator[Unfinished]:
     try:
         output.mkdir(parents=True, exist_ok=True)
         _sweep(output)
-        partial = output / f"{_PARTIAL}{name}-{os.getpid()}-{os.urandom(4).hex()}"
-        partial.mkdir()
+        partial, lock = _new(output, name)
     except OSError as error:
         raise _unwritable(output, error) from None
     try:
-        with _locked(partial):
-            yield Unfinished(partial)
-        with suppress(FileNotFoundError):
-            (partial / _LOCK).unlink()
+        yield Unfinished(partial)
         _put(partial, output / name)
     except OSError as error:
         raise _unwritable(output, error) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
 
 
 def _unwritable(output: Path, error: OSError) -> InputError:
@@ -122,32 +119,40 @@ def _put(partial: Path, target: Path) -> None:
     os.rename(partial, target)
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock in the folder while it is filled; the system frees it when the process ends."""
+def _new(output: Path, name: str) -> tuple[Path, int | None]:
+    """Make a folder to fill, and lock it; the system frees the lock when the process ends."""
+    while True:
+        partial = output / f"{_PARTIAL}{name}-{os.getpid()}-{os.urandom(4).hex()}"
+        partial.mkdir()
+        lock = _lock(partial)
+        if partial.is_dir():  # else it was swept before it was locked
+            return partial, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path, *, wait: bool = True) -> int | None:
+    """Lock a folder, and return what holds the lock; None where that is not possible."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:  # no such locks on this system: nothing is swept, either
-        yield
-        return
-    with open(folder / _LOCK, "wb") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        return None
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def _sweep(output: Path) -> None:
     """Take away folders that nobody fills any more."""
-    try:
-        import fcntl  # noqa: PLC0415
-    except ImportError:
-        return
     for folder in output.glob(f"{_PARTIAL}*"):
-        try:
-            with open(folder / _LOCK, "rb") as handle:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-        except FileNotFoundError:
-            if "-old-" in f"-{folder.name.removeprefix(_PARTIAL)}":
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:  # locked: it is being filled
-            continue
+        lock = _lock(folder, wait=False)
+        if lock is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)

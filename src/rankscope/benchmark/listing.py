@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.folders import MANIFEST, experiment_folders
+from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
 from rankscope.benchmark.verifying import open_experiment
 from rankscope.errors import InputError, RankscopeError
 
@@ -49,6 +49,8 @@ def _listed(folder: Path) -> Listed:
         manifest, report = open_experiment(folder)
     except (RankscopeError, OSError) as error:
         return Listed(str(folder), problem=str(error))
+    if not report.measures:
+        return Listed(str(folder), problem=f"{folder / REPORT}: holds no measure")
     main = report.measures[0]
     best = main.best[0] if main.best else ""
     value = next(

@@ -17,8 +17,13 @@ from rankscope.benchmark.parcels import Parcel, Store
 
 __all__ = ["Done", "Plan", "Stage", "Step", "Watcher"]
 
-Step = Callable[[int, int], None]
-"""Called with how much of a stage is done, and of how much."""
+
+class Step(Protocol):
+    """Called with how much of a stage, or of a part of it, is done, and of how much."""
+
+    def __call__(self, done: int, total: int, /, part: str = "") -> None:
+        """Take it in."""
+
 
 Work = Callable[[Mapping[str, Parcel], Step], Parcel]
 
@@ -43,8 +48,8 @@ class Watcher(Protocol):
     def begun(self, stage: str) -> None:
         """A stage is being worked on."""
 
-    def step(self, stage: str, done: int, total: int) -> None:
-        """So much of it is done."""
+    def step(self, stage: str, done: int, total: int, part: str = "") -> None:
+        """So much of it, or of a part of it, is done."""
 
     def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:
         """It is done, or was there already."""
@@ -56,7 +61,7 @@ class Silent:
     def begun(self, stage: str) -> None:
         """Show nothing."""
 
-    def step(self, stage: str, done: int, total: int) -> None:
+    def step(self, stage: str, done: int, total: int, part: str = "") -> None:
         """Show nothing."""
 
     def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:
@@ -124,7 +129,11 @@ class Plan:
             return found, 0.0
         watcher.begun(stage.name)
         began = time.perf_counter()
-        made = stage.work(needed, lambda part, total: watcher.step(stage.name, part, total))
+
+        def step(done: int, total: int, /, part: str = "") -> None:
+            watcher.step(stage.name, done, total, part)
+
+        made = stage.work(needed, step)
         seconds = time.perf_counter() - began
         if whole and made.complete:
             self.store.write(stage.key, made)

@@ -195,6 +195,7 @@ def _fetch(benchmark: Benchmark, name: str, beside: Sequence[str] | None) -> Sta
             retries=config.fetch.retries,
             store=benchmark.cache,
             progress=step,
+            indexing=lambda done, total: step(done, total, "indexing"),
             name=name,
         )
         return _fetched_parcel(fetched, benchmark)

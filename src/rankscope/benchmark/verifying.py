@@ -94,10 +94,15 @@ def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     for name in sorted(set(found) - listed):
         yield Checked(name, "is not in the manifest: it was added later")
-    if config_hash(manifest.config) != manifest.config_sha256:
-        yield Checked("config", "its hash differs from the one recorded: the manifest was changed")
-    else:
-        yield Checked("config")
+    yield Checked("config", _config_problem(manifest))
+
+
+def _config_problem(manifest: ExperimentManifest) -> str:
+    try:
+        same = config_hash(manifest.config) == manifest.config_sha256
+    except ValueError:  # infinite numbers and broken text, which are never written
+        same = False
+    return "" if same else "its hash differs from the one recorded: the manifest was changed"
 
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
@@ -117,6 +122,7 @@ def _contents(
     """Score the runs against the judgments again."""
     if report.experiment != manifest.experiment:
         yield Checked(REPORT, f"belongs to the experiment {shown(report.experiment)}")
+    yield Checked(MANIFEST, _manifest_problem(manifest, report))
     try:
         qrels = read_qrels(inside(folder, "qrels.parquet"))
         asked = set(pl.read_parquet(inside(folder, report.queries.path))["query_id"].to_list())
@@ -131,6 +137,28 @@ def _contents(
         except (RankscopeError, OSError, pl.exceptions.PolarsError, KeyError) as error:
             problem = f"cannot be computed again ({error})"
         yield Checked(f"scores of {system.name}", problem)
+
+
+def _manifest_problem(manifest: ExperimentManifest, report: BenchmarkReport) -> str:
+    """Say what the manifest, which no hash protects, and the report say differently."""
+    statistics = manifest.config.get("statistics")
+    seed = statistics.get("seed") if isinstance(statistics, dict) else None
+    pairs = {
+        "name": (manifest.name, report.name),
+        "collection": (manifest.collection, report.collection),
+        "seconds": (manifest.seconds, report.seconds),
+        "seed": (manifest.seed, seed),
+        "runs": (
+            [(one.system, one.run_id, one.path) for one in manifest.runs],
+            [(one.name, one.run.run_id, one.run.file.path) for one in report.systems],
+        ),
+        "snapshots": (
+            manifest.snapshots,
+            {one.name: one.run.identity.get("snapshot") for one in report.systems},
+        ),
+    }
+    apart = [name for name, (one, other) in pairs.items() if one != other]
+    return f"and {REPORT} differ in {', '.join(apart)}" if apart else ""
 
 
 def _run_problem(
@@ -148,10 +176,15 @@ def _run_problem(
     own = EvaluationReport.read(inside(folder, system.report))
     if own.measures != system.measures:
         return f"{system.report} and {REPORT} give different values"
+    if own.run != system.run or own.accounting != system.accounting:
+        return f"{system.report} and {REPORT} describe different runs"
     for recorded in system.measures:
         value = scores.run(system.name).means[recorded.measure]
         if not abs(value - recorded.value) <= EXACT * max(1.0, abs(value)):
             return f"{recorded.measure} is {value!r}, and {recorded.value!r} is recorded"
+    repeated = _repeated_problem(report, system)
+    if repeated:
+        return repeated
     kept = pl.read_parquet(inside(folder, system.per_query.path))
     made = scores.per_query.drop("run")
     joined = made.join(kept, on=["query_id", "measure"], how="full", suffix="_kept")
@@ -159,4 +192,35 @@ def _run_problem(
     differing = joined.filter(apart | pl.col("value").is_null() | pl.col("value_kept").is_null())
     if len(differing):
         return f"{len(differing):,} values by query differ from those recorded"
+    return _results_problem(folder, report, system, run, qrels)
+
+
+def _repeated_problem(report: BenchmarkReport, system: SystemRecord) -> str:
+    """Say where the report repeats a mean of a system, and does so wrongly."""
+    means = {one.measure: one.value for one in system.measures}
+    for kpi in report.kpis:
+        if kpi.system == system.name and kpi.value != means.get(kpi.measure):
+            return f"{REPORT} has another {kpi.measure} among its targets"
+    for one in report.comparison.means if report.comparison else ():
+        value = means.get(one.measure)
+        if one.run == system.name and not (
+            value is not None and abs(value - one.mean) <= EXACT * max(1.0, abs(value))
+        ):
+            return f"{REPORT} has another {one.measure} in its comparison"
     return ""
+
+
+def _results_problem(
+    folder: Path, report: BenchmarkReport, system: SystemRecord, run: Run, qrels: Qrels
+) -> str:
+    """Say whether the table of results is not the top of the run, with its grades."""
+    columns = ["query_id", "rank", "doc_id", "score", "grade"]
+    grades = as_judgments(qrels).pairs.select(
+        "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
+    )
+    top = run.trec_columns().filter(pl.col("rank") <= report.top)
+    made = top.join(grades, on=["query_id", "doc_id"], how="left").select(columns)
+    kept = pl.read_parquet(inside(folder, system.results.path)).select(columns)
+    order = ["query_id", "rank"]
+    same = kept.schema == made.schema and kept.sort(order).equals(made.sort(order))
+    return "" if same else f"{system.results.path} is not the top of the run"

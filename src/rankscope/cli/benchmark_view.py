@@ -274,17 +274,15 @@ def _kpi_cell(kpi: Kpi | None) -> Cell:
 
 
 def _findings(report: BenchmarkReport, console: Console) -> None:
-    """Print errors and warnings; notes are counted."""
+    """Print errors and warnings, the same advice once; notes are counted."""
     said: list[Cell] = []
-    for system in report.systems:
-        if system.run.failures:
-            count = counted(len(system.run.failures), "query")
-            reason = next(iter(system.run.failures.values()))
-            said.append((f"error: {system.name}: {count} without an answer: {reason}", "red"))
+    advised: set[str] = set()
     loud = [one for one in report.findings if one.severity != "note"]
     for one in loud[:_MOST_FINDINGS]:
         who = "" if one.system is None else f"{one.system}: "
-        text = f"{one.severity}: {who}{one.message} [{one.code}]; {one.advice}"
+        advice = "" if one.advice in advised else f"; {one.advice}"
+        advised.add(one.advice)
+        text = f"{one.severity}: {who}{one.message} [{one.code}]{advice}"
         said.append((text, _SEVERITIES[one.severity]))
     more = [
         counted(count, noun)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rankscope.cli.console import visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, Task, TaskID
 
     from rankscope.benchmark.plan import Watcher
 
@@ -56,18 +56,30 @@ class _Bars:
 
     def begun(self, stage: str) -> None:
         """Add a bar that does not know its length yet."""
-        self._tasks[stage] = self._progress.add_task(visible(stage), total=None, rate="")
+        self._add(stage, "")
 
-    def step(self, stage: str, done: int, total: int) -> None:
-        """Move a bar."""
-        task = self._tasks[stage]
-        speed = self._progress.tasks[self._progress.task_ids.index(task)].speed
+    def _add(self, stage: str, part: str) -> None:
+        self._take_away(stage)
+        title = f"{stage}: {part}" if part else stage
+        self._tasks[stage] = self._progress.add_task(visible(title), total=None, rate="", part=part)
+
+    def step(self, stage: str, done: int, total: int, part: str = "") -> None:
+        """Move a bar; another part of the stage has one of its own."""
+        if stage not in self._tasks or self._task(stage).fields["part"] != part:
+            self._add(stage, part)
+        speed = self._task(stage).speed
         rate = "" if not speed else f"{speed:,.0f}/s"
-        self._progress.update(task, completed=done, total=total, rate=rate)
+        self._progress.update(self._tasks[stage], completed=done, total=total, rate=rate)
 
-    def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:  # noqa: ARG002
+    def _task(self, stage: str) -> Task:
+        return self._progress.tasks[self._progress.task_ids.index(self._tasks[stage])]
+
+    def _take_away(self, stage: str) -> None:
+        if stage in self._tasks:
+            self._progress.remove_task(self._tasks.pop(stage))
+
+    def ended(self, stage: str, seconds: float, *, was_there: bool) -> None:
         """Take a bar away, and say that it is done."""
-        task = self._tasks.pop(stage, None)
-        if task is not None:
-            self._progress.remove_task(task)
+        self._take_away(stage)
+        if not was_there:
             self._progress.console.print(f"✓ {visible(stage)} ({seconds:.1f} s)", highlight=False)

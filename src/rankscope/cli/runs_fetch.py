@@ -49,6 +49,7 @@ def fetch(
     """
     from rankscope.benchmark.running import fetch_runs
     from rankscope.cli.progress import watching
+    from rankscope.errors import counted
 
     console = make_console()
 
@@ -77,8 +78,8 @@ def fetch(
             first, why = next(iter(one.failures.items()))
             click.echo(
                 visible(
-                    f"{one.system}: {len(one.failures)} queries failed, such as {first} ({why}); "
-                    "call this again to ask them once more"
+                    f"{one.system}: {counted(len(one.failures), 'query')} failed, such as {first} "
+                    f"({why}); call this again to ask what failed once more"
                 ),
                 err=True,
             )

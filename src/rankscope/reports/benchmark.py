@@ -187,7 +187,7 @@ def legend(
 
 
 _SPECIAL = re.compile(r"[\\|*_`\[\]#~$]")
-_LISTED = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+_LISTED = re.compile(r"^(\d+(?=[.)])|)([-+.)])(?=\s|$)")
 
 
 def _one_line(text: object) -> str:
@@ -259,7 +259,7 @@ def benchmark_as_markdown(report: BenchmarkReport) -> str:
         _main_table(report),
         _notes(legend(report, best="bold:", interval="in brackets:")),
     )
-    lines += _section("Targets", *_kpis(report))
+    lines += _section("Targets and bands" if _has_bands(report) else "Targets", *_kpis(report))
     lines += _section("Stages", *_stages(report))
     lines += _section("Groups of queries", *_segments(report))
     lines += _section("Time", *_timing(report))
@@ -330,6 +330,10 @@ def _main_table(report: BenchmarkReport) -> list[str]:
 # --- targets -------------------------------------------------------------------------------------
 
 
+def _has_bands(report: BenchmarkReport) -> bool:
+    return any(one.bands for one in report.kpis)
+
+
 def _kpi_cell(kpi: Kpi | None, *, sets: int) -> str:
     if kpi is None:
         return NOTHING
@@ -358,7 +362,9 @@ def _kpis(report: BenchmarkReport) -> list[list[str]]:
     if not rows:
         return []
     head = ["metric", "target", *(_md(system.name) for system in report.systems)]
-    said = ["✓ pass: reaches the target; ! warn: misses it by at most a tenth; ✗ fail: by more"]
+    said = []
+    if any(one.target is not None for one in report.kpis):
+        said = ["✓ pass: reaches the target; ! warn: misses it by at most a tenth; ✗ fail: by more"]
     if named:
         said.append(f"in parentheses: the band the value falls in, of {', '.join(named)}")
     return [_table(head, rows), _notes(said)]
@@ -533,7 +539,8 @@ def _segment_table(report: BenchmarkReport, segment: Segment) -> list[str]:
 def _milliseconds(seconds: float | None) -> str:
     if seconds is None:
         return NOTHING
-    return f"{seconds * 1000:,.1f}"
+    spent = seconds * 1000
+    return f"{spent:,.1f}" if spent >= 10 else f"{spent:.2f}" if spent >= 0.01 else "< 0.01"
 
 
 def _timing(report: BenchmarkReport) -> list[list[str]]:
@@ -559,14 +566,7 @@ def _timing(report: BenchmarkReport) -> list[list[str]]:
 
 
 def _findings(report: BenchmarkReport) -> list[list[str]]:
-    failures = []
-    for system in report.systems:
-        if system.run.failures:
-            query_id, reason = next(iter(system.run.failures.items()))
-            count = counted(len(system.run.failures), "query")
-            message = f"{count} could not be answered; the first, {_md(query_id)}: {_md(reason)}"
-            failures.append(["error", NOTHING, _md(system.name), message, NOTHING])
-    rows = failures + [
+    rows = [
         [
             one.severity,
             _md(one.code),

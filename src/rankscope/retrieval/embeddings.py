@@ -18,6 +18,7 @@ from rankscope.errors import InputError
 from rankscope.retrieval.embedders import Embedder, embedded
 from rankscope.retrieval.keeping import keep, keep_arrays, kept, kept_arrays, make_folder
 from rankscope.retrieval.system import fingerprint
+from rankscope.retrieval.watching import report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embeddings"]
 
-SHARD = 4096
+SHARD = 1024
 """How many texts are embedded before the result is kept."""
 
 _BYTES = 16
@@ -68,6 +69,7 @@ class Embeddings:
             begin = sum(map(len, parts))
             rows.update({digests[at]: begin + place for place, at in enumerate(shard)})
             parts.append(self._make([texts[at] for at in shard], [digests[at] for at in shard]))
+            report(low + len(shard), len(missing))
         filled = [part for part in parts if len(part)]
         if not filled:
             return np.zeros((0, self._size or 1), np.float32)

@@ -23,6 +23,7 @@ from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.retrieval.answers import Answers, query_key
 from rankscope.retrieval.system import Identity, Query, Ranking, System, check_depth, queries_of
 from rankscope.retrieval.targets import sentence
+from rankscope.retrieval.watching import watched
 from rankscope.runs.run import Run
 from rankscope.tabular.columns import RUN
 from rankscope.tabular.rows import Rows
@@ -97,6 +98,7 @@ def fetch(
     pause: float = 0.1,
     store: PathLike | None = None,
     progress: Progress | None = None,
+    indexing: Progress | None = None,
     name: str | None = None,
 ) -> Fetched:
     """Ask a system all queries and make a run of the answers.
@@ -106,7 +108,8 @@ def fetch(
     ``jobs`` at a time if the system allows it. What fails is repeated ``retries`` times, after
     ``pause`` seconds, twice as long each time. With a folder as ``store``, answers are kept there
     under the system's identity and taken from there the next time; if all are there, nothing is
-    indexed. ``progress`` is called with the numbers of queries done and of all.
+    indexed. ``progress`` is called with the numbers of queries done and of all, ``indexing`` with
+    those of documents while an index is made that takes long.
 
     Raises:
         InputError: an option out of range, a corpus that cannot be indexed, a store that cannot be
@@ -137,7 +140,8 @@ def fetch(
     if progress is not None:
         progress(stored, len(asked))
     if left:
-        system.prepare()
+        with watched(indexing):
+            system.prepare()
     began = time.perf_counter()
     parts = [left[low : low + size] for low in range(0, len(left), size)]
     retried = 0

@@ -126,7 +126,7 @@ class WordFeatures:
 
     def __init__(self, fields: tuple[str, ...] | None, language: str) -> None:
         self._fields = fields
-        self.fields = fields or ("title", "text")
+        self.fields = ("title", "text") if fields is None else fields
         self._analyzer = Analyzer(language, stop_words(language))
         self.statistics = Statistics()
 
