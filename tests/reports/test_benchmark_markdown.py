@@ -330,3 +330,18 @@ def test_numbers() -> None:
         *("0.000", "0.000", "0.000", "-0.001", "+1.500"),
     ]
     assert ends(None) == ""
+
+
+def test_a_renderer_shows_hostile_names_as_they_are(report: BenchmarkReport) -> None:
+    from markdown_it import MarkdownIt
+
+    hostile = with_label(with_message(renamed(report, "letters", HOSTILE)))
+    hostile = changed(hostile, name=HOSTILE, verdict=[HOSTILE])
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    page = parser.render(benchmark_as_markdown(hostile))
+    assert page.count("<table>") == check_tables(benchmark_as_markdown(hostile))
+    assert set(re.findall(r"<(\w+)", page)) == {
+        *("h1", "h2", "h3", "p", "ul", "li", "strong", "code", "pre"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+    assert "<td>a|b`c&lt;script&gt;alert(1)&lt;/script&gt; # **x** [y](z)" in page

@@ -172,7 +172,7 @@ class _Writer:
             found[name] = []
             for measure, asked in scores.asked.items():
                 value = run.means[measure]
-                target = targets.target_of(measure)
+                target = _target(targets, measure, asked)
                 higher = Measure.parse(measure).definition.higher_is_better
                 found[name].append(
                     MeasureValue(
@@ -403,6 +403,12 @@ class _Titles:
         return pl.Series("title", [self._known[one] for one in doc_ids.to_list()], dtype=pl.String)
 
 
+def _target(targets: Targets, measure: str, asked: str) -> float | None:
+    """Return the target of a measure, by its own name or as the profile's users call it."""
+    found = targets.target_of(measure)
+    return targets.target_of(asked) if found is None else found
+
+
 def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     found = []
     for measure, asked in scores.asked.items():
@@ -418,7 +424,7 @@ def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
                 higher_is_better=definition.higher_is_better,
                 low=low if math.isfinite(low) else None,
                 high=high if math.isfinite(high) else None,
-                target=targets.target_of(measure),
+                target=_target(targets, measure, asked),
                 best=[name for name, mean in means.items() if mean == best],
             )
         )

@@ -7,6 +7,7 @@ that was stopped goes on where it was, and a change of one system touches that s
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -55,6 +56,10 @@ class Watcher(Protocol):
         """It is done, or was there already."""
 
 
+class _HaltedError(Exception):
+    """The plan has ended; what a stage is doing is wanted no more."""
+
+
 class Silent:
     """A watcher that shows nothing."""
 
@@ -95,7 +100,10 @@ class Plan:
         ]
 
     def execute(self, watcher: Watcher | None = None, *, jobs: int = 1) -> Done:
-        """Do what is not there, up to ``jobs`` stages at a time."""
+        """Do what is not there, up to ``jobs`` stages at a time.
+
+        An error, or an interruption, ends the stages beside it at their next step.
+        """
         watcher = watcher or Silent()
         done = Done()
         if jobs == 1:
@@ -103,6 +111,7 @@ class Plan:
                 self._take(stage, self._worked(stage, done, watcher), done)
             return done
         left = list(self.stages)
+        halt = threading.Event()
         with ThreadPoolExecutor(jobs) as pool:
             running: dict[Future[tuple[Parcel, float]], Stage] = {}
             try:
@@ -110,16 +119,19 @@ class Plan:
                     ready = [one for one in left if all(n in done.parcels for n in one.needs)]
                     for stage in ready[: jobs - len(running)]:
                         left.remove(stage)
-                        running[pool.submit(self._worked, stage, done, watcher)] = stage
+                        running[pool.submit(self._worked, stage, done, watcher, halt)] = stage
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in finished:
                         self._take(running.pop(future), future.result(), done)
             except BaseException:
+                halt.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         return done
 
-    def _worked(self, stage: Stage, done: Done, watcher: Watcher) -> tuple[Parcel, float]:
+    def _worked(
+        self, stage: Stage, done: Done, watcher: Watcher, halt: threading.Event | None = None
+    ) -> tuple[Parcel, float]:
         """Return what a stage made, from the store if it is there, and the seconds it took."""
         needed = {name: done.parcels[name] for name in stage.needs}
         whole = all(parcel.complete for parcel in needed.values())

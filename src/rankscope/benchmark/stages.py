@@ -86,7 +86,7 @@ class Benchmark:
         """Return the systems of the config that a system asks, through unnamed ones too."""
         found: dict[str, None] = {}
         for below in builds_on(self.systems[name]):
-            if below.name in self.specs and self.systems[below.name] is below:
+            if self._is_named(below):
                 found[below.name] = None
             else:
                 found.update(dict.fromkeys(self._below(below)))
@@ -95,16 +95,24 @@ class Benchmark:
     def _below(self, system: System) -> list[str]:
         names: list[str] = []
         for below in builds_on(system):
-            is_named = below.name in self.specs and self.systems[below.name] is below
-            names += [below.name] if is_named else self._below(below)
+            names += [below.name] if self._is_named(below) else self._below(below)
         return names
 
     def stage_specs(self) -> list[StageSpec]:
         """Describe the systems as stages of pipelines."""
         return [
-            StageSpec(name, self.kind(name), self.parents(name), rerank_depth(self.systems[name]))
+            StageSpec(name, self.kind(name), self.parents(name), self._visible_depth(name))
             for name in self.specs
         ]
+
+    def _visible_depth(self, name: str) -> int | None:
+        """Return a reranker's depth, if what it reranks is a system of the config."""
+        system = self.systems[name]
+        seen = all(self._is_named(below) for below in builds_on(system))
+        return rerank_depth(system) if seen else None
+
+    def _is_named(self, system: System) -> bool:
+        return system.name in self.specs and self.systems[system.name] is system
 
     def kind(self, name: str) -> str:
         """Return what kind of system it is."""
@@ -366,6 +374,7 @@ def _stager(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parc
             benchmark.stage_specs(),
             scores_of(needed[SCORE], benchmark),
             settings=benchmark.settings,
+            depth=benchmark.loaded.config.depth,
         )
         return Parcel(
             {
