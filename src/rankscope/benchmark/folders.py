@@ -6,6 +6,7 @@ there is never half of one. What a killed process leaves behind is taken away by
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -30,6 +31,7 @@ __all__ = [
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"
 _PARTIAL = ".unfinished-"
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 
 def slug(name: str) -> str:
@@ -104,11 +106,11 @@ def _unwritable(output: Path, error: OSError) -> InputError:
 
 def _put(partial: Path, target: Path) -> None:
     """Rename a folder to its place; what stands there steps aside for it."""
-    for _ in range(10):  # another process may put its own there at the same moment
+    for _ in range(100):  # another process may put its own there at the same moment
         try:
             os.rename(partial, target)
-        except OSError:
-            if not target.exists():
+        except OSError as error:
+            if error.errno not in _TAKEN and not target.exists():
                 raise
         else:
             return
