@@ -126,7 +126,7 @@ SVG = """\
 def demo_picture() -> str:
     """Return what ``rankscope demo`` prints, as a picture."""
     console = Console(
-        record=True, width=88, force_terminal=True, color_system="truecolor", highlight=False,
+        record=True, width=100, force_terminal=True, color_system="truecolor", highlight=False,
         file=io.StringIO(),
     )  # fmt: skip
     console.print("[bold]$ make demo[/bold]")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rankscope.records import (
         BenchmarkReport,
+        FindingRecord,
         Kpi,
         MeasureInfo,
         StageChange,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["show_benchmark", "show_plan"]
 
 _COLOURS = {"pass": "green", "warn": "yellow", "fail": "red", "unknown": "dim"}
-_SEVERITIES = {"error": "red", "warning": "yellow", "note": "dim"}
 _REPORTS = ("BenchmarkComparison.md", "BenchmarkReport.json")
 _MOST_FINDINGS = 8
 """How many findings are printed; the reports hold all."""
@@ -274,30 +274,31 @@ def _kpi_cell(kpi: Kpi | None) -> Cell:
 
 
 def _findings(report: BenchmarkReport, console: Console) -> None:
-    """Print errors and warnings, the same advice once; notes are counted."""
+    """Print errors in full, and warnings of a kind in one line; notes are counted."""
     said: list[Cell] = []
-    advised: set[str] = set()
-    loud = [one for one in report.findings if one.severity != "note"]
-    for one in loud[:_MOST_FINDINGS]:
-        who = "" if one.system is None else f"{one.system}: "
-        advice = "" if one.advice in advised else f"; {one.advice}"
-        advised.add(one.advice)
-        text = f"{one.severity}: {who}{one.message} [{one.code}]{advice}"
-        said.append((text, _SEVERITIES[one.severity]))
-    more = [
-        counted(count, noun)
-        for count, noun in (
-            (len(loud[_MOST_FINDINGS:]), "more warning"),
-            (len(report.findings) - len(loud), "note"),
-        )
-        if count
-    ]
-    if more:
-        said.append((f"{' and '.join(more)} in the reports", "dim"))
-    if said:
+    for one in report.findings:
+        if one.severity == "error":
+            who = "" if one.system is None else f"{one.system}: "
+            said.append((f"error: {who}{one.message} [{one.code}]; {one.advice}", "bold red"))
+    said = said[:_MOST_FINDINGS]
+    warnings: dict[str, list[FindingRecord]] = {}
+    for one in report.findings:
+        if one.severity == "warning":
+            warnings.setdefault(one.code, []).append(one)
+    for code, kind in warnings.items():
+        systems = ", ".join(dict.fromkeys(one.system for one in kind if one.system is not None))
+        who = f"{systems}: " if systems else ""
+        words = kind[0].name.replace("-", " ") if len(kind) > 1 else kind[0].message
+        said.append((f"warning: {who}{words} [{code}]", "yellow"))
+    notes = sum(one.severity == "note" for one in report.findings)
+    if said or notes:
         console.print()
     for text, style in said:
         _say(console, text, style)
+    if said or notes:
+        parts = ["what to do about it"] if said else []
+        parts += [counted(notes, "note")] if notes else []
+        _say(console, f"{' and '.join(parts)}: in the reports", "dim")
 
 
 def _where(folder: Path, console: Console) -> None:
