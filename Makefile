@@ -35,7 +35,8 @@ $(BIN)/python:
 
 # Installed again only when pyproject.toml changes.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable .
+	@echo "setting up .venv: half a minute, once"
+	$(PIP) install --editable '.[retrieval]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python

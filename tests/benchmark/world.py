@@ -2,21 +2,27 @@
 
 ``engine.py`` beside the config is one of the systems. It writes down every query it is asked, and
 does what the file ``trouble`` beside it says: ``kill 5`` ends the process at the fifth question of
-its life, ``raise q03`` fails for that query, ``empty q03`` finds nothing for it.
+its life, ``wait 60`` takes so many seconds for each, ``raise q03`` fails for that query, ``empty
+q03`` finds nothing for it.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+from rankscope.benchmark.running import run_benchmark
+from rankscope.cli import main
 
 WORDS = (
     "apple bread cheese dill egg fennel garlic honey ice jam kale leek mint nut oil pea quince rice"
@@ -47,7 +53,7 @@ def answer(query: Query, depth: int) -> dict[str, float]:
         os.kill(os.getpid(), signal.SIGKILL)
     if todo[:1] == ["wait"]:
         (HOME / "waiting").touch()
-        time.sleep(60)
+        time.sleep(float(todo[1]))
     if todo[:1] == ["raise"] and query.query_id in todo[1:]:
         raise RuntimeError("the engine\\nhas no \\x1b[31moil")
     if todo[:1] == ["empty"] and query.query_id in todo[1:]:
@@ -223,9 +229,25 @@ def only_experiment(output: Path) -> Path:
     return output / found[0]
 
 
-def parts(cache: Path) -> list[Path]:
-    """Return temporary files that somebody left in a cache."""
-    return [path for path in cache.rglob("*") if path.name.endswith(".part")]
+def made(world: World, output: Path, **options: Any) -> Path:
+    """Run a benchmark in this process, and return the folder of its experiment."""
+    return run_benchmark(world.config, output=output, **options).folder
 
 
-Rankscope = Callable[..., Any]
+def cli(*arguments: object) -> tuple[int, str, str]:
+    """Run the command line in this process: exit code, standard output and error."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    code: object = 0
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main([str(one) for one in arguments])
+        except SystemExit as stop:
+            code = stop.code
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        buffer = stream.buffer
+        assert isinstance(buffer, io.BytesIO)
+        texts.append(buffer.getvalue().decode())
+    assert isinstance(code, int)
+    return code, texts[0], texts[1]

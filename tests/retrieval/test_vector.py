@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope import Corpus
-from rankscope.errors import InputError
+from rankscope.errors import InputError, MissingExtraError
 from rankscope.retrieval.chunking import ChunkOptions, chunks_of, document_of, project
 from rankscope.retrieval.embedders import EMBEDDERS, embedded
 from rankscope.retrieval.registry import Context, build_system
@@ -237,6 +237,23 @@ def test_wordllama_is_as_its_package_makes_it() -> None:
     assert np.array_equal(vectors, model.embed(texts))
     small = EMBEDDERS.build({"wordllama": 64}, Context())
     assert np.array_equal(embedded(small, texts), vectors[:, :64])
+
+
+@pytest.mark.parametrize(
+    ("spec", "owner"),
+    [
+        ({"vector": {"embedder": {"sentence-transformers": "gone"}}}, "the embedder sentence-tr"),
+        ({"rerank": {"of": "bm25", "cross_encoder": "gone"}}, "the reranker cross_encoder needs"),
+    ],
+)
+def test_models_without_their_package(
+    spec: Any, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankscope.retrieval.models.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError) as caught:
+        build_system(spec)
+    assert str(caught.value).startswith(owner)
+    assert str(caught.value).endswith("pip install 'rankscope[sentence-transformers]'")
 
 
 def test_prefixes_are_embedded() -> None:
