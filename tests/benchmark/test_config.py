@@ -29,7 +29,6 @@ from rankscope.benchmark.config import (
 from rankscope.errors import FormatError, InputError, MissingExtraError
 from rankscope.retrieval.options import described
 from rankscope.retrieval.registry import SYSTEMS
-from rankscope.retrieval.words import languages
 from rankscope.statistics.pairwise import PAIR_TESTS, Settings
 
 EXAMPLE = """\
@@ -136,7 +135,7 @@ def test_toml_says_the_same(tmp_path: Path) -> None:
 def test_nothing_changes_a_config(tmp_path: Path) -> None:
     loaded = read(tmp_path)
     with pytest.raises(ValidationError):
-        loaded.config.depth = 3  # type: ignore[misc]
+        loaded.config.depth = 3
     loaded.systems()["lexical"]["bm25"]["k1"] = 9
     loaded.plain()["systems"]["lexical"]["bm25"]["k1"] = 9
     assert loaded.config.systems == {"lexical": {"bm25": {"k1": 1.2}}}
@@ -163,8 +162,7 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ("statistics:\n  sed: 3", "c.yaml:6: unknown key of statistics 'sed'; nearest: seed"),
         (
             "statistics:\n  seed: 1\n  test: permutaton",
-            "c.yaml:7: statistics.test is one of permutation, bootstrap, t, wilcoxon, sign, tukey; "
-            "unknown choice 'permutaton'; nearest: permutation",
+            "wilcoxon, sign, tukey; unknown choice 'permutaton'; nearest: permutation",
         ),
         ("statistics: {interval: bcaa}", "unknown choice 'bcaa'; nearest: bca"),
         ("statistics: {correction: hom}", "unknown choice 'hom'; nearest: holm"),
@@ -279,7 +277,7 @@ def test_specs_that_are_fine(tmp_path: Path, spec: str) -> None:
         ("{bm25: {}, vector: {}}", "such as bm25: {k1: 1.2}, not 2 keys (bm25, vector)"),
         (
             "{}",
-            "systems.other must be a kind of system with its options, such as bm25: {k1: 1.2}, not an",
+            "systems.other must be a kind of system with its options, such as bm25: {k1: 1.2}, ",
         ),
         ("", "such as bm25: {k1: 1.2}, not null"),
         ("[bm25]", "such as bm25: {k1: 1.2}, not a list"),
@@ -337,7 +335,6 @@ def test_a_missing_engine_is_not_the_configs_fault(
     def missing(*_: object, **__: object) -> None:
         raise MissingExtraError("PyStemmer", needed_for="bm25", extra="retrieval")
 
-    languages.cache_clear() if hasattr(languages, "cache_clear") else None
     monkeypatch.setattr("rankscope.retrieval.words.engine", missing)
     read(tmp_path, SHORT.replace("k1: 1.2", "language: english"))
 
@@ -391,7 +388,7 @@ def test_measures_keep_the_name_they_were_asked_for(tmp_path: Path) -> None:
     assert asked("[ndcg_cut_10, MRR]") == ["ndcg_cut_10", "MRR"]
     assert asked("nDCG@10") == ["nDCG@10"]
     assert asked("['nDCG@5,10', 'P@5 R@5']") == ["nDCG@5", "nDCG@10", "P@5", "R@5"]
-    assert asked("[map_cut.5,10]".replace(",", "'").replace("[", "['").replace("'10", ",10'"))
+    assert asked("['map_cut.5,10']") == ["map_cut_5", "map_cut_10"]
 
 
 def test_a_measure_asked_for_twice_is_reported_once(tmp_path: Path) -> None:
@@ -484,17 +481,17 @@ def test_a_compressed_folder(tmp_path: Path) -> None:
 def test_what_trained_parts_learn_from(tmp_path: Path) -> None:
     home = collection(tmp_path, *BEIR, "../own.tsv")
 
-    def learnt(split: str | None = None, **training: Any) -> Path | None:
-        config = CollectionConfig(path="soups", split=split)
+    def learnt(evaluated: str | None = None, **training: Any) -> Path | None:
+        config = CollectionConfig(path="soups", split=evaluated)
         return config.files(tmp_path, training=TrainingConfig(**training)).train_qrels
 
     assert learnt() == home / "qrels/train.tsv"
     assert learnt("train") is None
-    assert learnt(split="dev", **{}) == home / "qrels/train.tsv"
-    assert learnt(None, **{"split": "dev"}) == home / "qrels/dev.tsv"
-    assert learnt(None, **{"split": "test"}) is None
-    assert learnt(None, **{"split": "cross-validation"}) is None
-    assert learnt(None, qrels="own.tsv") == tmp_path / "own.tsv"
+    assert learnt("dev") == home / "qrels/train.tsv"
+    assert learnt(split="dev") == home / "qrels/dev.tsv"
+    assert learnt(split="test") is None
+    assert learnt(split="cross-validation") is None
+    assert learnt(qrels="own.tsv").samefile(tmp_path / "own.tsv")  # type: ignore[union-attr]
 
 
 def test_single_files(tmp_path: Path) -> None:
@@ -513,7 +510,9 @@ def test_single_files(tmp_path: Path) -> None:
     files = config.files(tmp_path, TrainingConfig(qrels="soups/more.txt"))
     assert (files.corpus, files.name) == (home / "docs.jsonl", "S")
     assert files.train_qrels == home / "more.txt"
-    with pytest.raises(InputError, match="training.split is 'train', but the collection is no fol"):
+    with pytest.raises(
+        InputError, match=r"training.split is 'train', but the collection is no fol"
+    ):
         config.files(tmp_path, TrainingConfig(split="train"))
 
 

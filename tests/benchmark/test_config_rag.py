@@ -61,7 +61,10 @@ def test_grades_count_where_nothing_is_said(tmp_path: Path) -> None:
     for graded in ("", "  graded_relevance: true\n"):
         text = f"retrieval_metrics:\n  enabled_metrics: [ndcg@10, dcg@5]\n{graded}"
         assert canonical(read(tmp_path, text)) == ["nDCG@10", "DCG@5"]
-    text = "retrieval_metrics: {enabled_metrics: ['nDCG(gain=exp)@10', dcg@5, P@5], graded_relevance: false}"
+    text = """retrieval_metrics:
+  enabled_metrics: ["nDCG(gain=exp)@10", dcg@5, P@5]
+  graded_relevance: false
+"""
     assert canonical(read(tmp_path, text)) == ["nDCG(gain=exp)@10", "DCG(gain=binary)@5", "P@5"]
 
 

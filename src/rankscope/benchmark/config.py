@@ -777,9 +777,7 @@ def config_json_schema() -> dict[str, Any]:
         "minProperties": 1,
         "additionalProperties": {"$ref": "#/$defs/System"},
     }
-    collection = properties["collection"]
     properties["collection"] = {
-        "description": collection.pop("description", "What is searched and judged."),
         "anyOf": [{"type": "string"}, {"$ref": "#/$defs/CollectionConfig"}],
     }
     for name in ("measures", "bands", "segments"):
@@ -788,6 +786,8 @@ def config_json_schema() -> dict[str, Any]:
             key: listed.pop(key) for key in ("description", "default", "title") if key in listed
         }
         properties[name] = {**kept, "anyOf": [{"type": "string"}, listed]}
+    for name, one in Config.model_fields.items():
+        properties[name].setdefault("description", one.description)
     properties[BLOCK] = {
         "description": "The RAG specification's way to say what is measured, instead of measures.",
         "$ref": "#/$defs/RetrievalMetrics",
@@ -821,8 +821,8 @@ def _entry_schema(entry: Entry[Any]) -> dict[str, Any]:
     options = {}
     for option in entry.described():
         options[option.name] = {
-            "description": option.doc,
             **_option_schema(entry.name, option.name, option.default, required=option.required),
+            "description": option.doc,
         }
     table = {
         "type": "object",

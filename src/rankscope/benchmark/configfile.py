@@ -42,7 +42,7 @@ __all__ = [
 Keys = tuple[str | int, ...]
 """The way to a value: the keys and places in lists that lead to it."""
 
-LARGEST = 1 << 20
+LARGEST = 1 << 18
 """No config has more bytes."""
 
 DEEPEST = 50
@@ -92,7 +92,7 @@ def parse_config(data: bytes, *, source: str, suffix: str = ".yaml") -> ConfigFi
     """Make plain data of a config's bytes."""
     if len(data) > LARGEST:
         raise FormatError(
-            f"is larger than {LARGEST >> 20} MB, which no config is; name the config, not the data",
+            f"is larger than {LARGEST >> 10} KB, which no config is; name the config, not the data",
             source=source,
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -334,6 +334,10 @@ def _is_toml(text: str) -> bool:
 
 
 def _read_toml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
+    for number, row in enumerate(text.split("\n"), start=1):  # tomllib is slow on long keys
+        if not row.lstrip().startswith("#") and row.partition("=")[0].count(".") > DEEPEST:
+            problem = f"a key has more than {DEEPEST} parts"
+            raise FormatError(problem, source=source, line=number)
     try:
         data = tomllib.loads(text)
     except RecursionError:

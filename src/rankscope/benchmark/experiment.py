@@ -68,10 +68,14 @@ _SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
 def experiment_id(benchmark: Benchmark) -> str:
-    """Return the id: the config's name, and a hash of config, data, systems and versions."""
+    """Return the id: the config's name, and a hash of config, data, systems and versions.
+
+    How many queries are asked at a time decides nothing, and may differ between machines.
+    """
     identities = {name: benchmark.systems[name].identity().key for name in benchmark.specs}
     data = benchmark.collection.info.model_dump()
-    key = fingerprint(benchmark.loaded.plain(), data, identities, versions(*_ENGINES))
+    config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
+    key = fingerprint(config, data, identities, versions(*_ENGINES))
     return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
 
 

@@ -143,6 +143,8 @@ class Plan:
         began = time.perf_counter()
 
         def step(done: int, total: int, /, part: str = "") -> None:
+            if halt is not None and halt.is_set():
+                raise _HaltedError
             watcher.step(stage.name, done, total, part)
 
         made = stage.work(needed, step)

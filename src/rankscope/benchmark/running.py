@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config import LoadedConfig, read_config
 from rankscope.benchmark.experiment import experiment_id, write_experiment
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished
-from rankscope.benchmark.parcels import Store
+from rankscope.benchmark.parcels import Parcel, Store
 from rankscope.benchmark.plan import Plan, Watcher
 from rankscope.benchmark.stages import Benchmark, make_plan, run_of
 from rankscope.benchmark.surroundings import now
 from rankscope.benchmark.targets import load_targets
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike
 from rankscope.findings import Finding, Place
 from rankscope.records import BenchmarkReport, ExperimentManifest
@@ -42,13 +43,27 @@ class Result:
     reused: bool
 
 
+def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedConfig:
+    if isinstance(config, LoadedConfig):
+        return config
+    return read_config(config, settings=settings)
+
+
+@contextmanager
+def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
+    """Take secrets out of what an error says."""
+    try:
+        yield
+    except RankscopeError as error:
+        hidden = loaded.secrets.hide(str(error))
+        if hidden == str(error):
+            raise
+        raise InputError(hidden) from None
+
+
 def _prepared(
-    config: PathLike | LoadedConfig,
-    output: Path,
-    cache: PathLike | None,
-    settings: Sequence[str],
+    loaded: LoadedConfig, output: Path, cache: PathLike | None
 ) -> tuple[Benchmark, Store]:
-    loaded = config if isinstance(config, LoadedConfig) else read_config(config, settings=settings)
     load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)  # refused early
     folder = make_folder(output / CACHE if cache is None else Path(cache))
     benchmark = Benchmark.of(loaded, load_collection(loaded), cache=folder)
@@ -63,7 +78,9 @@ def plan_benchmark(
     settings: Sequence[str] = (),
 ) -> Plan:
     """Plan a benchmark without running it."""
-    return make_plan(*_prepared(config, Path(output), cache, settings))
+    loaded = _loaded(config, settings)
+    with _no_secrets(loaded):
+        return make_plan(*_prepared(loaded, Path(output), cache))
 
 
 def run_benchmark(
@@ -90,16 +107,18 @@ def run_benchmark(
     place = Path(output)
     if fresh and cache is None:
         shutil.rmtree(place / CACHE, ignore_errors=True)
-    benchmark, store = _prepared(config, place, cache, settings)
-    name = experiment_id(benchmark)
-    there = None if fresh else _finished(place / name)
-    if there is not None:
-        return Result(place / name, there, reused=True)
-    plan = make_plan(benchmark, store, apart=jobs > 1)
-    done = plan.execute(watcher, jobs=jobs)
-    with unfinished(place, name) as folder:
-        report = write_experiment(benchmark, done, folder, started=started)
-    return Result(place / name, report, reused=False)
+    loaded = _loaded(config, settings)
+    with _no_secrets(loaded):
+        benchmark, store = _prepared(loaded, place, cache)
+        name = experiment_id(benchmark)
+        there = None if fresh else _finished(place / name)
+        if there is not None:
+            return Result(place / name, there, reused=True)
+        plan = make_plan(benchmark, store, apart=jobs > 1)
+        done = plan.execute(watcher, jobs=jobs)
+        with unfinished(place, name) as folder:
+            report = write_experiment(benchmark, done, folder, started=started)
+        return Result(place / name, report, reused=False)
 
 
 def _check_jobs(jobs: object) -> None:
@@ -152,34 +171,53 @@ def fetch_runs(
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
     """
     _check_jobs(jobs)
-    place = Path(output)
-    make_folder(place)
-    benchmark, store = _prepared(config, place, cache, settings)
-    names = list(dict.fromkeys(systems)) or list(benchmark.specs)
-    for name in names:
-        if name not in benchmark.specs:
-            raise UnknownNameError("system", name, benchmark.specs)
-    found = []
-    for group in [names] if jobs > 1 else [[name] for name in names]:
-        done = make_plan(benchmark, store, only=group, apart=jobs > 1).execute(watcher, jobs=jobs)
-        for name in group:
-            fetched, checked = done.parcels[f"fetch {name}"], done.parcels[f"check {name}"]
-            run, path = run_of(fetched), place / f"{name}.run.gz"
-            if not len(run):
-                raise InputError(_nothing(name, fetched.data["failures"]))
-            run.write(path, format="trec")
-            one = FetchedRun(
-                system=name,
-                path=path,
-                run=run,
-                findings=tuple(_finding(one) for one in checked.data["findings"]),
-                failures=benchmark.loaded.secrets.hide(fetched.data["failures"]),
-                timings=fetched.data["timings"],
-            )
-            found.append(one)
-            if written is not None:
-                written(one)
-    return found
+    loaded = _loaded(config, settings)
+    with _no_secrets(loaded):
+        benchmark, store = _prepared(loaded, make_folder(Path(output)), cache)
+        fetching = _Fetching(benchmark, store, Path(output), jobs, watcher, written)
+        return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fetching:
+    """Makes run files, one after the other, or all at once where several jobs are allowed."""
+
+    benchmark: Benchmark
+    store: Store
+    place: Path
+    jobs: int
+    watcher: Watcher | None
+    written: Callable[[FetchedRun], None] | None
+
+    def fetch(self, names: list[str]) -> list[FetchedRun]:
+        for name in names:
+            if name not in self.benchmark.specs:
+                raise UnknownNameError("system", name, self.benchmark.specs)
+        groups = [names] if self.jobs > 1 else [[name] for name in names]
+        return [one for group in groups for one in self._group(group)]
+
+    def _group(self, names: list[str]) -> list[FetchedRun]:
+        plan = make_plan(self.benchmark, self.store, only=names, apart=self.jobs > 1)
+        parcels = plan.execute(self.watcher, jobs=self.jobs).parcels
+        return [self._write(name, parcels) for name in names]
+
+    def _write(self, name: str, parcels: Mapping[str, Parcel]) -> FetchedRun:
+        fetched, checked = parcels[f"fetch {name}"], parcels[f"check {name}"]
+        run, path = run_of(fetched), self.place / f"{name}.run.gz"
+        if not len(run):
+            raise InputError(_nothing(name, fetched.data["failures"]))
+        run.write(path, format="trec")
+        made = FetchedRun(
+            system=name,
+            path=path,
+            run=run,
+            findings=tuple(_finding(one) for one in checked.data["findings"]),
+            failures=self.benchmark.loaded.secrets.hide(fetched.data["failures"]),
+            timings=fetched.data["timings"],
+        )
+        if self.written is not None:
+            self.written(made)
+        return made
 
 
 def _nothing(name: str, failures: Mapping[str, str]) -> str:

@@ -75,7 +75,11 @@ def open_experiment(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
 def inside(folder: Path, name: str) -> Path:
     """Return where a file of an experiment is; one that leads out of the folder is refused."""
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+    except (ValueError, RuntimeError):  # a NUL, or links in a circle
+        is_inside = False
+    if not is_inside:
         raise InputError(f"{folder}: the file {shown(name)} lies outside the experiment")
     return path
 
