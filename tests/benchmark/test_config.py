@@ -17,15 +17,14 @@ from pydantic import ValidationError
 import rankscope
 from rankscope.benchmark.config import (
     MEASURES,
-    CollectionConfig,
     Config,
     FetchConfig,
     LoadedConfig,
     StatisticsConfig,
-    TrainingConfig,
-    config_json_schema,
     read_config,
 )
+from rankscope.benchmark.config_collection import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config_schema import config_json_schema
 from rankscope.errors import FormatError, InputError, MissingExtraError
 from rankscope.retrieval.options import described
 from rankscope.retrieval.registry import SYSTEMS

@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankscope.benchmark.config import read_config
+from rankscope.benchmark.config_keys import ConfigFile, Keys
 from rankscope.benchmark.configfile import (
     LARGEST,
-    ConfigFile,
-    Keys,
     parse_config,
     parse_value,
     read_config_file,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.benchmark import configfile, overrides, rag_spec
+from rankscope.benchmark import config_keys, configfile, overrides, rag_spec
 from rankscope.benchmark.config import LoadedConfig, read_config
 from rankscope.errors import FormatError
 from rankscope.measures.language import Measure
@@ -144,6 +144,6 @@ def test_cores_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) ->
     assert rag_spec.cores() == 1
 
 
-@pytest.mark.parametrize("module", [rag_spec, configfile, overrides])
+@pytest.mark.parametrize("module", [rag_spec, config_keys, configfile, overrides])
 def test_examples_in_docstrings(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]

@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+
+import rankscope as rs
 from benchmark.world import (
     CONFIG,
     QUERIES,
@@ -24,8 +26,6 @@ from benchmark.world import (
     write_qrels,
     write_world,
 )
-
-import rankscope as rs
 from rankscope.benchmark.running import run_benchmark
 from rankscope.benchmark.verifying import verify
 from rankscope.errors import InputError

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from benchmark.world import (
     CONFIG,
     QUERIES,
@@ -26,7 +27,6 @@ from benchmark.world import (
     only_experiment,
     write_world,
 )
-
 from rankscope.benchmark.verifying import verify
 from rankscope.retrieval.keeping import keep
 
@@ -154,7 +154,6 @@ def stopped(world: World, *arguments: object) -> tuple[int, str, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     end = time.monotonic() + 60
     while not waiting.exists() and process.poll() is None and time.monotonic() < end:

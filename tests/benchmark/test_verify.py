@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from benchmark.world import cli, made, write_world
 
+from benchmark.world import cli, made, write_world
 from rankscope.benchmark.verifying import verify
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"

@@ -24,11 +24,12 @@ from typing import Any
 from rankscope.benchmark.running import run_benchmark
 from rankscope.cli import main
 
-WORDS = (
-    "apple bread cheese dill egg fennel garlic honey ice jam kale leek mint nut oil pea quince rice"
-).split()
+WORDS = [
+    *("apple", "bread", "cheese", "dill", "egg", "fennel", "garlic", "honey", "ice"),
+    *("jam", "kale", "leek", "mint", "nut", "oil", "pea", "quince", "rice"),
+]
 
-ENGINE = '''
+ENGINE = """
 import json
 import os
 import signal
@@ -66,7 +67,7 @@ def answer(query: Query, depth: int) -> dict[str, float]:
             found[one["_id"]] = shared + place / 1000
     best = sorted(found, key=found.__getitem__, reverse=True)[:depth]
     return {doc_id: found[doc_id] for doc_id in best}
-'''
+"""
 
 CONFIG = """\
 name: small
@@ -177,8 +178,11 @@ def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def command(*arguments: object) -> list[str]:
-    """Return the command line as a process of its own."""
-    code = "import sys; from rankscope.cli import main; main(sys.argv[1:])"
+    """Return the command line as a process of its own; Ctrl-C works in the background, too."""
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from rankscope.cli import main; main(sys.argv[1:])"
+    )
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 

@@ -16,7 +16,8 @@ from rankscope.collection.corpus import Document
 from rankscope.errors import MissingExtraError
 from rankscope.retrieval import ltr
 from rankscope.retrieval.learning import Training
-from rankscope.retrieval.ltr import WordFeatures, labels_of
+from rankscope.retrieval.ltr import labels_of
+from rankscope.retrieval.ltr_features import WordFeatures, score_rows
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.rerank import Rerank
 from rankscope.retrieval.system import Query, System
@@ -334,7 +335,7 @@ def test_the_systems_of_a_fuse_are_looked_at() -> None:
 
 
 def test_scores_of_a_system_that_did_not_find_a_document() -> None:
-    rows = ltr._score_rows(["x", "b", "c"], [("a", 3.0), ("b", 2.0), ("c", 2.0), ("d", 1.0)])
+    rows = score_rows(["x", "b", "c"], [("a", 3.0), ("b", 2.0), ("c", 2.0), ("d", 1.0)])
     assert math.isnan(rows[0][0])
     assert rows[0][1:] == [0.0, 0.0]
     assert rows[1] == rows[2] == [2.0, 0.5, 0.5]

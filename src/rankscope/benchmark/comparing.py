@@ -167,7 +167,9 @@ def _record(folder: Path, report: BenchmarkReport) -> ScoreRecord:
     for system in report.systems:
         path = inside(folder, system.per_query.path)
         try:
-            table = pl.read_parquet(path)
+            table = pl.read_parquet(path).with_columns(
+                pl.col("query_id", "measure").cast(pl.String), pl.col("value").cast(pl.Float64)
+            )
             wide = table.pivot(on="measure", index="query_id", values="value", maintain_order=True)
             values = {one.measure: wide[one.measure].to_numpy() for one in report.measures}
             query_ids = tuple(wide["query_id"].to_list())

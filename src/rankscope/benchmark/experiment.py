@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import math
 from collections.abc import Mapping
@@ -55,10 +53,9 @@ from rankscope.records import (
 )
 from rankscope.reports.benchmark import benchmark_as_markdown
 from rankscope.retrieval.system import fingerprint
-from rankscope.runs.run import Run
 from rankscope.statistics.intervals import mean_intervals
 
-__all__ = ["TOP", "experiment_id", "run_id", "write_experiment"]
+__all__ = ["TOP", "experiment_id", "write_experiment"]
 
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
@@ -77,14 +74,6 @@ def experiment_id(benchmark: Benchmark) -> str:
     config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
     key = fingerprint(config, data, identities, versions(*_ENGINES))
     return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
-
-
-def run_id(run: Run) -> str:
-    """Return a hash of a run's content: queries, documents and scores, best first."""
-    buffer = io.BytesIO()
-    columns = run.trec_columns().select("query_id", "doc_id", "score")
-    columns.write_csv(buffer, separator="\t", include_header=False, quote_style="never")
-    return hashlib.sha256(buffer.getvalue()).hexdigest()
 
 
 def write_experiment(
@@ -239,7 +228,7 @@ class _Writer:
         root = self.folder.folder
         info = RunInfo(
             system=name,
-            run_id=run_id(run),
+            run_id=run.fingerprint(),
             file=file_ref(path, root),
             queries=len(run.query_ids),
             rows=len(run),

@@ -47,11 +47,13 @@ def file_ref(path: Path, root: Path) -> FileRef:
 
 
 def experiment_folders(output: Path) -> list[Path]:
-    """Return the finished experiments in a folder."""
+    """Return the experiments in a folder, those that lost one of their main records too."""
     if not output.is_dir():
         return []
     inside = (path for path in output.iterdir() if not path.name.startswith("."))
-    return sorted(path for path in inside if (path / MANIFEST).is_file())
+    return sorted(
+        path for path in inside if (path / MANIFEST).is_file() or (path / REPORT).is_file()
+    )
 
 
 class Unfinished:

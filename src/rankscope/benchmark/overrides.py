@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from rankscope.benchmark.configfile import DEEPEST, ConfigFile, Keys, dotted, parse_value
+from rankscope.benchmark.config_keys import DEEPEST, ConfigFile, Keys, dotted
+from rankscope.benchmark.configfile import parse_value
 from rankscope.errors import FormatError, InputError, UnknownNameError, shown
 
 __all__ = ["PREFIX", "Override", "Places", "Secrets", "apply_overrides", "find_secrets"]

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from rankscope.benchmark.configfile import Keys, Section, first_problem, refuse
+from rankscope.benchmark.config_keys import Keys
+from rankscope.benchmark.config_sections import Section, first_problem, refuse
 from rankscope.benchmark.overrides import Places
 from rankscope.errors import RankscopeError
 from rankscope.measures.language import Measure, parse_measures

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rankscope.benchmark.configfile import ConfigFile, Keys, read_config_file
+from rankscope.benchmark.config_keys import ConfigFile, Keys
+from rankscope.benchmark.configfile import read_config_file
 from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import written
 from rankscope.measures.language import Measure

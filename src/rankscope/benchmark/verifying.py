@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from rankscope.benchmark.config import config_hash
-from rankscope.benchmark.experiment import run_id
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.errors import InputError, RankscopeError, shown
@@ -171,7 +170,7 @@ def _run_problem(
     """Say what differs when one system is scored again; '' if nothing does."""
     path = inside(folder, system.run.file.path)
     run = read_run(path) if system.run.rows else Run(name=system.name)
-    if run_id(run) != system.run.run_id:
+    if run.fingerprint() != system.run.run_id:
         return "the run is not the one that was scored"
     empty = asked - set(run.query_ids) - set(system.run.failures)
     whole: dict[str, dict[str, float]] = {**run.to_dict(), **{one: {} for one in empty}}

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import REQUIRED, as_is, option
@@ -17,6 +20,8 @@ from rankscope.retrieval.ordering import ranked
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.system import Identity, Query, Ranking, System, check_depth, fingerprint
 from rankscope.runs.run import Run, as_run, read_run
+from rankscope.tabular.columns import RUN
+from rankscope.tabular.rows import Rows
 
 __all__ = ["RunOptions", "RunSystem"]
 
@@ -43,8 +48,7 @@ class RunSystem(System):
             raise InputError(f"option path of run must be a file or a run, not {shown(path)}")
         else:
             self._run = as_run(path)
-        rows = self._run.to_polars().sort("query_id", "doc_id").rows()
-        self._snapshot = fingerprint(sorted(self._run.query_ids), rows)
+        self._snapshot = fingerprint(sorted(self._run.query_ids), self._run.fingerprint())
 
     def index(self, corpus: Corpus) -> None:
         """Do nothing: the run is there."""
@@ -52,6 +56,31 @@ class RunSystem(System):
     def identity(self) -> Identity:
         """Say what exactly answers: the run's content."""
         return Identity("run", "run", {}, self._snapshot, self.name or self._run.name)
+
+    def whole(self, queries: Sequence[Query], depth: int) -> Run | None:
+        """Return the run's part that is asked for, if its scores fall and none is shared."""
+        run, depth = self._run, check_depth(depth)
+        offsets, scores = run.offsets, run.scores.to_numpy()
+        rises = np.flatnonzero(scores[1:] >= scores[:-1]) + 1
+        if not np.isin(rises, offsets).all():
+            return None
+        place = {query_id: at for at, query_id in enumerate(run.query_ids)}
+        group = np.array([place[one.query_id] for one in queries if one.query_id in place], np.intp)
+        lengths = np.minimum(np.diff(offsets)[group], depth)
+        ends = np.cumsum(lengths)
+        rows = np.arange(ends[-1] if len(ends) else 0)
+        rows += np.repeat(offsets[group] - (ends - lengths), lengths)
+        ids = pl.Series("query_id", [run.query_ids[at] for at in group], dtype=pl.String)
+        frame = pl.DataFrame(
+            [
+                ids.gather(np.repeat(np.arange(len(group)), lengths)),
+                run.doc_ids.gather(rows),
+                run.scores.gather(rows),
+            ]
+        )
+        found = {one for one, length in zip(ids.to_list(), lengths, strict=True) if length}
+        empty = tuple(one.query_id for one in queries if one.query_id not in found)
+        return Run.from_rows(Rows(frame, run.name, RUN, empty_queries=empty), name=run.name)
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the run's documents."""

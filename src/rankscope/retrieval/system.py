@@ -17,6 +17,7 @@ from typing import Any
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
+from rankscope.runs.run import Run
 
 __all__ = ["Identity", "Query", "Ranking", "System", "check_depth", "queries_of"]
 
@@ -129,6 +130,13 @@ class System(ABC):
     @abstractmethod
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with at most ``depth`` documents, in the order of the queries."""
+
+    def whole(self, queries: Sequence[Query], depth: int) -> Run | None:  # noqa: ARG002
+        """Return all answers at once, where they are there already; else None: `search` is asked.
+
+        The same rankings as those of `search`, in the order of the queries.
+        """
+        return None
 
     @abstractmethod
     def identity(self) -> Identity:

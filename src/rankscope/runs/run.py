@@ -88,6 +88,16 @@ class Run(PairTable):
         object.__setattr__(made, "_name", name)
         return made
 
+    def fingerprint(self) -> str:
+        """Return a hash of the content: queries, documents and scores, best first."""
+        import hashlib  # noqa: PLC0415
+        import io  # noqa: PLC0415
+
+        buffer = io.BytesIO()
+        columns = self.trec_columns().select("query_id", "doc_id", "score")
+        columns.write_csv(buffer, separator="\t", include_header=False, quote_style="never")
+        return hashlib.sha256(buffer.getbuffer()).hexdigest()
+
     def _title(self) -> str:
         return f"Run {self._name!r}"
 
