@@ -75,8 +75,6 @@ def test_what_changed_is_tested_over_all_systems_and_measures(first: Path, secon
         assert one["difference"] == pytest.approx(row.mean(), abs=1e-12)
         assert one["p_corrected"] == pytest.approx(p)
         assert one["interval"]["low"] <= one["difference"] <= one["interval"]["high"]
-    found = {(one["system"], one["measure"]): one["verdict"] for one in data["changes"]}
-    assert found["words", "R@10"] in ("worse", "no difference shown")
     code, out, _ = cli("benchmark", "compare", first, second)
     assert code == 0
     assert "only in the first: both" in out

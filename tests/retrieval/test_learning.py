@@ -104,7 +104,7 @@ def test_of_several_subtopics_the_highest_grade_counts() -> None:
     [
         (QUERIES, 1, "folds must be a whole number from 2 up"),
         (QUERIES, True, "folds must be a whole number from 2 up"),
-        (QUERIES, 11, "needs as many different judged questions at least, found 10"),
+        (QUERIES, 11, "needs as many judged questions in different words, found 10"),
         ((QUERIES[0], QUERIES[0]), 2, "the training question 'q0' stands twice"),
     ],
 )

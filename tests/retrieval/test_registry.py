@@ -81,7 +81,10 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> N
         ({"python": "no_such_module:f"}, "there is no module no_such_module"),
         ({"run": {"path": "missing.run"}}, "missing.run: no such file"),
         ({"run": None}, "run needs the option path"),
-        ({"rerank": {"of": "bm25"}}, "rerank needs exactly one of cross_encoder, ltr, python, found none"),
+        (
+            {"rerank": {"of": "bm25"}},
+            "rerank needs exactly one of cross_encoder, ltr, python, found none",
+        ),
         ({"rewrite": {"of": "bm25"}}, "exactly one of keywords, rm3, python, found none"),
         ({"rewrite": {"of": "bm25", "rm3": {}, "keywords": {}}}, "found keywords, rm3"),
         ({"rewrite": {"of": "vector", "rm3": {}}}, "rm3 adds terms to a query of bm25"),

@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.config import LoadedConfig
+from rankscope.benchmark.config_collection import CROSS_VALIDATION, TrainingConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
@@ -19,10 +21,7 @@ from rankscope.records import CollectionInfo
 from rankscope.retrieval.learning import Training
 from rankscope.retrieval.system import Query, queries_of
 
-__all__ = ["CROSS_VALIDATION", "Collection", "load_collection"]
-
-CROSS_VALIDATION = "cross-validation"
-"""Trained parts learn from the evaluated questions, each answered by a model that never saw it."""
+__all__ = ["Collection", "load_collection"]
 
 _BLANKS = " \t\n\v\f\r"
 
@@ -53,7 +52,7 @@ def load_collection(loaded: LoadedConfig) -> Collection:
         InputError: something is missing or broken, or has ids that a TREC run cannot hold.
     """
     config = loaded.config
-    files = config.collection.files(loaded.folder)
+    files = config.collection.files(loaded.folder, config.training)
     corpus = None if files.corpus is None else read_corpus(files.corpus)
     everything = queries_of(read_queries(files.queries))
     qrels = read_qrels(files.qrels)
@@ -68,7 +67,7 @@ def load_collection(loaded: LoadedConfig) -> Collection:
     if corpus is not None:
         _refuse_blanks("document", corpus.ids)
     findings = _unknown(judged - {query.query_id for query in asked}, str(files.queries))
-    training, learnt_from = _training(loaded, everything, qrels)
+    training, learnt_from = _training(config.training, files.train_qrels, everything, qrels)
     info = CollectionInfo(
         name=files.name,
         split=files.split,
@@ -111,20 +110,20 @@ def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
 
 
 def _training(
-    loaded: LoadedConfig, queries: list[Query], qrels: Qrels
+    wanted: TrainingConfig, path: Path | None, queries: list[Query], qrels: Qrels
 ) -> tuple[Training | None, str | None]:
-    """Return what trained parts learn from, and what it is called; nothing if it is not enough."""
-    wanted = loaded.config.training
-    files = loaded.config.collection.files(loaded.folder, training=wanted)
-    name = CROSS_VALIDATION
-    judgments = qrels
-    if files.train_qrels is not None:
-        judgments = read_qrels(files.train_qrels)
-        name = files.train_qrels.name.split(".")[0]
-    known = {query.query_id for query in queries}
-    if len(known.intersection(judgments.query_ids)) < wanted.folds:
+    """Return what trained parts learn from, and what it is called.
+
+    Where nobody asked for it and it is not enough, there is none: most benchmarks train nothing.
+    """
+    name = CROSS_VALIDATION if path is None else path.name.split(".")[0]
+    judgments = qrels if path is None else read_qrels(path)
+    try:
+        return Training(tuple(queries), judgments, wanted.folds, wanted.seed), name
+    except InputError:
+        if wanted.split is not None or wanted.qrels is not None:
+            raise
         return None, None
-    return Training(tuple(queries), judgments, wanted.folds, wanted.seed), name
 
 
 def _corpus_hash(corpus: Corpus) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,8 @@ def experiment_id(benchmark: Benchmark) -> str:
     identities = {name: benchmark.systems[name].identity().key for name in benchmark.specs}
     data = benchmark.collection.info.model_dump()
     config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
-    key = fingerprint(config, data, identities, versions(*_ENGINES))
+    targets = load_targets(config["targets"], config["bands"], benchmark.loaded.folder)
+    key = fingerprint(config, data, identities, versions(*_ENGINES), asdict(targets))
     return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
 
 

@@ -18,6 +18,7 @@ from rankscope.benchmark.plan import Plan, Watcher
 from rankscope.benchmark.stages import Benchmark, make_plan, run_of
 from rankscope.benchmark.surroundings import now
 from rankscope.benchmark.targets import load_targets
+from rankscope.benchmark.verifying import inside
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike
 from rankscope.findings import Finding, Place
@@ -130,7 +131,7 @@ def _finished(folder: Path) -> BenchmarkReport | None:
     """Return the report of an experiment that is whole and has no failed query."""
     try:
         manifest = ExperimentManifest.read(folder / MANIFEST)
-        if any(file_ref(folder / one.path, folder) != one for one in manifest.artifacts):
+        if any(file_ref(inside(folder, one.path), folder) != one for one in manifest.artifacts):
             return None
         report = BenchmarkReport.read(folder / REPORT)
     except (InputError, OSError):

@@ -53,8 +53,9 @@ class Training:
                 judged[query.query_id] = query
         if len({_words(query) for query in judged.values()}) < self.folds:
             raise InputError(
-                f"training in {self.folds} folds needs as many different judged questions at "
-                f"least, found {len(judged)}; give more, or fewer folds"
+                f"training in {self.folds} folds needs as many judged questions in different "
+                f"words, found {len({_words(query) for query in judged.values()})}; give more, "
+                "or fewer folds"
             )
         object.__setattr__(self, "queries", tuple(judged[one] for one in sorted(judged)))
 

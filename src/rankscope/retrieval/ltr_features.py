@@ -125,10 +125,6 @@ def _field_text(document: Document, name: str) -> str:
     return document_text(document, [name])
 
 
-def _saturated(count: int, norm: float) -> float:
-    return count / (count + norm) if count else 0.0
-
-
 def _share(part: Mapping[str, float], full: Mapping[str, float]) -> float:
     total = sum(full.values())
     return sum(part.values()) / total if total else 0.0
