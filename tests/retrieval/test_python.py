@@ -245,3 +245,15 @@ def test_langchain_vector_store() -> None:
     system = build_system({"python": {"function": store.as_retriever(search_kwargs={"k": 2})}})
     (ranking,) = system.search([Query("q", "aaab")], 10)
     assert ranking.doc_ids == ("one", "two")
+
+
+def test_two_folders_may_have_a_module_of_the_same_name(tmp_path: Path) -> None:
+    found = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        code = f"def search(text, depth):\n    return ['{name}']\n"
+        (tmp_path / name / "namesake_search.py").write_text(code)
+        system = build_system({"python": "namesake_search:search"}, folder=tmp_path / name)
+        found.append((system.search([Query("q", "x")], 5)[0].doc_ids, system.identity().key))
+    assert [docs for docs, _ in found] == [("first",), ("second",)]
+    assert found[0][1] != found[1][1]

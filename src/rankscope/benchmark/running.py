@@ -23,7 +23,7 @@ from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike
 from rankscope.findings import Finding, Place
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.keeping import make_folder
+from rankscope.retrieval.keeping import make_folder, sweep
 from rankscope.runs.run import Run
 
 __all__ = ["FetchedRun", "Result", "fetch_runs", "plan_benchmark", "run_benchmark"]
@@ -67,6 +67,7 @@ def _prepared(
 ) -> tuple[Benchmark, Store]:
     load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)  # refused early
     folder = make_folder(output / CACHE if cache is None else Path(cache))
+    sweep(folder)
     benchmark = Benchmark.of(loaded, load_collection(loaded), cache=folder)
     return benchmark, Store(folder)
 

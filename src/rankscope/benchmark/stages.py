@@ -26,6 +26,7 @@ from rankscope.benchmark.systems import Systems, builds_on, rerank_depth
 from rankscope.comparison import compare_scores
 from rankscope.diagnosis.segments import segment_table
 from rankscope.diagnosis.stages import StageSpec, stage_table
+from rankscope.errors import InputError
 from rankscope.evaluation import Accounting, RunScores, Scores, evaluate, meant
 from rankscope.inputs import as_judgments
 from rankscope.measures.language import Measure
@@ -194,18 +195,21 @@ def _fetch(benchmark: Benchmark, name: str, beside: Sequence[str] | None) -> Sta
 
     def work(_: Mapping[str, Parcel], step: Step) -> Parcel:
         system = benchmark.systems[name] if beside is None else benchmark.alone(name)
-        fetched = fetch(
-            system,
-            queries,
-            depth=config.depth,
-            batch=config.fetch.batch,
-            jobs=config.fetch.jobs,
-            retries=config.fetch.retries,
-            store=benchmark.cache,
-            progress=step,
-            indexing=lambda done, total: step(done, total, "indexing"),
-            name=name,
-        )
+        try:
+            fetched = fetch(
+                system,
+                queries,
+                depth=config.depth,
+                batch=config.fetch.batch,
+                jobs=config.fetch.jobs,
+                retries=config.fetch.retries,
+                store=benchmark.cache,
+                progress=step,
+                indexing=lambda done, total: step(done, total, "indexing"),
+                name=name,
+            )
+        except InputError as error:
+            raise InputError(f"system {name}: {error}") from None
         return _fetched_parcel(fetched, benchmark)
 
     identity = benchmark.systems[name].identity()

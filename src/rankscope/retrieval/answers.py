@@ -39,8 +39,13 @@ class Answers:
             content = kept(path)
             if content is None:
                 continue
-            for query, doc_ids, scores, seconds in pl.read_ipc(io.BytesIO(content)).iter_rows():
-                found[query] = Ranking(tuple(doc_ids), tuple(scores), seconds)
+            try:
+                table = pl.read_ipc(io.BytesIO(content))
+            except (pl.exceptions.PolarsError, OSError):  # of another version
+                continue
+            if dict(table.schema) == _SCHEMA:
+                for query, doc_ids, scores, seconds in table.iter_rows():
+                    found[query] = Ranking(tuple(doc_ids), tuple(scores), seconds)
         return found
 
     def write(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -21,8 +24,9 @@ from rankscope.files import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["keep", "keep_arrays", "kept", "kept_arrays", "make_folder"]
+__all__ = ["keep", "keep_arrays", "kept", "kept_arrays", "make_folder", "sweep"]
 
+DAY = 24 * 60 * 60
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -68,5 +72,17 @@ def kept_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     content = kept(path)
     if content is None:
         return None
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (ValueError, OSError, BadZipFile, AttributeError):  # of another version
+        return None
+
+
+def sweep(folder: Path) -> None:
+    """Take away what writers left that were killed a day ago or more."""
+    oldest = time.time() - DAY
+    for path in folder.rglob(".rankscope-*.part"):
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()

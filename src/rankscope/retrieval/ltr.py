@@ -250,11 +250,16 @@ class LTR(Reranker):
         if folds not in self._models:
             path = self._path(folds)
             content = None if path is None else kept(path)
+            try:
+                model = None if content is None else self._loaded(content)
+            except self._engine.core.XGBoostError:  # of another version
+                content = None
             if content is None:
                 content = self._learnt(folds)
+                model = self._loaded(content)
                 if path is not None:
                     keep(path, content)
-            self._models[folds] = self._loaded(content)
+            self._models[folds] = model
         return self._models[folds]
 
     def _path(self, folds: Folds) -> Path | None:

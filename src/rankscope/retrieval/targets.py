@@ -8,7 +8,7 @@ import sys
 import weakref
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,15 +34,17 @@ def find_target(reference: Any, context: Context, what: str) -> Any:
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
         raise InputError(f"{what} is named as module:function, not {shown(reference)}")
-    with _found_first(context.folder or Path.cwd()):
+    folder = context.folder or Path.cwd()
+    with _found_first(folder):
+        _forget_namesake(module_name, folder)
         try:
             found: Any = import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name is None or not module_name.startswith(error.name):
                 raise InputError(f"{what} {reference} cannot be imported: {error}") from None
             raise InputError(
-                f"{what} {reference}: there is no module {error.name} in "
-                f"{context.folder or Path.cwd()} or among the installed packages"
+                f"{what} {reference}: there is no module {error.name} in {folder} or among the "
+                "installed packages"
             ) from None
         except Exception as error:
             raise InputError(f"{what} {reference} cannot be imported: {sentence(error)}") from None
@@ -51,6 +53,19 @@ def find_target(reference: Any, context: Context, what: str) -> Any:
             raise UnknownNameError(f"name in {module_name}", name, dir(found))
         found = getattr(found, name)
     return found
+
+
+def _forget_namesake(module_name: str, folder: Path) -> None:
+    """Let a module of the folder be imported, although one of its name came from another place."""
+    top = module_name.partition(".")[0]
+    own = [path.resolve() for path in (folder / f"{top}.py", folder / top / "__init__.py")]
+    there = [path for path in own if path.is_file()]
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if not there or file is None or Path(file).resolve() in there:
+        return
+    for name in [one for one in sys.modules if one == top or one.startswith(f"{top}.")]:
+        del sys.modules[name]
+    invalidate_caches()
 
 
 @contextmanager
@@ -76,7 +91,8 @@ def described_target(target: Any, reference: Any, version: str) -> dict[str, str
     named = target if hasattr(target, "__qualname__") else type(target)
     name = f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"
     if isinstance(reference, str):
-        source = _source(sys.modules.get(reference.partition(":")[0], named))
+        module = sys.modules.get(reference.partition(":")[0], named)
+        source = _source(named if inspect.isfunction(named) else module)
         return {"name": reference, "version": version, "source": source}
     if version or _found_by_name(target):
         return {"name": name, "version": version, "source": _source(named)}
