@@ -201,7 +201,7 @@ def test_both_ways_give_the_same_table(data: bytes) -> None:
         assert clean(data, types=text) == by_hand(data)
 
 
-TAGS = ("bm25", "t", "run", "5", "x-1e5", "nan", "r", "ü7", "m")
+TAGS = ("bm25", "t", "e", "run", "5", "inf", "1e3", "fifty", "tt", "x-1e5", "nan", "r", "ü7", "m")
 
 
 @pytest.mark.parametrize("tag", TAGS)

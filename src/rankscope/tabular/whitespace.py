@@ -156,14 +156,23 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, endin
     return _merged([shape, Shape(1, 0, 0, 1, adjacent=last[-1] <= _SPACE, ended=int(ended))])
 
 
-def telling_end(tag: str) -> bytes:
-    """Return the end of a tag, from a character on that no number holds; empty if there is none.
+def telling_end(tag: str, separator: bytes) -> bytes:
+    """Return how a line ends whose last column is this tag and no number; empty if it may be one.
 
-    A line that ends so and has a number for its score, which stands before the tag, has at least
-    as many columns as it should.
+    That is the tag from a character on that no number holds, else all of it. A line that ends so
+    and has a number for its score, which stands before the tag, has at least as many columns as it
+    should.
     """
+    if not tag or not tag.isascii():
+        return b""
     end = _NOT_IN_NUMBERS.search(tag)
-    return end.group().encode() if end and tag.isascii() else b""
+    if end:
+        return end.group().encode()
+    try:
+        float(tag)
+    except ValueError:
+        return separator + tag.encode()
+    return b""
 
 
 def read_clean(
@@ -181,10 +190,10 @@ def read_clean(
     is looked at.
     """
     last = columns[-1] or "_last"
-    ending = b"" if last in types or "score" not in types else telling_end(tag)
     separator = shape_of(_first_lines(source)).is_clean(len(columns))
     if separator is None:
         return None
+    ending = b"" if last in types or "score" not in types else telling_end(tag, separator)
     schema = {
         role or ("_last" if place == len(columns) - 1 else f"_{place}"): types.get(
             role or "", pl.String
