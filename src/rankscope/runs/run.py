@@ -50,7 +50,7 @@ class Run(PairTable):
         """Set the content from rows that hold no error; refuse others."""
         query_id = as_ids(rows.frame["query_id"], rows)
         doc_id = as_ids(rows.frame["doc_id"], rows).cast(pl.String)
-        score = scores_of(rows)
+        score = scores_of(rows).rechunk()  # once: NumPy looks at it again and again
         if rows.malformed_count or score.null_count() or not score.is_finite().all():
             refuse(rows)
         if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):

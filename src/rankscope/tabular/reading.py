@@ -66,7 +66,7 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _HEAD = 1 << 16
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not any id that starts with a bracket
 
-COMPACT = {"query_id": pl.String, "doc_id": pl.String, "tag": pl.Categorical,
+COMPACT = {"query_id": pl.Categorical, "doc_id": pl.String, "tag": pl.Categorical,
            "score": pl.Float64, "grade": pl.Float64, "rank": pl.Float64,
            "subtopic": pl.Categorical}  # fmt: skip
 
