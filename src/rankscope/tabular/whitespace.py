@@ -52,17 +52,17 @@ _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 class Shape:
     """What the bytes of a file say about its lines."""
 
-    lines: int
+    lines: int  # those that end as it was asked
     spaces: int
     tabs: int  # 0 where there are spaces, too: such a file is not clean anyway
     odd: int  # bytes up to and including the space, and all that are not ASCII
     adjacent: bool  # two such bytes side by side: repeated separators, blank lines, CRLF
-    ended: int  # lines that end as it was asked
 
     def is_clean(self, columns: int) -> bytes | None:
         """Return the one separator of a file with so many columns a line on average, if it has one.
 
-        No column is empty then, and there is no other white space, nor anything but ASCII.
+        No column is empty then, all lines end as it was asked, and there is no other white space,
+        nor anything but ASCII: that would be odd bytes which nothing here counts.
         """
         if self.adjacent or not self.lines:
             return None
@@ -82,16 +82,14 @@ def _shape_of_block(block: Bytes, low: int, high: int, ending: bytes) -> Shape:
     odd = block[low : high + 1].view(np.int8) <= _SPACE  # what is not ASCII is negative here
     spaces = int(np.count_nonzero(part == _SPACE))
     newline = part == _NEWLINE
-    lines = int(np.count_nonzero(newline))
     for back, byte in enumerate(reversed(ending), start=1):
         newline[max(back - low, 0) :] &= block[max(low - back, 0) : high - back] == byte
     return Shape(
-        lines=lines,
+        lines=int(np.count_nonzero(newline)),
         spaces=spaces,
         tabs=0 if spaces else int(np.count_nonzero(part == _TAB)),
         odd=int(np.count_nonzero(odd[: high - low])),
         adjacent=bool((odd[1:] & odd[:-1]).any()),
-        ended=int(np.count_nonzero(newline)) if ending else 0,
     )
 
 
@@ -102,7 +100,6 @@ def _merged(parts: Sequence[Shape]) -> Shape:
         tabs=sum(part.tabs for part in parts),
         odd=sum(part.odd for part in parts),
         adjacent=any(part.adjacent for part in parts),
-        ended=sum(part.ended for part in parts),
     )
 
 
@@ -125,7 +122,7 @@ def shape_of(source: str | bytes, ending: bytes = b"") -> Shape:
 
 def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, ending: bytes) -> Shape:
     if not size:
-        return Shape(0, 0, 0, 0, adjacent=False, ended=0)
+        return Shape(0, 0, 0, 0, adjacent=False)
 
     def look(low: int, high: int) -> Shape:
         buffer = np.empty(len(ending) + _BLOCK + 1, np.uint8)
@@ -152,8 +149,8 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, endin
     last = bytes(read(size - reach, size, np.empty(reach, np.uint8)))
     if last.endswith(b"\n"):
         return shape
-    ended = bool(ending) and last.endswith(ending)  # as if a newline followed
-    return _merged([shape, Shape(1, 0, 0, 1, adjacent=last[-1] <= _SPACE, ended=int(ended))])
+    ended = int(last.endswith(ending))  # as if a newline followed
+    return _merged([shape, Shape(ended, 0, 0, 1, adjacent=last[-1] <= _SPACE)])
 
 
 def telling_end(tag: str, separator: bytes) -> bytes:
@@ -207,7 +204,7 @@ def read_clean(
         return None
     if any(column.null_count() for column in frame[list(types)]):
         return None
-    if (ending and shape.ended != shape.lines) or (looked_at and frame["_short"].any()):
+    if looked_at and frame["_short"].any():
         return None
     return frame.select(*types)
 
