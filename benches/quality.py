@@ -1,6 +1,6 @@
 """How good the systems are on real collections: the table in docs/retrieval.md.
 
-``python benches/quality.py [--collections FOLDER] [--write]`` fetches every run, scores it, and
+``python benches/quality.py --collections FOLDER [--write]`` fetches every run, scores it, and
 prints a Markdown table with 95 % intervals; with ``--write`` it replaces the one in the docs.
 Every system has the same options on every collection, but for the fields.
 
@@ -12,6 +12,7 @@ answered by a model that has not seen its fold.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -97,8 +98,8 @@ def rows(folder: Path, cache: Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    shared = ROOT.parent / "shared" / "collections"
-    parser.add_argument("--collections", type=Path, default=shared)
+    known = os.environ.get("RANKSCOPE_COLLECTIONS")
+    parser.add_argument("--collections", type=Path, default=known, required=known is None)
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     options = parser.parse_args()
     lines = [

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import pytrec_eval
 
-NIST = Path(__file__).parents[3] / "shared" / "collections" / "trec_eval"
+from real import COLLECTIONS
+
+NIST = COLLECTIONS / "trec_eval"
 PARAMETERS = (
     "-q -m iprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 "
     "-m Rprec_mult.5.0,0.2,0.35 -m utility.2,-1,0,0 -m 11pt_avg..25,.5,.75 "

@@ -26,8 +26,7 @@ from rankscope.collection.corpus import (
     stream_doc_ids,
 )
 from rankscope.errors import FormatError, InputError, UnknownNameError
-
-COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
+from real import COLLECTIONS
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
     lambda text: not any(c.isspace() for c in text)

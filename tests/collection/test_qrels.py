@@ -10,9 +10,9 @@ import pytest
 
 from rankscope.collection.qrels import Qrels, Raters, parse_labels, read_qrels
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+from real import COLLECTIONS
 
 ESCI = {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
-COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
 
 
 def put(folder: Path, content: str, name: str = "a.csv") -> Path:

@@ -29,8 +29,7 @@ from rankscope.errors import (
     RankscopeError,
     UnknownNameError,
 )
-
-COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
+from real import COLLECTIONS
 
 LAW = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -10,8 +10,7 @@ import pytest
 import pytrec_eval
 
 import rankscope as rs
-
-COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
+from real import COLLECTIONS
 
 MEASURES = [
     *("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P", "recall"),

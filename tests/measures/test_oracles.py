@@ -20,6 +20,7 @@ from measures.naive import make
 from measures.worlds import NOT_NEGATIVE, WHOLE, World, worlds
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.registry import aggregate, compute
+from real import COLLECTIONS
 
 SHARED = [
     "map",
@@ -265,7 +266,7 @@ def test_cwl_eval(text: str, expected: float) -> None:
 
 
 def collection(name: str) -> Any:
-    folder = Path(__file__).parents[3] / "shared" / "collections" / name
+    folder = COLLECTIONS / name
     if not folder.is_dir():
         pytest.skip(f"{folder} is not here")
     return folder

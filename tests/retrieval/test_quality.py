@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,7 @@ import rankscope as rs
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.system import queries_of
-
-COLLECTIONS = Path(__file__).parents[3] / "shared" / "collections"
+from real import COLLECTIONS
 
 FIELDS = ["title", "text", "ingredients", "steps"]
 LEXICAL = {"bm25": {"fields": FIELDS}}

@@ -20,9 +20,10 @@ from rankscope.runs.fusion_methods import METHODS
 from rankscope.runs.normalisation import NORMALISATIONS
 from rankscope.runs.run import Run, read_run
 from rankscope.runs.validation import validate_run
+from real import COLLECTIONS
 
 DOCS = Path(__file__).parents[2] / "docs" / "fusion.md"
-ROBUST = Path(__file__).parents[3] / "shared" / "collections" / "robust03"
+ROBUST = COLLECTIONS / "robust03"
 
 List = dict[str, float]
 Lists = dict[str, List]

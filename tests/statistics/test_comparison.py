@@ -8,7 +8,6 @@ import json
 import re
 from importlib import import_module
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,11 @@ from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.many import range_tests
 from rankscope.statistics.pairwise import PAIR_TESTS
+from real import COLLECTIONS
 
 stats: Any = import_module("scipy.stats")
 
-ROBUST = Path(__file__).parents[3] / "shared" / "collections" / "robust03"
+ROBUST = COLLECTIONS / "robust03"
 COUNT = 60
 World = tuple[dict[str, Any], dict[str, Any]]
 

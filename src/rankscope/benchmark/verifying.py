@@ -204,7 +204,10 @@ def _repeated_problem(report: BenchmarkReport, system: SystemRecord) -> str:
     for kpi in report.kpis:
         if kpi.system == system.name and kpi.value != means.get(kpi.measure):
             return f"{REPORT} has another {kpi.measure} among its targets"
-    for one in report.comparison.means if report.comparison else ():
+    compared = report.comparison
+    if compared is None or compared.queries != system.accounting.queries:
+        return ""  # where runs lack queries, it is over those that all have
+    for one in compared.means:
         value = means.get(one.measure)
         if one.run == system.name and not (
             value is not None and abs(value - one.mean) <= EXACT * max(1.0, abs(value))
