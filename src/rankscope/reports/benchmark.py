@@ -12,6 +12,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import counted
+from rankscope.reports.words import DAGGER, DOUBLE_DAGGER, INTERVALS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,21 +51,6 @@ MARKS: dict[Status, str] = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ f
 """How a status is written."""
 
 NOTHING = "–"
-_DAGGER, _DOUBLE = "†", "‡"
-_TESTS = {
-    "permutation": "paired permutation test",
-    "bootstrap": "paired bootstrap test",
-    "t": "Student's paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test",
-    "tukey": "randomised Tukey HSD",
-}
-_INTERVALS = {
-    "bca": "BCa bootstrap",
-    "percentile": "percentile bootstrap",
-    "t": "Student t",
-    "wilson": "Wilson",
-}
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
 
@@ -88,7 +74,7 @@ def marker_of_p(p: float | None, comparison: ComparisonRecord | None) -> str:
     if p is None or comparison is None:
         return ""
     alpha = float(comparison.settings.get("alpha", 0.05))
-    return _DOUBLE if p <= alpha / 5 else _DAGGER if p <= alpha else ""
+    return DOUBLE_DAGGER if p <= alpha / 5 else DAGGER if p <= alpha else ""
 
 
 def pair_with_baseline(
@@ -161,17 +147,17 @@ def legend(
     if comparison is None:
         return said
     settings = comparison.settings
-    method = _INTERVALS.get(str(settings.get("interval")), str(settings.get("interval")))
+    method = INTERVALS.get(str(settings.get("interval")), str(settings.get("interval")))
     said[0] += f" ({method})"
     if comparison.baseline is not None:
         alpha = float(settings.get("alpha", 0.05))
         said.append(
-            f"{_DAGGER} differs from {comparison.baseline}, the baseline, at p ≤ {alpha:g}, "
-            f"{_DOUBLE} at p ≤ {alpha / 5:g}, after correction"
+            f"{DAGGER} differs from {comparison.baseline}, the baseline, at p ≤ {alpha:g}, "
+            f"{DOUBLE_DAGGER} at p ≤ {alpha / 5:g}, after correction"
         )
     if letters:
         said.append("systems that share a letter cannot be told apart (all pairs)")
-    test = _TESTS.get(str(settings.get("test")), str(settings.get("test")))
+    test = TESTS.get(str(settings.get("test")), str(settings.get("test")))
     resamples = settings.get("resamples")
     drawn = f", {resamples:,} resamples" if isinstance(resamples, int) else ""
     said.append(
@@ -507,7 +493,7 @@ def _segments(report: BenchmarkReport) -> list[list[str]]:
     said = [f"{report.measures[0].measure} with its interval; other measures stand in the JSON"]
     if report.baseline is not None and report.comparison is not None:
         said.append(
-            f"in parentheses: the difference to {report.baseline}, {_DAGGER} and {_DOUBLE} as "
+            f"in parentheses: the difference to {report.baseline}, {DAGGER} and {DOUBLE_DAGGER} as "
             "above, corrected over the groups"
         )
     return [*parts, _notes(said)]

@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rankscope.errors import counted
+from rankscope.reports.words import DAGGER, DOUBLE_DAGGER, INTERVALS, TESTS
 
 if TYPE_CHECKING:
     from rankscope.comparison import Comparison, SystemMean
@@ -26,22 +27,7 @@ __all__ = [
     "verdicts",
 ]
 
-_DAGGER, _DOUBLE = "†", "‡"
-_TESTS = {
-    "permutation": "paired permutation test",
-    "bootstrap": "paired bootstrap test",
-    "t": "Student's paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test",
-    "tukey": "randomised Tukey HSD",
-}
 _LETTERS = {"bonferroni": "Bonferroni"}
-_INTERVALS = {
-    "bca": "BCa bootstrap",
-    "percentile": "percentile bootstrap",
-    "t": "Student t",
-    "wilson": "Wilson (BCa where values are not 0 and 1)",
-}
 
 
 def p_text(p: float) -> str:
@@ -63,7 +49,7 @@ def marker_of(comparison: Comparison, run: str, measure: str) -> str:
         if (pair.system, pair.base, pair.measure) == (run, comparison.baseline, measure):
             if pair.verdict not in ("better", "worse"):
                 return ""
-            return _DOUBLE if pair.p_corrected <= _stricter(comparison) else _DAGGER
+            return DOUBLE_DAGGER if pair.p_corrected <= _stricter(comparison) else DAGGER
     return ""
 
 
@@ -75,12 +61,12 @@ def shows_letters(comparison: Comparison) -> bool:
 def notes(comparison: Comparison) -> list[str]:
     """Say what the table shows: signs, test, family, queries; always with its seed."""
     settings = comparison.settings
-    method = _INTERVALS[settings.interval]
+    method = INTERVALS[settings.interval]
     said = [f"best mean in bold; ± half of the {settings.level:.0%} interval ({method})"]
     if comparison.baseline is not None:
         said.append(
-            f"{_DAGGER} differs from {comparison.baseline} at p ≤ {settings.alpha:g}, "
-            f"{_DOUBLE} at p ≤ {_stricter(comparison):g}"
+            f"{DAGGER} differs from {comparison.baseline} at p ≤ {settings.alpha:g}, "
+            f"{DOUBLE_DAGGER} at p ≤ {_stricter(comparison):g}"
         )
     if shows_letters(comparison):
         count = len(comparison.runs) * (len(comparison.runs) - 1) // 2
@@ -88,7 +74,7 @@ def notes(comparison: Comparison) -> list[str]:
         pairs = counted(count, "pair") if count == 1 else f"all {count} pairs"
         said.append(f"runs that share a letter cannot be told apart ({pairs}, {by})")
     said.append(
-        f"{_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
+        f"{TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
         f"seed {settings.seed}; {comparison.family}"
     )
     said.append(_queries(comparison))
@@ -282,7 +268,7 @@ def _latex(text: str) -> str:
 def _latex_cell(comparison: Comparison, one: SystemMean, *, brackets: bool) -> str:
     value = rf"\textbf{{{one.value:.4f}}}" if one.best else f"{one.value:.4f}"
     raised = marker_of(comparison, one.run, one.measure)
-    above = {"": "", _DAGGER: r"\dagger", _DOUBLE: r"\ddagger"}[raised]
+    above = {"": "", DAGGER: r"\dagger", DOUBLE_DAGGER: r"\ddagger"}[raised]
     if shows_letters(comparison):
         above += rf"\mathrm{{{one.letters}}}"
     value += f"$^{{{above}}}$" if above else ""
@@ -313,7 +299,7 @@ def comparison_as_latex(comparison: Comparison, *, brackets: bool = False) -> st
     if brackets:
         settings = comparison.settings
         said[0] = (
-            f"best mean in bold; {settings.level:.0%} intervals ({_INTERVALS[settings.interval]})"
+            f"best mean in bold; {settings.level:.0%} intervals ({INTERVALS[settings.interval]})"
         )
     lines = [
         r"% needs \usepackage{booktabs}",
