@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from rankscope.alignment.judgments import Judgments as Judgments
     from rankscope.attribution import why as why
+    from rankscope.benchmark.running import run_benchmark as run_benchmark
     from rankscope.collection.corpus import Corpus as Corpus
     from rankscope.collection.corpus import Document as Document
     from rankscope.collection.corpus import read_corpus as read_corpus
@@ -84,6 +85,7 @@ _HOME = {
     "read_qrels": "collection.qrels",
     "read_queries": "collection.queries",
     "read_run": "runs.run",
+    "run_benchmark": "benchmark.running",
     "stream_corpus": "collection.corpus",
     "train_weights": "training",
     "validate_run": "runs.validation",

@@ -345,3 +345,13 @@ def test_a_renderer_shows_hostile_names_as_they_are(report: BenchmarkReport) -> 
         *("table", "thead", "tbody", "tr", "th", "td"),
     }
     assert "<td>a|b`c&lt;script&gt;alert(1)&lt;/script&gt; # **x** [y](z)" in page
+
+
+def test_what_is_trained_says_what_it_learnt_from(report: BenchmarkReport) -> None:
+    def page(source: str | None) -> str:
+        collection = changed(report.collection, training=source)
+        return benchmark_as_markdown(changed(report, collection=collection))
+
+    assert "What is trained" not in page(None)
+    assert "learnt from train, and not from these queries" in page("train")
+    assert "answered by a model that had not seen it" in page("cross-validation")

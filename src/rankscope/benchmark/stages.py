@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from rankscope.inputs import as_judgments
 from rankscope.measures.language import Measure
 from rankscope.profiles import profile_named
 from rankscope.retrieval.fetch import Fetched, fetch
+from rankscope.retrieval.learning import is_trained
 from rankscope.retrieval.registry import named
 from rankscope.retrieval.system import System, fingerprint
 from rankscope.runs.run import Run
@@ -62,10 +63,10 @@ class Benchmark:
         """Make the systems of a config, and give them the corpus."""
         specs = loaded.systems()
         systems = Systems(specs, collection, folder=loaded.folder, cache=cache)
-        made = cls(loaded, collection, systems, specs, cache)
-        for name in specs:
-            systems[name]
-        return made
+        if not any(is_trained(systems[name]) for name in specs):
+            info = collection.info.model_copy(update={"training": None})
+            collection = replace(collection, info=info)
+        return cls(loaded, collection, systems, specs, cache)
 
     def alone(self, name: str) -> System:
         """Make a system, and what it builds on, for one stage's own use."""
@@ -258,6 +259,9 @@ def _reference_of(benchmark: Benchmark) -> Callable[[], Reference]:
 
 def _check(benchmark: Benchmark, fetched: Stage, reference: Callable[[], Reference]) -> Stage:
     depth = benchmark.loaded.config.depth
+    documents = benchmark.collection.info.documents
+    if documents:
+        depth = min(depth, documents)  # nobody can find more
 
     def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
         run = run_of(needed[fetched.name])

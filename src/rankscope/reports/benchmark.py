@@ -587,9 +587,22 @@ def _systems(report: BenchmarkReport) -> list[list[str]]:
         ]
         for system in report.systems
     ]
-    said = f"Each was asked for {counted(report.depth, 'document')} a query."
+    said = f"Each was asked for {counted(report.depth, 'document')} a query.{_learnt(report)}"
     head = ["system", "kind", "builds on", "spec", "run"]
     return [_table(head, rows, left=range(5)), [said]]
+
+
+def _learnt(report: BenchmarkReport) -> str:
+    """Say what trained parts learnt from; nothing if there are none."""
+    source = report.collection.training
+    if source is None:
+        return ""
+    if source == "cross-validation":
+        return (
+            " What is trained learnt from the same queries, in folds: each was answered by a "
+            "model that had not seen it."
+        )
+    return f" What is trained learnt from {_md(source)}, and not from these queries."
 
 
 def _repeat() -> list[str]:
