@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,15 @@ def test_two_folders_may_have_a_module_of_the_same_name(tmp_path: Path) -> None:
         found.append((system.search([Query("q", "x")], 5)[0].doc_ids, system.identity().key))
     assert [docs for docs, _ in found] == [("first",), ("second",)]
     assert found[0][1] != found[1][1]
+
+
+def test_the_search_path_is_never_changed_under_a_reader(tmp_path: Path) -> None:
+    (tmp_path / "path_reader.py").write_text(
+        "import sys\nSEEN = sys.path\ndef search(text, depth):\n    return []\n"
+    )
+    before = sys.path
+    kept = list(before)
+    build_system({"python": "path_reader:search"}, folder=tmp_path)
+    assert before == kept, "whoever goes through it sees what was there"
+    assert sys.path == kept
+    assert [str(tmp_path.resolve()), *kept] == sys.modules["path_reader"].SEEN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
+import threading
 import weakref
 from contextlib import contextmanager
 from functools import partial
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["described_target", "find_target", "sentence"]
 
 
+_IMPORTING = threading.RLock()
+"""What is imported, and from where, is one thread's business at a time."""
+
+
 def find_target(reference: Any, context: Context, what: str) -> Any:
     """Return the object that ``module:name`` names, or the object if it is one already.
 
@@ -35,7 +40,7 @@ def find_target(reference: Any, context: Context, what: str) -> Any:
     if not colon or not module_name or not path:
         raise InputError(f"{what} is named as module:function, not {shown(reference)}")
     folder = context.folder or Path.cwd()
-    with _found_first(folder):
+    with _IMPORTING, _found_first(folder):
         _forget_namesake(module_name, folder)
         try:
             found: Any = import_module(module_name)
@@ -70,14 +75,17 @@ def _forget_namesake(module_name: str, folder: Path) -> None:
 
 @contextmanager
 def _found_first(folder: Path) -> Iterator[None]:
-    """Look for modules in a folder first, for a while."""
+    """Look for modules in a folder first, for a while.
+
+    The list is replaced, not changed: another thread may be going through it.
+    """
     place = str(folder.resolve())
-    sys.path.insert(0, place)
+    sys.path = [place, *sys.path]
     try:
         yield
     finally:
-        if place in sys.path:
-            sys.path.remove(place)
+        first = sys.path.index(place) if place in sys.path else len(sys.path)
+        sys.path = [*sys.path[:first], *sys.path[first + 1 :]]
 
 
 def described_target(target: Any, reference: Any, version: str) -> dict[str, str]:
