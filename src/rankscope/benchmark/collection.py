@@ -100,8 +100,8 @@ def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
         name="judged-queries-without-text",
         severity="warning",
         message=f"{counted(len(missing), 'judged query')} cannot be asked: no text is known",
-        advice="they count as 0 for every system; add them to the queries, or leave them out of "
-        "the judgments",
+        advice="no system has them, so they count as 0 or are left out, as the profile says; add "
+        "them to the queries, or leave them out of the judgments",
         count=len(missing),
         unit="query",
         places=places,

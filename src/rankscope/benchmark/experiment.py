@@ -327,8 +327,8 @@ class _Writer:
                 name="queries-failed",
                 severity="error",
                 message=f"{counted(len(failures), 'query')} could not be answered: {why}",
-                advice="they are not in the run and count as 0; run the benchmark again, and only "
-                "they are asked",
+                advice="they are not in the run, and count as the profile says of queries a run "
+                "lacks (0, if it says nothing); run the benchmark again, and only they are asked",
                 count=len(failures),
                 unit="query",
                 evidence={"first": first},

@@ -52,8 +52,8 @@ class Context:
         """Return what to learn from, or say that there is nothing."""
         if self.training is None:
             raise InputError(
-                f"{owner} learns from judged questions, and none were given; name a split to train "
-                "on, or pass training="
+                f"{owner} learns from judged questions, and none were given, or fewer than there "
+                "are folds; name a split to train on, or pass training="
             )
         return self.training
 
