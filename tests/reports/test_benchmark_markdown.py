@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from rankscope.benchmark.verdict import verdict
 from rankscope.records import BenchmarkReport
-from rankscope.reports.benchmark import benchmark_as_markdown, ends, signed
+from rankscope.reports.benchmark import benchmark_as_markdown
+from rankscope.reports.cells import ends, signed
 from reports.sample import sample
 
 HOSTILE = "a|b`c<script>alert(1)</script>\n# **x** [y](z) \x1b[31m\u202e \\"

@@ -37,7 +37,7 @@ def show_benchmark(
     report: BenchmarkReport, console: Console, *, folder: Path | None = None
 ) -> None:
     """Print systems × measures, stages, targets, warnings and the verdict."""
-    from rankscope.reports.benchmark import legend
+    from rankscope.reports.cells import legend
 
     held = report.collection
     on = f"{report.name}: {held.name}{'' if held.split is None else f' ({held.split})'}"
@@ -105,7 +105,7 @@ def _value(
     report: BenchmarkReport, system: SystemRecord, info: MeasureInfo, *, plain: bool
 ) -> list[str]:
     """Return a mean with its signs, half its interval, and its letters."""
-    from rankscope.reports.benchmark import count_or_mean, marker, mean_of, value_of
+    from rankscope.reports.cells import count_or_mean, marker, mean_of, value_of
 
     value = value_of(system, info.measure)
     if value is None:
@@ -133,7 +133,7 @@ def _shows_letters(report: BenchmarkReport) -> bool:
 
 def _style(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> str:
     """Return bold for the best; green and red for what is better or worse than the baseline."""
-    from rankscope.reports.benchmark import pair_with_baseline
+    from rankscope.reports.cells import pair_with_baseline
 
     best = _is_best(report, system, info)
     found = pair_with_baseline(report.comparison, system.name, info.measure)
@@ -229,7 +229,7 @@ def _stages(report: BenchmarkReport, console: Console) -> None:
 
 def _change_cell(report: BenchmarkReport, change: StageChange) -> Cell:
     """Return a change, coloured where its test says that it is more than chance."""
-    from rankscope.reports.benchmark import ends, signed
+    from rankscope.reports.cells import ends, signed
 
     settings = {} if report.comparison is None else report.comparison.settings
     gain = change.difference if report.measures[0].higher_is_better else -change.difference
@@ -266,7 +266,7 @@ def _wanted(info: MeasureInfo, held: dict[tuple[str, str], Kpi]) -> str:
 
 
 def _kpi_cell(kpi: Kpi | None) -> Cell:
-    from rankscope.reports.benchmark import MARKS
+    from rankscope.reports.cells import MARKS
 
     if kpi is None:
         return "–", "dim"

@@ -12,161 +12,38 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import counted
-from rankscope.reports.words import DAGGER, DOUBLE_DAGGER, INTERVALS, TESTS
+from rankscope.reports.cells import (
+    MARKS,
+    NOTHING,
+    count_or_mean,
+    ends,
+    legend,
+    marker,
+    marker_of_p,
+    mean_of,
+    not_apart,
+    signed,
+    value_of,
+)
+from rankscope.reports.words import DAGGER, DOUBLE_DAGGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rankscope.records import (
         BenchmarkReport,
-        ComparisonRecord,
-        IntervalRecord,
         Kpi,
-        MeanRecord,
         MeasureInfo,
-        MeasureValue,
         Segment,
         SegmentMean,
         StageRow,
-        Status,
         SystemRecord,
     )
 
-__all__ = [
-    "MARKS",
-    "benchmark_as_markdown",
-    "count_or_mean",
-    "ends",
-    "legend",
-    "marker",
-    "marker_of_p",
-    "mean_of",
-    "not_apart",
-    "pair_with_baseline",
-    "signed",
-    "value_of",
-]
+__all__ = ["benchmark_as_markdown"]
 
-MARKS: dict[Status, str] = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "–"}
-"""How a status is written."""
-
-NOTHING = "–"
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
-
-
-# --- what the record says of one cell ------------------------------------------------------------
-
-
-def mean_of(comparison: ComparisonRecord | None, system: str, measure: str) -> MeanRecord | None:
-    """Return a system's mean in the comparison, if it is in it."""
-    every = () if comparison is None else comparison.means
-    return next((one for one in every if (one.run, one.measure) == (system, measure)), None)
-
-
-def value_of(system: SystemRecord, measure: str) -> MeasureValue | None:
-    """Return a system's value of a measure, if it has one."""
-    return next((one for one in system.measures if one.measure == measure), None)
-
-
-def marker_of_p(p: float | None, comparison: ComparisonRecord | None) -> str:
-    """Return † for a p-value of at most alpha, ‡ for at most a fifth of it, else nothing."""
-    if p is None or comparison is None:
-        return ""
-    alpha = float(comparison.settings.get("alpha", 0.05))
-    return DOUBLE_DAGGER if p <= alpha / 5 else DAGGER if p <= alpha else ""
-
-
-def pair_with_baseline(
-    comparison: ComparisonRecord | None, system: str, measure: str
-) -> tuple[str, float] | None:
-    """Return verdict and corrected p-value of a system against the baseline."""
-    if comparison is None or comparison.baseline is None:
-        return None
-    for pair in comparison.pairs:
-        if (pair.system, pair.base, pair.measure) == (system, comparison.baseline, measure):
-            return pair.verdict, pair.p_corrected
-    return None
-
-
-def marker(comparison: ComparisonRecord | None, system: str, measure: str) -> str:
-    """Return † where a system differs from the baseline at alpha, ‡ at a fifth of it."""
-    found = pair_with_baseline(comparison, system, measure)
-    if found is None or found[0] not in ("better", "worse"):
-        return ""
-    return marker_of_p(found[1], comparison)
-
-
-def not_apart(comparison: ComparisonRecord, best: Sequence[str], measure: str) -> list[str]:
-    """Return the systems that share a letter with one of the best, without the best."""
-    letters = {one.run: set(one.letters) for one in comparison.means if one.measure == measure}
-    shared = set().union(*(letters.get(name, set()) for name in best))
-    return [name for name, own in letters.items() if name not in best and own & shared]
-
-
-def count_or_mean(value: float, *, counted: bool = False) -> str:
-    """Return three decimals; a count (a sum over queries) as a whole number."""
-    if counted and value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.3f}"
-
-
-def signed(value: float) -> str:
-    """Return three decimals with their sign; what rounds to 0 has none."""
-    text = f"{value:+.3f}"
-    return text[1:] if not text.strip("+-0.") else text
-
-
-def ends(interval: IntervalRecord | None, *, sign: bool = False) -> str:
-    """Return ``[low, high]``; an end that does not exist is infinite."""
-    if interval is None:
-        return ""
-    low, high = (
-        infinite if end is None else signed(end) if sign else f"{end:.3f}"
-        for end, infinite in ((interval.low, "-∞"), (interval.high, "∞"))
-    )
-    return f"[{low}, {high}]"
-
-
-def legend(
-    report: BenchmarkReport, *, best: str, interval: str, letters: bool = False
-) -> list[str]:
-    """Say what the signs of the main table mean: intervals, markers, tests, family, queries.
-
-    ``best`` and ``interval`` say how these are marked, such as ``bold:`` and ``in brackets:``.
-    """
-    comparison = report.comparison
-    held = next(
-        (one.interval for system in report.systems for one in system.measures if one.interval), None
-    )
-    level = "" if held is None else f"{held.level:.0%} "
-    several = len(report.systems) > 1
-    said = [f"{f'{best} best mean; ' if several else ''}{interval} {level}interval of the mean"]
-    if any(not info.higher_is_better for info in report.measures):
-        said.append("↓ lower is better")
-    if comparison is None:
-        return said
-    settings = comparison.settings
-    method = INTERVALS.get(str(settings.get("interval")), str(settings.get("interval")))
-    said[0] += f" ({method})"
-    if comparison.baseline is not None:
-        alpha = float(settings.get("alpha", 0.05))
-        said.append(
-            f"{DAGGER} differs from {comparison.baseline}, the baseline, at p ≤ {alpha:g}, "
-            f"{DOUBLE_DAGGER} at p ≤ {alpha / 5:g}, after correction"
-        )
-    if letters:
-        said.append("systems that share a letter cannot be told apart (all pairs)")
-    test = TESTS.get(str(settings.get("test")), str(settings.get("test")))
-    resamples = settings.get("resamples")
-    drawn = f", {resamples:,} resamples" if isinstance(resamples, int) else ""
-    said.append(
-        f"{test}, two-sided{drawn}, seed {settings.get('seed')}; {comparison.family}; "
-        f"{counted(comparison.queries, 'query')}, the same for all systems"
-    )
-    if report.profile != "rankscope":
-        said.append(f"rules of {report.profile}")
-    return said
 
 
 # --- Markdown ------------------------------------------------------------------------------------
