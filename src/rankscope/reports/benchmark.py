@@ -7,8 +7,6 @@ what a page has no room for. Names, labels and messages come from anywhere and a
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import counted
@@ -25,6 +23,7 @@ from rankscope.reports.cells import (
     signed,
     value_of,
 )
+from rankscope.reports.markdown import code, md, table
 from rankscope.reports.words import DAGGER, DOUBLE_DAGGER
 
 if TYPE_CHECKING:
@@ -46,61 +45,6 @@ _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
 
 
-# --- Markdown ------------------------------------------------------------------------------------
-
-
-_SPECIAL = re.compile(r"[\\|*_`\[\]#~$]")
-_LISTED = re.compile(r"^(\d+(?=[.)])|)([-+.)])(?=\s|$)")
-
-
-def _one_line(text: object) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in str(text)).strip()
-
-
-def _md(text: object) -> str:
-    """Return text that Markdown shows as it is, on one line, also in a table."""
-    flat = _one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _LISTED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", flat))
-
-
-def _code(text: str) -> str:
-    """Return text as a code span that it cannot leave, also in a table."""
-    flat = _one_line(text).replace("|", "\\|") or " "
-    fence = "`" * (1 + max(map(len, re.findall("`+", flat)), default=0))
-    return f"{fence}{flat}{fence}" if len(fence) == 1 else f"{fence} {flat} {fence}"
-
-
-def _wide(text: str) -> int:
-    """Return how many places text takes in a fixed font."""
-    return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
-    )
-
-
-def _padded(text: str, wide: int, *, right: bool) -> str:
-    space = " " * (wide - _wide(text))
-    return space + text if right else text + space
-
-
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], left: Iterable[int] = (0,)
-) -> list[str]:
-    """Return a table that lines up in the source too; columns in ``left`` are flush left."""
-    flush = set(left)
-    widths = [max(3, *(_wide(row[at]) for row in (head, *rows))) for at in range(len(head))]
-    rule = ["-" * wide if at in flush else "-" * (wide - 1) + ":" for at, wide in enumerate(widths)]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = (
-            _padded(cell, wide, right=at not in flush)
-            for at, (cell, wide) in enumerate(zip(cells, widths, strict=True))
-        )
-        return f"| {' | '.join(padded)} |"
-
-    return [line(head), line(rule), *map(line, rows)]
-
-
 def _section(title: str, *parts: Sequence[str]) -> list[str]:
     """Return a section, its parts apart; nothing if they are empty."""
     filled = [part for part in parts if part]
@@ -110,12 +54,12 @@ def _section(title: str, *parts: Sequence[str]) -> list[str]:
 
 
 def _notes(notes: Iterable[str]) -> list[str]:
-    return [f"- {_md(note)}" for note in notes]
+    return [f"- {md(note)}" for note in notes]
 
 
 def benchmark_as_markdown(report: BenchmarkReport) -> str:
     """Return the report for people, from the verdict down to how to repeat it."""
-    lines = [f"# Benchmark: {_md(report.name)}", "", _opening(report), ""]
+    lines = [f"# Benchmark: {md(report.name)}", "", _opening(report), ""]
     lines += _section("Verdict", _notes(report.verdict))
     lines += _section(
         "Results",
@@ -135,21 +79,21 @@ def benchmark_as_markdown(report: BenchmarkReport) -> str:
 def _opening(report: BenchmarkReport) -> str:
     held = report.collection
     documents = [] if held.documents is None else [counted(held.documents, "document")]
-    split = "" if held.split is None else f" ({_md(held.split)})"
+    split = "" if held.split is None else f" ({md(held.split)})"
     sizes = ", ".join(
         [*documents, counted(held.queries, "query"), counted(held.judgments, "judgment")]
     )
     made = report.created.replace("T", " ")[:16]
     return (
-        f"{counted(len(report.systems), 'system')} on {_md(held.name)}{split}: {sizes}. "
-        f"Made {_md(made)} UTC, experiment {_code(report.experiment)}."
+        f"{counted(len(report.systems), 'system')} on {md(held.name)}{split}: {sizes}. "
+        f"Made {md(made)} UTC, experiment {code(report.experiment)}."
     )
 
 
 def _measure(info: MeasureInfo) -> str:
     """Return a measure's name, with the one it was asked for, and ↓ where lower is better."""
-    also = "" if info.asked == info.measure else f" ({_md(info.asked)})"
-    return f"{_md(info.measure)}{also}{'' if info.higher_is_better else ' ↓'}"
+    also = "" if info.asked == info.measure else f" ({md(info.asked)})"
+    return f"{md(info.measure)}{also}{'' if info.higher_is_better else ' ↓'}"
 
 
 def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> str:
@@ -167,12 +111,12 @@ def _best_cell(report: BenchmarkReport, info: MeasureInfo) -> str:
     """Return who has the best mean, and who is not shown to differ from that."""
     if not info.best:
         return NOTHING
-    names = ", ".join(map(_md, info.best))
+    names = ", ".join(map(md, info.best))
     comparison = report.comparison
     if comparison is None or mean_of(comparison, info.best[0], info.measure) is None:
         return f"{names} (not tested)"
     near = not_apart(comparison, info.best, info.measure)
-    return f"{names} (not shown to differ from {', '.join(map(_md, near))})" if near else names
+    return f"{names} (not shown to differ from {', '.join(map(md, near))})" if near else names
 
 
 def _main_table(report: BenchmarkReport) -> list[str]:
@@ -180,14 +124,14 @@ def _main_table(report: BenchmarkReport) -> list[str]:
     head = ["metric"]
     for system in report.systems:
         base = several and system.name == report.baseline
-        head.append(f"{_md(system.name)}{' (baseline)' if base else ''}")
+        head.append(f"{md(system.name)}{' (baseline)' if base else ''}")
     rows = []
     for info in report.measures:
         cells = [_main_cell(report, system, info) for system in report.systems]
         rows.append([_measure(info), *cells, *([_best_cell(report, info)] if several else [])])
     if several:
         head.append("best mode")
-    return _table(head, rows, left=(0, len(head) - 1) if several else (0,))
+    return table(head, rows, left=(0, len(head) - 1) if several else (0,))
 
 
 # --- targets -------------------------------------------------------------------------------------
@@ -204,7 +148,7 @@ def _kpi_cell(kpi: Kpi | None, *, sets: int) -> str:
     if kpi.target is not None:
         parts.append(MARKS[kpi.status] if kpi.status != "unknown" else "unknown")
     bands = [
-        _md(band) if sets == 1 else f"{_md(name)}: {_md(band)}" for name, band in kpi.bands.items()
+        md(band) if sets == 1 else f"{md(name)}: {md(band)}" for name, band in kpi.bands.items()
     ]
     return " ".join([*parts, *([f"({', '.join(bands)})"] if bands else [])])
 
@@ -224,13 +168,13 @@ def _kpis(report: BenchmarkReport) -> list[list[str]]:
         rows.append([_measure(info), wanted, *(_kpi_cell(one, sets=len(named)) for one in own)])
     if not rows:
         return []
-    head = ["metric", "target", *(_md(system.name) for system in report.systems)]
+    head = ["metric", "target", *(md(system.name) for system in report.systems)]
     said = []
     if any(one.target is not None for one in report.kpis):
         said = ["✓ pass: reaches the target; ! warn: misses it by at most a tenth; ✗ fail: by more"]
     if named:
         said.append(f"in parentheses: the band the value falls in, of {', '.join(named)}")
-    return [_table(head, rows), _notes(said)]
+    return [table(head, rows), _notes(said)]
 
 
 # --- stages --------------------------------------------------------------------------------------
@@ -247,7 +191,7 @@ def _stages(report: BenchmarkReport) -> list[list[str]]:
         for stage in report.stages
     ]
     return [
-        _table(head, rows),
+        table(head, rows),
         *_titled("What each stage changed", _changes(report)),
         *_titled("What rerankers made of their input", _rerankers(report)),
         *_titled(f"The first {report.stages[0].cutoff} of each answer", _tops(report)),
@@ -263,7 +207,7 @@ def _tops(report: BenchmarkReport) -> list[list[str]]:
     labels = sorted({label for stage in report.stages for label in stage.labels}, key=_label_order)
     rows = [
         [
-            _md(stage.system),
+            md(stage.system),
             f"{stage.promoted:,}" if stage.of else NOTHING,
             f"{stage.lost:,}" if stage.of else NOTHING,
             *(f"{stage.labels.get(label, 0):,}" for label in labels),
@@ -274,13 +218,13 @@ def _tops(report: BenchmarkReport) -> list[list[str]]:
         "stage",
         "promoted",
         "lost",
-        *(_md(label) if label == "unjudged" else f"grade {_md(label)}" for label in labels),
+        *(md(label) if label == "unjudged" else f"grade {md(label)}" for label in labels),
     ]
     said = (
         "promoted, lost: relevant documents that only this stage, and only the one it builds on "
         "(of several the best), has there; grades: how often each stands there, over all queries"
     )
-    return [_table(head, rows), _notes([said])]
+    return [table(head, rows), _notes([said])]
 
 
 def _in_stages(report: BenchmarkReport, info: MeasureInfo) -> bool:
@@ -300,8 +244,8 @@ def _optional(value: float | None) -> str:
 
 
 def _stage_name(stage: StageRow) -> str:
-    of = f" of {' + '.join(map(_md, stage.of))}" if stage.of else ""
-    return f"{_md(stage.system)} ({_md(stage.kind)}{of})"
+    of = f" of {' + '.join(map(md, stage.of))}" if stage.of else ""
+    return f"{md(stage.system)} ({md(stage.kind)}{of})"
 
 
 def _p_cell(p: float) -> str:
@@ -320,14 +264,14 @@ def _changes(report: BenchmarkReport) -> list[list[str]]:
                 change = f"{signed(first.difference)} {ends(first.interval, sign=True)}"
                 p = _p_cell(first.p)
             rest = [
-                f"{_md(info.measure)} {signed(own[info.measure].difference)}"
+                f"{md(info.measure)} {signed(own[info.measure].difference)}"
                 for info in report.measures
                 if info.measure in own
             ]
-            rows.append([_md(stage.system), _md(below), change, p, ", ".join(rest) or NOTHING])
+            rows.append([md(stage.system), md(below), change, p, ", ".join(rest) or NOTHING])
     head = ["stage", "against", f"change in {_measure(main)}", "p", "change in other measures"]
     said = ["p of a paired test, not corrected; intervals of the other changes stand in the JSON"]
-    return [_table(head, rows, left=(0, 1, 4)), _notes(said)] if rows else []
+    return [table(head, rows, left=(0, 1, 4)), _notes(said)] if rows else []
 
 
 def _rerankers(report: BenchmarkReport) -> list[list[str]]:
@@ -340,7 +284,7 @@ def _rerankers(report: BenchmarkReport) -> list[list[str]]:
         room = None if value is None or ceiling is None else ceiling - value
         rows.append(
             [
-                _md(stage.system),
+                md(stage.system),
                 NOTHING if stage.depth is None else f"{stage.depth:,}",
                 *map(_optional, (stage.input_recall, stage.output_recall, value, ceiling, room)),
             ]
@@ -351,7 +295,7 @@ def _rerankers(report: BenchmarkReport) -> list[list[str]]:
         f"ceiling: {main.measure} if the documents it looks at stood in the best order; headroom: "
         "how far that is; recall: within these documents, which reranking cannot change"
     )
-    return [_table(head, rows), _notes([said])] if rows else []
+    return [table(head, rows), _notes([said])] if rows else []
 
 
 # --- groups of queries ---------------------------------------------------------------------------
@@ -362,7 +306,7 @@ def _segments(report: BenchmarkReport) -> list[list[str]]:
     for segment in report.segments:
         if segment.groups:
             title = "number of words" if segment.field == "words" else segment.field
-            parts += [[f"### By {_md(title)}"], _segment_table(report, segment)]
+            parts += [[f"### By {md(title)}"], _segment_table(report, segment)]
             if segment.unlabelled:
                 parts.append(_notes([f"of {counted(segment.unlabelled, 'query')} it is not known"]))
     if not parts:
@@ -392,8 +336,8 @@ def _segment_table(report: BenchmarkReport, segment: Segment) -> list[str]:
     for group in segment.groups:
         own = {one.system: one for one in group.means if one.measure == main}
         cells = [_segment_cell(report, own.get(name)) for name in names]
-        rows.append([_md(group.label), f"{group.n:,}", *cells])
-    return _table(["group", "n", *map(_md, names)], rows)
+        rows.append([md(group.label), f"{group.n:,}", *cells])
+    return table(["group", "n", *map(md, names)], rows)
 
 
 # --- time, findings, what was run ----------------------------------------------------------------
@@ -413,7 +357,7 @@ def _timing(report: BenchmarkReport) -> list[list[str]]:
         time = system.timing
         rows.append(
             [
-                _md(system.name),
+                md(system.name),
                 f"{time.index:,.2f}",
                 *map(_milliseconds, (time.p50, time.p95, time.p99)),
                 f"{time.asked:,}",
@@ -425,24 +369,24 @@ def _timing(report: BenchmarkReport) -> list[list[str]]:
         "index: to make or load it; p50: half of the queries took no longer; asked: queries put to "
         "the system; stored: queries whose answers were kept from an earlier call"
     )
-    return [_table(head, rows), _notes([said])] if rows else []
+    return [table(head, rows), _notes([said])] if rows else []
 
 
 def _findings(report: BenchmarkReport) -> list[list[str]]:
     rows = [
         [
             one.severity,
-            _md(one.code),
-            NOTHING if one.system is None else _md(one.system),
-            _md(one.message),
-            _md(one.advice),
+            md(one.code),
+            NOTHING if one.system is None else md(one.system),
+            md(one.message),
+            md(one.advice),
         ]
         for one in report.findings
     ]
     if not rows:
         return [["Nothing to remark."]]
     head = ["severity", "code", "system", "what was seen", "what to do"]
-    return [_table(head, rows, left=range(5))]
+    return [table(head, rows, left=range(5))]
 
 
 def _spec(spec: Any) -> str:
@@ -456,17 +400,17 @@ def _spec(spec: Any) -> str:
 def _systems(report: BenchmarkReport) -> list[list[str]]:
     rows = [
         [
-            _md(system.name),
-            _md(system.kind),
-            ", ".join(map(_md, system.of)) or NOTHING,
-            _code(_spec(system.spec)),
-            _code(system.run.run_id[:12]),
+            md(system.name),
+            md(system.kind),
+            ", ".join(map(md, system.of)) or NOTHING,
+            code(_spec(system.spec)),
+            code(system.run.run_id[:12]),
         ]
         for system in report.systems
     ]
     said = f"Each was asked for {counted(report.depth, 'document')} a query.{_learnt(report)}"
     head = ["system", "kind", "builds on", "spec", "run"]
-    return [_table(head, rows, left=range(5)), [said]]
+    return [table(head, rows, left=range(5)), [said]]
 
 
 def _learnt(report: BenchmarkReport) -> str:
@@ -479,7 +423,7 @@ def _learnt(report: BenchmarkReport) -> str:
             " What is trained learnt from the same queries, in folds: each was answered by a "
             "model that had not seen it."
         )
-    return f" What is trained learnt from {_md(source)}, and not from these queries."
+    return f" What is trained learnt from {md(source)}, and not from these queries."
 
 
 def _repeat() -> list[str]:

@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rankscope.errors import counted
+from rankscope.reports.markdown import md, table
 from rankscope.reports.words import DAGGER, DOUBLE_DAGGER, INTERVALS, TESTS
 
 if TYPE_CHECKING:
@@ -163,30 +164,11 @@ def comparison_as_csv(comparison: Comparison) -> str:
     return text.getvalue()
 
 
-def _markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line."""
-    flat = "".join(sign if sign.isprintable() else " " for sign in text)
-    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{sign}" if sign in "\\|*_`[]#~" else sign for sign in flat)
-
-
-def _markdown_table(head: list[str], rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    lines = [
-        "| " + " | ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)) + " |"
-        for row in (head, *rows)
-    ]
-    rule = [
-        "-" * wide if not place else "-" * (wide - 1) + ":" for place, wide in enumerate(widths)
-    ]
-    return [lines[0], "| " + " | ".join(rule) + " |", *lines[1:]]
-
-
 def comparison_as_markdown(comparison: Comparison) -> str:
     """Return systems × measures, the pairs with all numbers, strata, and the notes."""
     rows = []
     for run in comparison.runs:
-        row = [_markdown(run)]
+        row = [md(run)]
         for measure in comparison.measures:
             one = comparison.mean(run, measure)
             value = f"**{one.value:.4f}**" if one.best else f"{one.value:.4f}"
@@ -194,18 +176,18 @@ def comparison_as_markdown(comparison: Comparison) -> str:
             parts += [one.letters] if shows_letters(comparison) else []
             row.append(" ".join(parts))
         rows.append(row)
-    head = ["run", *map(_markdown, comparison.measures)]
-    lines = [*_markdown_table(head, rows), "", *_pairs_table(comparison), ""]
+    head = ["run", *map(md, comparison.measures)]
+    lines = [*table(head, rows), "", *_pairs_table(comparison), ""]
     for part in comparison.strata:
         lines += [*_strata_table(part), ""]
-    return "\n".join([*lines, *(f"- {_markdown(note)}" for note in notes(comparison)), ""])
+    return "\n".join([*lines, *(f"- {md(note)}" for note in notes(comparison)), ""])
 
 
 def _pairs_table(comparison: Comparison) -> list[str]:
     head = ["measure", "system", "base", "difference", "interval", "wins/ties/losses", "d", "p"]
     rows = [
         [
-            *map(_markdown, (pair.measure, pair.system, pair.base)),
+            *map(md, (pair.measure, pair.system, pair.base)),
             f"{pair.difference:+.4f}",
             f"{pair.interval.low:+.4f} to {pair.interval.high:+.4f}",
             f"{pair.wins}/{pair.ties}/{pair.losses}",
@@ -215,7 +197,7 @@ def _pairs_table(comparison: Comparison) -> list[str]:
         ]
         for pair in comparison.pairs
     ]
-    return _markdown_table([*head, "verdict"], rows)
+    return table([*head, "verdict"], rows)
 
 
 def strata_title(part: StratifiedPair) -> str:
@@ -227,7 +209,7 @@ def _strata_table(part: StratifiedPair) -> list[str]:
     head = ["stratum", "queries", "base", "system", "difference", "interval", "p"]
     rows = [
         [
-            _markdown(stratum.label),
+            md(stratum.label),
             f"{stratum.n:,}",
             f"{stratum.base_mean:.4f}",
             f"{stratum.system_mean:.4f}",
@@ -238,8 +220,8 @@ def _strata_table(part: StratifiedPair) -> list[str]:
         for stratum in part.result.strata
     ]
     finding = part.result.finding
-    warning = [] if finding is None else ["", _markdown(f"Warning: {finding.sentence}")]
-    return [_markdown(strata_title(part)), "", *_markdown_table(head, rows), *warning]
+    warning = [] if finding is None else ["", md(f"Warning: {finding.sentence}")]
+    return [md(strata_title(part)), "", *table(head, rows), *warning]
 
 
 _LATEX = str.maketrans(
