@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -109,6 +110,28 @@ def test_an_error_ends_the_plan_and_keeps_what_is_done(tmp_path: Path, jobs: int
     with pytest.raises(ValueError, match="no"):
         plan.execute(jobs=jobs)
     assert [state for _, state, _ in plan.states()] == ["there", "to do"]
+
+
+def test_an_error_ends_what_goes_on_beside_it(tmp_path: Path) -> None:
+    started = threading.Event()
+    ended: list[str] = []
+
+    def fail(_: Mapping[str, Parcel], __: Step) -> Parcel:
+        started.wait(10)
+        raise ValueError("no")
+
+    def long(_: Mapping[str, Parcel], step: Step) -> Parcel:
+        started.set()
+        for number in range(20_000):
+            step(number, 20_000)
+            time.sleep(0.001)
+        ended.append("all of it")
+        return Parcel()
+
+    plan = Plan([Stage("a", "ka", fail), Stage("b", "kb", long)], Store(tmp_path))
+    with pytest.raises(ValueError, match="no"):
+        plan.execute(jobs=2)
+    assert not ended
 
 
 def test_stages_that_need_nothing_of_each_other_are_done_at_a_time(tmp_path: Path) -> None:
