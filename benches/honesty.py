@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankscope.evaluation import evaluate
+from rankscope.scoring.evaluate import evaluate
 from rankscope.statistics import intervals
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Method, mean_intervals

@@ -91,7 +91,7 @@ def vectors_by_hand(matrix: Any, queries: Any) -> list[Any]:
 
 
 def vectors_here(matrix: Any, queries: Any) -> Any:
-    from rankscope.retrieval.similarity import Vectors
+    from rankscope.retrieval.vector.similarity import Vectors
 
     return Vectors(matrix, np.arange(len(matrix))).best(queries, DEPTH)
 

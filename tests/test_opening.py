@@ -20,7 +20,7 @@ from rankscope.collection.corpus import read_corpus
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import FormatError, InputError
-from rankscope.runs.run import Run, read_run
+from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 
 RUN = b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\n"

@@ -13,7 +13,7 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.files import COMPRESSIONS, replacing
-from rankscope.runs.run import Run, read_run
+from rankscope.runs.table import Run, read_run
 
 OLD = b"the old content\n"
 every_suffix = pytest.mark.parametrize("suffix", ["", *COMPRESSIONS])

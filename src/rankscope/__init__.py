@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rankscope.alignment.judgments import Judgments as Judgments
-    from rankscope.attribution import why as why
-    from rankscope.benchmark.running import run_benchmark as run_benchmark
+    from rankscope.benchmark.run import run_benchmark as run_benchmark
     from rankscope.collection.corpus import Corpus as Corpus
     from rankscope.collection.corpus import Document as Document
     from rankscope.collection.corpus import read_corpus as read_corpus
@@ -23,73 +21,75 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import read_qrels as read_qrels
     from rankscope.collection.queries import Queries as Queries
     from rankscope.collection.queries import read_queries as read_queries
-    from rankscope.comparison import Comparison as Comparison
-    from rankscope.comparison import compare as compare
-    from rankscope.conversion import convert as convert
     from rankscope.errors import FormatError as FormatError
     from rankscope.errors import InputError as InputError
     from rankscope.errors import InvalidDataError as InvalidDataError
     from rankscope.errors import MissingExtraError as MissingExtraError
     from rankscope.errors import RankscopeError as RankscopeError
     from rankscope.errors import UnknownNameError as UnknownNameError
-    from rankscope.evaluation import Accounting as Accounting
-    from rankscope.evaluation import Scores as Scores
-    from rankscope.evaluation import evaluate as evaluate
-    from rankscope.explanation import Explanation as Explanation
-    from rankscope.explanation import explain as explain
     from rankscope.findings import Finding as Finding
     from rankscope.findings import Place as Place
-    from rankscope.judged import JudgedRun as JudgedRun
+    from rankscope.integrations.convert import convert as convert
+    from rankscope.measures.judged import JudgedRun as JudgedRun
     from rankscope.measures.language import Measure as Measure
     from rankscope.measures.registry import measure as measure
-    from rankscope.runs.fusion import fuse as fuse
-    from rankscope.runs.run import Run as Run
-    from rankscope.runs.run import read_run as read_run
+    from rankscope.runs.fusion.fuse import fuse as fuse
+    from rankscope.runs.table import Run as Run
+    from rankscope.runs.table import read_run as read_run
     from rankscope.runs.validation import Validation as Validation
     from rankscope.runs.validation import validate_run as validate_run
-    from rankscope.sensitivity import Bounds as Bounds
-    from rankscope.sensitivity import bounds as bounds
-    from rankscope.training import train_weights as train_weights
+    from rankscope.scoring.bounds import Bounds as Bounds
+    from rankscope.scoring.bounds import bounds as bounds
+    from rankscope.scoring.evaluate import Accounting as Accounting
+    from rankscope.scoring.evaluate import Scores as Scores
+    from rankscope.scoring.evaluate import evaluate as evaluate
+    from rankscope.scoring.explain import Explanation as Explanation
+    from rankscope.scoring.explain import explain as explain
+    from rankscope.scoring.judgments import Judgments as Judgments
+    from rankscope.scoring.weights import train_weights as train_weights
+    from rankscope.scoring.why import why as why
+    from rankscope.statistics.compare import Comparison as Comparison
+    from rankscope.statistics.compare import compare as compare
 
 _HOME = {
-    "Accounting": "evaluation",
-    "Bounds": "sensitivity",
-    "Comparison": "comparison",
+    "Accounting": "scoring.evaluate",
+    "Bounds": "scoring.bounds",
+    "Comparison": "statistics.compare",
     "Corpus": "collection.corpus",
     "Document": "collection.corpus",
-    "Explanation": "explanation",
+    "Explanation": "scoring.explain",
     "Finding": "findings",
     "FormatError": "errors",
     "InputError": "errors",
     "InvalidDataError": "errors",
-    "JudgedRun": "judged",
-    "Judgments": "alignment.judgments",
+    "JudgedRun": "measures.judged",
+    "Judgments": "scoring.judgments",
     "Measure": "measures.language",
     "MissingExtraError": "errors",
     "Place": "findings",
     "Qrels": "collection.qrels",
     "Queries": "collection.queries",
     "RankscopeError": "errors",
-    "Run": "runs.run",
-    "Scores": "evaluation",
+    "Run": "runs.table",
+    "Scores": "scoring.evaluate",
     "UnknownNameError": "errors",
     "Validation": "runs.validation",
-    "bounds": "sensitivity",
-    "compare": "comparison",
-    "convert": "conversion",
-    "evaluate": "evaluation",
-    "explain": "explanation",
-    "fuse": "runs.fusion",
+    "bounds": "scoring.bounds",
+    "compare": "statistics.compare",
+    "convert": "integrations.convert",
+    "evaluate": "scoring.evaluate",
+    "explain": "scoring.explain",
+    "fuse": "runs.fusion.fuse",
     "measure": "measures.registry",
     "read_corpus": "collection.corpus",
     "read_qrels": "collection.qrels",
     "read_queries": "collection.queries",
-    "read_run": "runs.run",
-    "run_benchmark": "benchmark.running",
+    "read_run": "runs.table",
+    "run_benchmark": "benchmark.run",
     "stream_corpus": "collection.corpus",
-    "train_weights": "training",
+    "train_weights": "scoring.weights",
     "validate_run": "runs.validation",
-    "why": "attribution",
+    "why": "scoring.why",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604

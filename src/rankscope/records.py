@@ -334,8 +334,8 @@ class Record(Part):
     def read(cls, path: Path) -> Self:
         """Read a record from its file."""
         from rankscope.files import read_bytes  # noqa: PLC0415
-        from rankscope.tabular.delimited import decoded  # noqa: PLC0415
-        from rankscope.tabular.jsontext import parse_json  # noqa: PLC0415
+        from rankscope.tables.delimited import decoded  # noqa: PLC0415
+        from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
 
         source = str(path)
         return cls.from_data(

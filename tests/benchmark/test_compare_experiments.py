@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from benchmark.world import CONFIG, World, cli, judgments, made, write_qrels, write_world
-from rankscope.benchmark.comparing import compare_experiments
+from rankscope.benchmark.changes import compare_experiments
 from rankscope.benchmark.listing import list_experiments
-from rankscope.benchmark.running import run_benchmark
+from rankscope.benchmark.run import run_benchmark
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.paired import paired_tests
 

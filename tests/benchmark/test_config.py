@@ -334,7 +334,7 @@ def test_a_missing_engine_is_not_the_configs_fault(
     def missing(*_: object, **__: object) -> None:
         raise MissingExtraError("PyStemmer", needed_for="bm25", extra="retrieval")
 
-    monkeypatch.setattr("rankscope.retrieval.words.engine", missing)
+    monkeypatch.setattr("rankscope.retrieval.lexical.words.engine", missing)
     read(tmp_path, SHORT.replace("k1: 1.2", "language: english"))
 
 

@@ -26,8 +26,8 @@ from benchmark.world import (
     write_qrels,
     write_world,
 )
-from rankscope.benchmark.running import run_benchmark
-from rankscope.benchmark.verifying import verify
+from rankscope.benchmark.run import run_benchmark
+from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, Record
 

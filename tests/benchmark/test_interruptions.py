@@ -27,8 +27,8 @@ from benchmark.world import (
     only_experiment,
     write_world,
 )
-from rankscope.benchmark.verifying import verify
-from rankscope.retrieval.keeping import keep
+from rankscope.benchmark.verify import verify
+from rankscope.retrieval.cache import keep
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def no_trouble(world: World) -> Iterator[None]:
 DRIVER = """
 import os, signal, sys, traceback
 from pathlib import Path
-from rankscope.benchmark.running import run_benchmark
+from rankscope.benchmark.run import run_benchmark
 
 config, output, *points = sys.argv[1:]
 trouble = Path(config).parent / "trouble"

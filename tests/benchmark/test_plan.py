@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rankscope.benchmark.parcels import Parcel, Store
+from rankscope.benchmark.artifacts import Parcel, Store
 from rankscope.benchmark.plan import Plan, Stage, Step
 
 CALLS: list[str] = []

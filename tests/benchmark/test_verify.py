@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from benchmark.world import cli, made, write_world
-from rankscope.benchmark.verifying import verify
+from rankscope.benchmark.verify import verify
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 

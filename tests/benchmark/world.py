@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.running import run_benchmark
+from rankscope.benchmark.run import run_benchmark
 from rankscope.cli import main
 
 WORDS = [
@@ -36,7 +36,7 @@ import signal
 import time
 from pathlib import Path
 
-from rankscope.retrieval.system import Query
+from rankscope.retrieval.protocol import Query
 
 HOME = Path(__file__).parent
 DOCUMENTS = [json.loads(line) for line in (HOME / "corpus.jsonl").read_text().splitlines()]

@@ -49,7 +49,7 @@ def test_fits_a_narrow_terminal(width: int) -> None:
     from rich.console import Console
 
     from rankscope.cli.compare import show_comparison
-    from rankscope.comparison import compare
+    from rankscope.statistics.compare import compare
 
     console = Console(width=width, record=True, file=io.StringIO(), color_system=None)
     result = compare(QRELS, list(RUNS), baseline="words", resamples=200)

@@ -12,9 +12,9 @@ import pytest
 from rankscope.collection.corpus import read_corpus
 from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
-from rankscope.conversion import guess_kind
 from rankscope.errors import InputError
-from rankscope.runs.run import read_run
+from rankscope.integrations.convert import guess_kind
+from rankscope.runs.table import read_run
 
 if TYPE_CHECKING:
     from conftest import Rankscope

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.verifying import verify
+from rankscope.benchmark.verify import verify
 from rankscope.records import BenchmarkReport
 
 Rankscope = Callable[..., Any]

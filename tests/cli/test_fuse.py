@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from rankscope.cli.runs_fuse import fuse as command
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.runs.fusion import fuse
-from rankscope.runs.fusion_methods import METHODS
-from rankscope.runs.run import Run, read_run
+from rankscope.runs.fusion.fuse import fuse
+from rankscope.runs.fusion.methods import METHODS
+from rankscope.runs.table import Run, read_run
 
 ONE = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.0}}
 TWO = {"q1": {"b": 9.0, "d": 8.0}}

@@ -12,7 +12,7 @@ import pytest
 
 from rankscope.cli import main
 from rankscope.cli.app import app
-from rankscope.evaluation import evaluate
+from rankscope.scoring.evaluate import evaluate
 
 QUERIES = [f"q{number:02}" for number in range(20)]
 QRELS = {query_id: {"a": 2, "b": 1} for query_id in QUERIES}

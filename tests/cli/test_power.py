@@ -13,7 +13,7 @@ import pytest
 
 from rankscope.cli import main
 from rankscope.cli.app import app
-from rankscope.evaluation import evaluate
+from rankscope.scoring.evaluate import evaluate
 
 stats: Any = import_module("scipy.stats")
 

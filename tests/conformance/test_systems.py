@@ -10,8 +10,8 @@ import pytest
 from conformance.world import CASES, CORPUS, DOCUMENTS, EMPTY, QUERIES, TEXTS, TRAINING, UNKNOWN
 from rankscope import Corpus
 from rankscope.retrieval.fetch import fetch, refusal
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System
 from rankscope.retrieval.registry import SYSTEMS, build_system
-from rankscope.retrieval.system import Identity, Query, Ranking, System
 
 NAMES = sorted(CASES)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankscope import Corpus, Document, Qrels
-from rankscope.retrieval.learning import Training
-from rankscope.retrieval.system import Query
+from rankscope.retrieval.protocol import Query
+from rankscope.retrieval.stages.learning import Training
 
 _WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
 WORDS = _WORDS.split()

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from gate.worlds import record, world
 from rankscope.errors import InputError
-from rankscope.evaluation import evaluate
-from rankscope.gate import Check, gate
-from rankscope.scorefiles import ScoreRecord
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.score_files import ScoreRecord
+from rankscope.statistics.gate import Check, gate
 from rankscope.statistics.paired import paired_tests
 
 stats: Any = import_module("scipy.stats")

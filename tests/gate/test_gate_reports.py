@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.worlds import record, world
-from rankscope.gate import GateResult, gate
-from rankscope.reports.gate import (
+from rankscope.reports.gating import (
     error_as_junit,
     error_as_markdown,
     gate_as_junit,
     gate_as_markdown,
     gate_as_text,
 )
+from rankscope.statistics.gate import GateResult, gate
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from gate.worlds import record, world
-from rankscope.pytest_plugin import Gatekeeper, PowerWarning
+from rankscope.integrations.pytest_plugin import Gatekeeper, PowerWarning
 
 pytest_plugins = ["pytester"]
 
@@ -24,7 +24,9 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Inner:
 
     def run(code: str, *arguments: str) -> pytest.RunResult:
         pytester.makepyfile(code)
-        return pytester.runpytest_subprocess("-p", "rankscope.pytest_plugin", *arguments)
+        return pytester.runpytest_subprocess(
+            "-p", "rankscope.integrations.pytest_plugin", *arguments
+        )
 
     return run
 
@@ -97,7 +99,7 @@ def test_all_options_reach_the_gate() -> None:
     """Whatever the gate takes, the fixture takes too, with the same default."""
     import inspect
 
-    from rankscope.gate import gate
+    from rankscope.statistics.gate import gate
 
     ours = dict(inspect.signature(Gatekeeper.assert_no_regression).parameters)
     del ours["self"]
@@ -111,6 +113,6 @@ def test_a_warning_is_of_its_own_kind() -> None:
 
 
 def test_nothing_heavy_is_imported() -> None:
-    code = "import rankscope.pytest_plugin, sys; print(*sys.modules)"
+    code = "import rankscope.integrations.pytest_plugin, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"numpy", "scipy", "polars", "rich"} & set(done.stdout.split()) == set()

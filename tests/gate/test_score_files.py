@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from gate.worlds import record
 from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError
-from rankscope.evaluation import evaluate
-from rankscope.gate import gate
-from rankscope.scorefiles import ScoreRecord, is_score_file, read_scores
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.score_files import ScoreRecord, is_score_file, read_scores
+from rankscope.statistics.gate import gate
 
 QRELS = {"q1": {"d1": 1}, "q2": {"d2": 1}}
 RUN = {"q1": {"d1": 1.0}, "q2": {"d1": 2.0, "d2": 1.0}}

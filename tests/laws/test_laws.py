@@ -15,8 +15,8 @@ from measures.naive import ranked
 from measures.variants import BUILT_IN, EXAMPLES, VARIANTS, measures
 from measures.worlds import World, worlds
 from rankscope.errors import InputError
-from rankscope.judged import JudgedRun
 from rankscope.measures.definition import Definition
+from rankscope.measures.judged import JudgedRun
 from rankscope.measures.language import Measure
 from rankscope.measures.names import fold
 from rankscope.measures.registry import aggregate, compute

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.judged import JudgedRun, Subtopics
+from rankscope.measures.judged import JudgedRun, Subtopics
 
 Grades = Mapping[str, Mapping[str, float]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankscope.judged import FloatArray, JudgedRun
+from rankscope.measures.judged import FloatArray, JudgedRun
 from rankscope.measures.registry import define
 
 

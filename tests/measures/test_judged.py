@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from measures.naive import make
 from measures.worlds import World, worlds
-from rankscope.judged import JudgedRun, place_in
+from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.trec import relevance_string
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from measures.naive import make
 from rankscope.errors import InputError
-from rankscope.judged import FloatArray, JudgedRun
 from rankscope.measures import registry
 from rankscope.measures.definition import number
+from rankscope.measures.judged import FloatArray, JudgedRun
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import all_definitions, compute, define, definition_of
 

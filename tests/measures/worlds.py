@@ -12,7 +12,7 @@ from functools import cached_property
 from hypothesis import strategies as st
 
 from measures.naive import Query, make
-from rankscope.judged import JudgedRun
+from rankscope.measures.judged import JudgedRun
 
 DOCS = [f"D{number}" for number in range(1, 13)]
 TOPICS = ["t1", "t2", "t3"]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import rankscope as rs
-from rankscope.comparison import Comparison
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport, status_of
+from rankscope.statistics.compare import Comparison
 
 RECIPES = rs.__path__[0] + "/data/recipes"
 RUNS = Path(__file__).parents[1] / "data" / "recipes" / "runs"

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.retrieval.bm25 import BM25
-from rankscope.retrieval.ordering import best_positions
+from rankscope.retrieval.lexical.bm25 import BM25
+from rankscope.retrieval.lexical.words import Analyzer, stop_words
+from rankscope.retrieval.order import best_positions
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import Query
-from rankscope.retrieval.words import Analyzer, stop_words
 
 TEXTS = {
     f"d{n}": " ".join(

@@ -16,8 +16,8 @@ import pytest
 from rankscope import Corpus, Queries
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import Identity, Query, Ranking, System
 
 QUERIES = [Query(f"q{n:02}", f"text {n}") for n in range(20)]
 

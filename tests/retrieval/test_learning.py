@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from rankscope import Qrels
-from rankscope.retrieval.learning import Training
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import Query
+from rankscope.retrieval.stages.learning import Training
 
 QUERIES = tuple(Query(f"q{n}", f"question number {n}") for n in range(10))
 QRELS = Qrels({query.query_id: {"d1": 1} for query in QUERIES})

@@ -14,13 +14,13 @@ import rankscope as rs
 from rankscope import Corpus, Qrels
 from rankscope.collection.corpus import Document
 from rankscope.errors import MissingExtraError
-from rankscope.retrieval import ltr
-from rankscope.retrieval.learning import Training
-from rankscope.retrieval.ltr import labels_of
-from rankscope.retrieval.ltr_features import WordFeatures, score_rows
+from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.rerank import Rerank
-from rankscope.retrieval.system import Query, System
+from rankscope.retrieval.stages import ltr
+from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.ltr import labels_of
+from rankscope.retrieval.stages.ltr_features import WordFeatures, score_rows
+from rankscope.retrieval.stages.rerank import Rerank
 
 draw = random.Random(20)
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwx"]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rankscope.errors import InputError, UnknownNameError
+from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import Query, Ranking, System
 
 
 def asked(function: Any, depth: int = 10, **options: Any) -> Ranking:

@@ -8,8 +8,8 @@ import pytest
 
 import rankscope as rs
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.protocol import queries_of
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import queries_of
 from real import COLLECTIONS
 
 FIELDS = ["title", "text", "ingredients", "steps"]

@@ -12,10 +12,10 @@ import pytest
 
 import rankscope.retrieval
 from rankscope.errors import InputError, MissingExtraError, UnknownNameError
-from rankscope.retrieval.embedders import EMBEDDERS
 from rankscope.retrieval.registry import SYSTEMS, build_system
-from rankscope.retrieval.rerank import RERANKERS
-from rankscope.retrieval.rewrite import REWRITERS
+from rankscope.retrieval.stages.rerank import RERANKERS
+from rankscope.retrieval.stages.rewrite import REWRITERS
+from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 MODULES = [module.name for module in pkgutil.iter_modules(rankscope.retrieval.__path__)]
 

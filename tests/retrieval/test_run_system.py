@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rankscope import Run
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import Query
 
 RUNS = st.dictionaries(
     st.sampled_from(["q1", "q2", "q3", "q4"]),

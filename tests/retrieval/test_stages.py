@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from rankscope import Corpus, Run, fuse
-from rankscope.retrieval.bm25 import BM25
+from rankscope.retrieval.lexical.bm25 import BM25
+from rankscope.retrieval.protocol import Query, Ranking, System
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.rewrite import REWRITERS, Keywords, Rewrite
-from rankscope.retrieval.rm3 import RM3, RM3Options
-from rankscope.retrieval.system import Query, Ranking, System
+from rankscope.retrieval.stages.rewrite import REWRITERS, Keywords, Rewrite
+from rankscope.retrieval.stages.rm3 import RM3, RM3Options
 
 WORDS = ["leek", "soup", "pie", "salt"]
 CORPUS = Corpus(

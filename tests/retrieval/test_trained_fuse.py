@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from rankscope import Corpus, Qrels, fuse, train_weights
-from rankscope.retrieval import fuse as fuse_module
-from rankscope.retrieval.learning import Training
+from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.system import Query, System
+from rankscope.retrieval.stages import fusion as fuse_module
+from rankscope.retrieval.stages.learning import Training
 
 DOCS = [f"d{n}" for n in range(8)]
 CORPUS = Corpus(dict.fromkeys(DOCS, "text"))

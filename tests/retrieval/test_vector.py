@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from rankscope import Corpus
 from rankscope.errors import InputError, MissingExtraError
 from rankscope.retrieval.chunking import ChunkOptions, chunks_of, document_of, project
-from rankscope.retrieval.embedders import EMBEDDERS, embedded
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.similarity import Vectors
-from rankscope.retrieval.system import Query
-from rankscope.retrieval.vector import VectorSearch
+from rankscope.retrieval.vector.embedders import EMBEDDERS, embedded
+from rankscope.retrieval.vector.similarity import Vectors
+from rankscope.retrieval.vector.vector import VectorSearch
 
 CORPUS = Corpus({f"d{n}": "abc"[n % 3] * (n + 1) + "xyz"[n % 2] for n in range(12)} | {"e": " "})
 
@@ -80,9 +80,9 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     starts[0] = 0
     queries = rows[:50]
     expected = Vectors(rows, starts).best(queries, 20)
-    monkeypatch.setattr("rankscope.retrieval.similarity._SAMPLE", 64)
-    monkeypatch.setattr("rankscope.retrieval.similarity._CELLS", 1000)
-    monkeypatch.setattr("rankscope.retrieval.similarity._QUERIES", 7)
+    monkeypatch.setattr("rankscope.retrieval.vector.similarity._SAMPLE", 64)
+    monkeypatch.setattr("rankscope.retrieval.vector.similarity._CELLS", 1000)
+    monkeypatch.setattr("rankscope.retrieval.vector.similarity._QUERIES", 7)
     for one, other in zip(Vectors(rows, starts).best(queries, 20), expected, strict=True):
         assert one[0].tolist() == other[0].tolist()
         assert one[1].tolist() == other[1].tolist()
@@ -206,7 +206,7 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path, suffix: str, damage: str)
 def test_embedding_goes_on_where_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankscope.retrieval.embeddings.SHARD", 5)
+    monkeypatch.setattr("rankscope.retrieval.vector.embeddings.SHARD", 5)
     counted = Letters()
 
     def stops(texts: list[str]) -> Any:
@@ -249,7 +249,7 @@ def test_wordllama_is_as_its_package_makes_it() -> None:
 def test_models_without_their_package(
     spec: Any, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankscope.retrieval.models.find_spec", lambda _: None)
+    monkeypatch.setattr("rankscope.retrieval.vector.models.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError) as caught:
         build_system(spec)
     assert str(caught.value).startswith(owner)

@@ -18,7 +18,7 @@ from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Check, Checks, Finding, Place
 from rankscope.runs.checks import RUN_CHECKS
 from rankscope.runs.checks_against import AGAINST_CHECKS, guess_mismatch
-from rankscope.runs.run import Run, read_run
+from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"

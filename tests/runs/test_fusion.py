@@ -14,12 +14,12 @@ import pytest
 
 from rankscope.collection.qrels import read_qrels
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.evaluation import evaluate
-from rankscope.runs.fusion import fuse
-from rankscope.runs.fusion_methods import METHODS
-from rankscope.runs.normalisation import NORMALISATIONS
-from rankscope.runs.run import Run, read_run
+from rankscope.runs.fusion.fuse import fuse
+from rankscope.runs.fusion.methods import METHODS
+from rankscope.runs.fusion.normalisation import NORMALISATIONS
+from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
+from rankscope.scoring.evaluate import evaluate
 from real import COLLECTIONS
 
 DOCS = Path(__file__).parents[2] / "docs" / "fusion.md"
@@ -292,9 +292,9 @@ def test_scores_too_large() -> None:
     assert fuse([huge, huge], method="combmed")["q"]["a"] == 1e308
 
 
-@pytest.mark.parametrize("module", ["fusion", "fusion_methods", "normalisation", "pooling"])
+@pytest.mark.parametrize("module", ["fuse", "methods", "normalisation", "pooling"])
 def test_examples_run(module: str) -> None:
-    found = import_module(f"rankscope.runs.{module}")
+    found = import_module(f"rankscope.runs.fusion.{module}")
     assert doctest.testmod(found, optionflags=doctest.ELLIPSIS).failed == 0
 
 

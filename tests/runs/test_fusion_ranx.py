@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankscope.runs.fusion import fuse
+from rankscope.runs.fusion.fuse import fuse
 
 List = dict[str, float]
 Lists = dict[str, List]

@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.runs import pooling
-from rankscope.runs.fusion import fuse
-from rankscope.runs.fusion_methods import METHODS
-from rankscope.runs.normalisation import NORMALISATIONS
-from rankscope.runs.run import Run
+from rankscope.runs.fusion import pooling
+from rankscope.runs.fusion.fuse import fuse
+from rankscope.runs.fusion.methods import METHODS
+from rankscope.runs.fusion.normalisation import NORMALISATIONS
+from rankscope.runs.table import Run
 
 List = dict[str, float]
 Lists = dict[str, List]

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankscope.comparison import Comparison, compare
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.evaluation import evaluate
 from rankscope.reports.comparison import (
     comparison_as_csv,
     comparison_as_latex,
@@ -23,6 +21,8 @@ from rankscope.reports.comparison import (
     notes,
     verdicts,
 )
+from rankscope.scoring.evaluate import evaluate
+from rankscope.statistics.compare import Comparison, compare
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.many import range_tests

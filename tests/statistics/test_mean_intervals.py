@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.statistics import rows as rows_module
+from rankscope.statistics import arrays as rows_module
 from rankscope.statistics.intervals import (
     METHODS,
     Interval,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.statistics import rows as rows_module
+from rankscope.statistics import arrays as rows_module
 from rankscope.statistics.paired import TESTS, Test, TestResult, paired_tests
 
 stats: Any = import_module("scipy.stats")

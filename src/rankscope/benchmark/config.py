@@ -29,12 +29,12 @@ from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNam
 from rankscope.files import PathLike, source_name
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.measures.language import Measure, parse_measures
-from rankscope.profiles import profile_named
+from rankscope.scoring.rules import profile_named
+from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
 from rankscope.statistics.correction import Correction
 from rankscope.statistics.equivalence import check_margin
 from rankscope.statistics.intervals import Method
 from rankscope.statistics.pairwise import Family, Settings
-from rankscope.statistics.rows import check_alpha, check_level, check_resamples
 
 __all__ = [
     "Config",

@@ -11,8 +11,8 @@ from typing import Any
 from rankscope.benchmark.config import Config
 from rankscope.benchmark.config_systems import STAGES, register_of
 from rankscope.benchmark.rag_spec import BLOCK, RetrievalMetrics
-from rankscope.retrieval.embedders import EMBEDDERS
 from rankscope.retrieval.registry import SYSTEMS, Entry, Registry
+from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 __all__ = ["config_json_schema"]
 

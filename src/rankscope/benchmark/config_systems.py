@@ -15,10 +15,10 @@ from typing import Any
 from rankscope.benchmark.config_keys import Keys, dotted
 from rankscope.benchmark.config_sections import came, refuse
 from rankscope.errors import MissingExtraError, RankscopeError, UnknownNameError, shown
-from rankscope.retrieval.embedders import EMBEDDERS
 from rankscope.retrieval.registry import SYSTEMS, Entry, Registry
-from rankscope.retrieval.rerank import RERANKERS
-from rankscope.retrieval.rewrite import REWRITERS
+from rankscope.retrieval.stages.rerank import RERANKERS
+from rankscope.retrieval.stages.rewrite import REWRITERS
+from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 __all__ = ["LONGEST_FILE_NAME", "STAGES", "check_systems", "register_of"]
 

@@ -14,7 +14,7 @@ from rankscope.benchmark.config_toml import is_toml, read_toml
 from rankscope.benchmark.config_yaml import read_yaml
 from rankscope.errors import FormatError, shown
 from rankscope.files import PathLike, open_bytes, source_name, suffix_of
-from rankscope.tabular.delimited import decoded
+from rankscope.tables.delimited import decoded
 
 __all__ = ["parse_config", "parse_value", "read_config_file"]
 

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, slug
 from rankscope.benchmark.plan import Done
-from rankscope.benchmark.stages import (
+from rankscope.benchmark.targets import Targets, load_targets
+from rankscope.benchmark.verdict import verdict
+from rankscope.benchmark.workflow import (
     COMPARE,
     SCORE,
     SEGMENTS,
@@ -23,11 +26,7 @@ from rankscope.benchmark.stages import (
     scores_of,
     versions,
 )
-from rankscope.benchmark.surroundings import git_state, machine, now
-from rankscope.benchmark.targets import Targets, load_targets
-from rankscope.benchmark.verdict import verdict
 from rankscope.errors import counted
-from rankscope.evaluation import Scores
 from rankscope.files import replacing
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
@@ -52,7 +51,8 @@ from rankscope.records import (
     status_of,
 )
 from rankscope.reports.benchmark import benchmark_as_markdown
-from rankscope.retrieval.system import fingerprint
+from rankscope.retrieval.protocol import fingerprint
+from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.intervals import mean_intervals
 
 __all__ = ["TOP", "experiment_id", "write_experiment"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from rankscope.benchmark.config import Config
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
-from rankscope.profiles import profile_named
 from rankscope.records import BenchmarkReport
+from rankscope.scoring.rules import profile_named
 
 __all__ = ["Limit", "read_limits"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
-from rankscope.benchmark.verifying import open_experiment
+from rankscope.benchmark.verify import open_experiment
 from rankscope.errors import InputError, RankscopeError
 
 __all__ = ["Listed", "list_experiments"]

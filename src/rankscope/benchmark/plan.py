@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rankscope.benchmark.parcels import Parcel, Store
+from rankscope.benchmark.artifacts import Parcel, Store
 
 __all__ = ["Done", "Plan", "Stage", "Step", "Watcher"]
 

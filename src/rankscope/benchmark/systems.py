@@ -8,11 +8,11 @@ from typing import Any
 
 from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
-from rankscope.retrieval.fuse import Fuse
+from rankscope.retrieval.protocol import System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.rerank import Rerank
-from rankscope.retrieval.stage import Stage
-from rankscope.retrieval.system import System
+from rankscope.retrieval.stages.fusion import Fuse
+from rankscope.retrieval.stages.rerank import Rerank
+from rankscope.retrieval.stages.stage import Stage
 
 __all__ = ["Systems", "builds_on", "rerank_depth"]
 

@@ -10,7 +10,7 @@ import click
 from rankscope.cli.console import make_console, print_json, visible
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.comparing import ExperimentComparison
+    from rankscope.benchmark.changes import ExperimentComparison
 
 __all__ = ["compare"]
 
@@ -41,7 +41,7 @@ def compare(
 
     Both must have the same judgments, queries and rules; else exit 2, "not comparable".
     """
-    from rankscope.benchmark.comparing import compare_experiments
+    from rankscope.benchmark.changes import compare_experiments
 
     result = compare_experiments(before, after, systems=systems, measures=measures, seed=seed)
     if format == "json":

@@ -11,7 +11,7 @@ import click
 from rankscope.cli.console import make_console, print_json, visible
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.running import Result
+    from rankscope.benchmark.run import Result
     from rankscope.records import BenchmarkReport
 
 __all__ = ["run", "show_result"]
@@ -78,7 +78,7 @@ def run(
     """
     from rankscope.benchmark.config import read_config
     from rankscope.benchmark.fail_under import read_limits
-    from rankscope.benchmark.running import plan_benchmark, run_benchmark
+    from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli.progress import watching
 
     loaded = read_config(config, settings=settings)

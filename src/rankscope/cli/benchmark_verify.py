@@ -20,7 +20,7 @@ def verify(*, folder: Path, format: str) -> None:
 
     DIR is the folder of one experiment. Exit 1 if something was changed.
     """
-    from rankscope.benchmark.verifying import verify as verified
+    from rankscope.benchmark.verify import verify as verified
 
     result = verified(folder)
     if format == "json":

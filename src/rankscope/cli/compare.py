@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from rankscope.comparison import Comparison
+    from rankscope.statistics.compare import Comparison
     from rankscope.statistics.strata import StratifiedPair
 
 __all__ = ["compare", "show_comparison"]
@@ -100,8 +100,8 @@ def compare(
     Differences with intervals, paired tests corrected for how many there are, effect sizes, and a
     verdict; where the data cannot tell, how large a difference they could have shown.
     """
-    from rankscope.comparison import compare as find
     from rankscope.measures.language import DEFAULT_MEASURES
+    from rankscope.statistics.compare import compare as find
 
     if (queries_file is None) != (by is None):
         raise click.UsageError("--queries FILE and --by FIELD belong together")

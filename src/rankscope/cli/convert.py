@@ -37,7 +37,7 @@ def convert(source: str, target: str, **options: Any) -> None:
     csv, json, parquet. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
     """
     from rankscope.collection.qrels import parse_labels
-    from rankscope.conversion import convert as run_conversion
+    from rankscope.integrations.convert import convert as run_conversion
 
     labels = options.pop("labels")
     done = run_conversion(

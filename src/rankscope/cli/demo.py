@@ -28,7 +28,7 @@ def demo(*, output: str, format: str, quiet: bool) -> None:
     """
     from importlib.resources import as_file, files
 
-    from rankscope.benchmark.running import run_benchmark
+    from rankscope.benchmark.run import run_benchmark
     from rankscope.cli.benchmark_run import show_result
     from rankscope.cli.progress import watching
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rankscope.evaluation import Scores
-    from rankscope.sensitivity import Bounds
+    from rankscope.scoring.bounds import Bounds
+    from rankscope.scoring.evaluate import Scores
 
 __all__ = ["evaluate", "show_scores"]
 
@@ -88,10 +88,10 @@ def evaluate(
     A query that is judged and missing from a run counts as 0; how many there are is always said.
     """
     from rankscope.collection.qrels import parse_labels, read_qrels
-    from rankscope.evaluation import evaluate as score
-    from rankscope.inputs import as_judgments, as_runs
     from rankscope.measures.language import DEFAULT_MEASURES
-    from rankscope.sensitivity import bounds as find_bounds
+    from rankscope.scoring.bounds import bounds as find_bounds
+    from rankscope.scoring.evaluate import evaluate as score
+    from rankscope.scoring.inputs import as_judgments, as_runs
 
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))

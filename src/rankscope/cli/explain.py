@@ -13,7 +13,7 @@ from rankscope.cli.evaluate import PROFILES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankscope.explanation import Explanation
+    from rankscope.scoring.explain import Explanation
 
 __all__ = ["explain"]
 
@@ -47,9 +47,9 @@ def explain(
     output: str,
 ) -> None:
     """Explain one query's score: every rank, what stands there, and what it adds."""
-    from rankscope.explanation import explain as find
-    from rankscope.inputs import as_judgments, as_runs
     from rankscope.measures.language import parse_measures
+    from rankscope.scoring.explain import explain as find
+    from rankscope.scoring.inputs import as_judgments, as_runs
 
     judgments = as_judgments(qrels)
     runs, _ = as_runs([run])

@@ -12,7 +12,7 @@ from rankscope.cli.evaluate import PROFILES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankscope.gate import GateResult
+    from rankscope.statistics.gate import GateResult
 
 __all__ = ["gate"]
 
@@ -88,8 +88,8 @@ def gate(
     """
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.errors import RankscopeError
-    from rankscope.gate import gate as decide
-    from rankscope.reports import gate as reports
+    from rankscope.reports import gating as reports
+    from rankscope.statistics.gate import gate as decide
 
     if [baseline, candidate, options["qrels"]].count("-") > 1:
         raise click.UsageError("standard input (-) can be read once only; name files for the rest")
@@ -129,7 +129,7 @@ def _show(result: GateResult, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rankscope.reports import gate as reports
+    from rankscope.reports import gating as reports
 
     names = visible(f"{result.candidate} against {result.baseline}")
     console.print(Text(f"{names}, {result.queries:,} queries", style="bold"), overflow="fold")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from rankscope.pairing import Pairs
+    from rankscope.statistics.comparable import Pairs
     from rankscope.statistics.power import PowerReport
 
 __all__ = ["power"]
@@ -107,7 +107,7 @@ def _from_scores(
     files: tuple[str, ...], measures: tuple[str, ...], output: str, **options: Any
 ) -> None:
     from rankscope.measures.language import parse_measures
-    from rankscope.pairing import Pairs, take_records
+    from rankscope.statistics.comparable import Pairs, take_records
     from rankscope.statistics.power import power_report
 
     qrels, baseline, candidate = files
@@ -157,7 +157,7 @@ def _show_reports(pairs: Pairs, reports: dict[str, PowerReport], console: Consol
 def _answers(report: PowerReport) -> Table:
     from rich.table import Table
 
-    from rankscope.gate import percent
+    from rankscope.statistics.gate import percent
 
     likely = percent(report.power)
     rows = [
@@ -225,7 +225,7 @@ def _show_assumptions(answer: dict[str, Any], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rankscope.gate import percent
+    from rankscope.statistics.gate import percent
 
     difference, likely = answer["difference"], percent(answer["power"])
     if answer["sizes"]:

@@ -11,7 +11,7 @@ from rankscope.cli.benchmark_run import CACHE, CONFIG, JOBS, SET
 from rankscope.cli.console import make_console, print_json, visible
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.running import FetchedRun
+    from rankscope.benchmark.run import FetchedRun
 
 __all__ = ["fetch"]
 
@@ -47,7 +47,7 @@ def fetch(
     answered is asked again, and then listed as failed; it is not in the run. Exit 1 if a query
     failed or a run has errors.
     """
-    from rankscope.benchmark.running import fetch_runs
+    from rankscope.benchmark.run import fetch_runs
     from rankscope.cli.progress import watching
     from rankscope.errors import counted
 

@@ -16,7 +16,7 @@ def _list_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     """Print every method with its options and leave."""
     if not wanted or context.resilient_parsing:
         return
-    from rankscope.runs.fusion_methods import METHODS
+    from rankscope.runs.fusion.methods import METHODS
 
     wide = max(map(len, METHODS))
     for one in METHODS.values():
@@ -79,8 +79,8 @@ def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: An
     The format of OUT is found from its name; standard output is in TREC's. One of the runs may be
     -, standard input.
     """
-    from rankscope.runs.fusion import fuse as fuse_runs
-    from rankscope.tabular.writing import format_for
+    from rankscope.runs.fusion.fuse import fuse as fuse_runs
+    from rankscope.tables.writing import format_for
 
     if [*run, options["qrels"]].count("-") > 1:
         raise click.UsageError("standard input (-) can be read once only; name files for the rest")

@@ -39,7 +39,7 @@ def trec_eval(
 ) -> None:
     """Print, byte for byte, what trec_eval 10 prints for QRELS and RESULTS."""
     from rankscope.errors import InputError
-    from rankscope.trec_eval import Options, trec_eval_lines
+    from rankscope.scoring.trec_eval import Options, trec_eval_lines
 
     if relevance != "qrels" or results_format != "trec_results":
         raise InputError(

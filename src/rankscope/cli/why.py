@@ -12,7 +12,7 @@ from rankscope.cli.evaluate import PROFILES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankscope.attribution import Outcome, Reproduction
+    from rankscope.scoring.why import Outcome, Reproduction
 
 __all__ = ["why"]
 
@@ -48,8 +48,8 @@ def why(
     Scores it under several tools' rules and changes one rule at a time. With --mine and --theirs,
     finds the rules that reproduce these numbers.
     """
-    from rankscope import attribution
-    from rankscope.inputs import as_judgments, as_runs
+    from rankscope.scoring import why as attribution
+    from rankscope.scoring.inputs import as_judgments, as_runs
 
     judgments = as_judgments(qrels)
     named, _ = as_runs([run])

@@ -16,7 +16,7 @@ from rankscope.collection.records import Kind, Row, identify
 from rankscope.collection.table import Table
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
-from rankscope.tabular.frames import ArrowFrame
+from rankscope.tables.frames import ArrowFrame
 
 __all__ = [
     "Corpus",

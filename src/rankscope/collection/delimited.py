@@ -19,8 +19,8 @@ from typing import Literal
 from rankscope.collection.jsontext import dump_json
 from rankscope.collection.records import Kind, Origin, Placed, Row, find_name
 from rankscope.errors import shown
-from rankscope.tabular.columns import folded
-from rankscope.tabular.delimited import decoded
+from rankscope.tables.columns import folded
+from rankscope.tables.delimited import decoded
 
 __all__ = ["delimited_lines", "delimited_rows", "is_header"]
 

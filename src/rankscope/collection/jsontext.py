@@ -14,8 +14,8 @@ from decimal import Decimal
 from rankscope.collection.objects import keyed_rows, listed_rows
 from rankscope.collection.records import Kind, Origin, Placed
 from rankscope.errors import FormatError, shown
-from rankscope.tabular.delimited import decoded
-from rankscope.tabular.jsontext import parse_json
+from rankscope.tables.delimited import decoded
+from rankscope.tables.jsontext import parse_json
 
 __all__ = ["dump_json", "json_lines_rows", "json_rows"]
 

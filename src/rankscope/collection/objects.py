@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.records import Kind, Origin, Placed, find_name
 from rankscope.errors import InputError, shown
-from rankscope.tabular.frames import frame_of
+from rankscope.tables.frames import frame_of
 
 if TYPE_CHECKING:
     import polars as pl

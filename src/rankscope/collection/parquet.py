@@ -15,9 +15,9 @@ import polars as pl
 from rankscope.collection.objects import frame_rows
 from rankscope.collection.records import Kind, Origin, Placed, Row, find_name
 from rankscope.errors import FormatError, InputError, shown
-from rankscope.tabular.frames import engine_errors, parquet_bytes
-from rankscope.tabular.jsontext import parse_json
-from rankscope.tabular.reading import unreadable_parquet
+from rankscope.tables.frames import engine_errors, parquet_bytes
+from rankscope.tables.jsontext import parse_json
+from rankscope.tables.reading import unreadable_parquet
 
 __all__ = ["parquet_of", "parquet_rows"]
 

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError, shown
-from rankscope.tabular.columns import QRELS, rater_columns
-from rankscope.tabular.grouping import group_by_query, repeated_rows
-from rankscope.tabular.objects import rows_from_object
-from rankscope.tabular.pairs import PairTable
-from rankscope.tabular.reading import TableFile
-from rankscope.tabular.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.columns import QRELS, rater_columns
+from rankscope.tables.grouping import group_by_query, repeated_rows
+from rankscope.tables.objects import rows_from_object
+from rankscope.tables.pairs import PairTable
+from rankscope.tables.reading import TableFile
+from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ import polars as pl
 from rankscope.collection.qrels import grades_of
 from rankscope.errors import shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
-from rankscope.tabular.rows import Rows, as_ids, missing
+from rankscope.tables.rows import Rows, as_ids, missing
 
 __all__ = ["QRELS_CHECKS"]
 

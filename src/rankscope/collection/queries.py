@@ -9,7 +9,7 @@ from rankscope.collection.records import Kind, Row
 from rankscope.collection.table import Table
 from rankscope.collection.topics import read_topics, write_sgml, write_xml
 from rankscope.files import PathLike
-from rankscope.tabular.reading import BY_SUFFIX
+from rankscope.tables.reading import BY_SUFFIX
 
 __all__ = ["Queries", "read_queries"]
 

@@ -18,9 +18,9 @@ from rankscope.collection.parquet import parquet_rows
 from rankscope.collection.records import Kind, Origin, Placed, find_name
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import PathLike, is_plain_file, open_bytes, source_name, suffix_of
-from rankscope.tabular.delimited import decoded
-from rankscope.tabular.reading import BY_SUFFIX, PARQUET_MAGIC
-from rankscope.tabular.whitespace import BOM
+from rankscope.tables.delimited import decoded
+from rankscope.tables.reading import BY_SUFFIX, PARQUET_MAGIC
+from rankscope.tables.whitespace import BOM
 
 __all__ = ["read_rows"]
 

@@ -14,7 +14,7 @@ from operator import index
 from typing import Literal
 
 from rankscope.errors import FormatError, InputError, shown
-from rankscope.tabular.columns import folded
+from rankscope.tables.columns import folded
 
 __all__ = ["FORMATS", "Kind", "Origin", "Placed", "Row", "find_name", "identify"]
 

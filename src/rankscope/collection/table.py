@@ -21,8 +21,8 @@ from rankscope.collection.reading import read_rows
 from rankscope.collection.records import FORMATS, Kind, Placed, Row, identify
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import PathLike, replacing, source_name, suffix_of
-from rankscope.tabular.frames import ArrowFrame, to_pandas
-from rankscope.tabular.reading import BY_SUFFIX
+from rankscope.tables.frames import ArrowFrame, to_pandas
+from rankscope.tables.reading import BY_SUFFIX
 
 if TYPE_CHECKING:
     import pandas as pd

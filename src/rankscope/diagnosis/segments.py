@@ -23,16 +23,16 @@ from rankscope.diagnosis.labels import (
 from rankscope.diagnosis.values import Table, changes_between, intervals_of, pair_test
 from rankscope.errors import UnknownNameError, counted, shown
 from rankscope.findings import Finding
+from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.pairwise import Settings
-from rankscope.statistics.rows import row_means
 from rankscope.statistics.strata import Strata, stratify
 
 if TYPE_CHECKING:
-    from rankscope.evaluation import Scores
-    from rankscope.judged import FloatArray
+    from rankscope.measures.judged import FloatArray
+    from rankscope.scoring.evaluate import Scores
     from rankscope.statistics.intervals import Interval
 
 __all__ = ["Group", "GroupMean", "Labels", "Segmented", "query_labels", "segment_table"]

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.alignment import only_queries
 from rankscope.diagnosis.values import Table, changes_between, intervals_of, pair_test
 from rankscope.diagnosis.views import View, best_order
 from rankscope.errors import UnknownNameError, counted
 from rankscope.findings import PLACES_SHOWN, Finding, Place
-from rankscope.inputs import as_judgments, without_identical
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
+from rankscope.scoring.align import only_queries
+from rankscope.scoring.inputs import as_judgments, without_identical
+from rankscope.statistics.arrays import row_means
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.pairwise import Settings
-from rankscope.statistics.rows import row_means
 
 if TYPE_CHECKING:
-    from rankscope.alignment import Judgments
     from rankscope.collection.qrels import Qrels
-    from rankscope.evaluation import Scores
-    from rankscope.judged import BoolArray, FloatArray, IntArray
-    from rankscope.runs.run import Run
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.runs.table import Run
+    from rankscope.scoring.align import Judgments
+    from rankscope.scoring.evaluate import Scores
     from rankscope.statistics.intervals import Interval
 
 __all__ = ["Change", "Stage", "StageSpec", "stage_table"]

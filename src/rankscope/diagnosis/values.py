@@ -8,15 +8,15 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
+from rankscope.statistics.arrays import SAME
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.pairwise import Scale
-from rankscope.statistics.rows import SAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankscope.evaluation import Scores
-    from rankscope.judged import FloatArray
+    from rankscope.measures.judged import FloatArray
+    from rankscope.scoring.evaluate import Scores
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.paired import Test
     from rankscope.statistics.pairwise import Settings

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankscope.alignment import align
-from rankscope.judged import place_in
+from rankscope.measures.judged import place_in
+from rankscope.scoring.align import align
 
 if TYPE_CHECKING:
-    from rankscope.alignment import Judgments
-    from rankscope.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.scoring.align import Judgments
 
 __all__ = ["RELEVANT", "View", "best_order"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from rankscope.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, JudgedRun
 
 __all__ = [
     "JUDGED_ONLY",

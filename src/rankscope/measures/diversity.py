@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.judged import place_in
 from rankscope.measures.definition import number, relevance_level
+from rankscope.measures.judged import place_in
 from rankscope.measures.parts import decay, ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, IntArray, JudgedRun, Subtopics
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun, Subtopics
 
 REL = relevance_level()
 ALPHA = number("alpha", 0.5, "how little a document gains by repeating a subtopic", highest=1.0)

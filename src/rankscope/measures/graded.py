@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.judged import place_in
 from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.definition import number, optional_number, relevance_level
+from rankscope.measures.judged import place_in
 from rankscope.measures.parts import (
     discounted_total,
     gained,
@@ -25,7 +25,7 @@ from rankscope.measures.parts import (
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.parts import Gain, Gained
 
 INFINITY = float("inf")

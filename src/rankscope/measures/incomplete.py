@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.judged import place_in
 from rankscope.measures.definition import relevance_level
+from rankscope.measures.judged import place_in
 from rankscope.measures.parts import nonrelevant_above, ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, JudgedRun
 
 REL = relevance_level()
 EPSILON = 1e-5

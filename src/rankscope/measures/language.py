@@ -21,7 +21,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures import names
 from rankscope.measures.definition import LARGEST_CUTOFF, Definition, Value, written
 from rankscope.measures.names import Request
-from rankscope.measures.reading import Reader, words
+from rankscope.measures.parsing import Reader, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
 
 __all__ = ["DEFAULT_MEASURES", "Measure", "Parsed", "parse_measures", "parse_trec_measures"]

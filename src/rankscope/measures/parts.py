@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.judged import place_in
+from rankscope.measures.judged import place_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from rankscope.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.definition import GainTable
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
 
     Gain = str | GainTable
 

@@ -15,7 +15,7 @@ from rankscope.measures.parts import nonrelevant_above, ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
 
 REL = relevance_level()
 RULE = number(

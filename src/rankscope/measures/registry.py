@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
 
-    from rankscope.judged import FloatArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, JudgedRun
     from rankscope.measures.language import Measure
 
 __all__ = [

@@ -11,7 +11,7 @@ from rankscope.measures.parts import ratio
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, JudgedRun
 
 INFINITY = float("inf")
 REL = relevance_level()

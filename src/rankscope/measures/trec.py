@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.judged import place_in
 from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.definition import relevance_level
 from rankscope.measures.graded import ideal_total
+from rankscope.measures.judged import place_in
 from rankscope.measures.parts import gained, ideal, ratio, running
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.parts import Gain
 
 INFINITY = float("inf")

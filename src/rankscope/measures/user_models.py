@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rankscope.judged import place_in
 from rankscope.measures.definition import choice, flag, number, optional_number, relevance_level
 from rankscope.measures.definition import gain as gain_parameter
+from rankscope.measures.judged import place_in
 from rankscope.measures.parts import (
     decay,
     gained,
@@ -25,7 +25,7 @@ from rankscope.measures.parts import (
 from rankscope.measures.registry import define
 
 if TYPE_CHECKING:
-    from rankscope.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.parts import Gain
 
 INFINITY = float("inf")

@@ -12,7 +12,7 @@ from rankscope.reports.markdown import md, table
 from rankscope.reports.words import DAGGER, DOUBLE_DAGGER, INTERVALS, TESTS
 
 if TYPE_CHECKING:
-    from rankscope.comparison import Comparison, SystemMean
+    from rankscope.statistics.compare import Comparison, SystemMean
     from rankscope.statistics.pairwise import Pair
     from rankscope.statistics.strata import StratifiedPair
 

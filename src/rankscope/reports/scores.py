@@ -11,7 +11,7 @@ from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 
 if TYPE_CHECKING:
-    from rankscope.evaluation import Accounting, Scores
+    from rankscope.scoring.evaluate import Accounting, Scores
 
 __all__ = [
     "accounting_sentences",

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.retrieval.keeping import keep, kept, make_folder
-from rankscope.retrieval.system import Query, Ranking, fingerprint
+from rankscope.retrieval.cache import keep, kept, make_folder
+from rankscope.retrieval.protocol import Query, Ranking, fingerprint
 
 __all__ = ["Answers"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from rankscope.errors import InputError
 from rankscope.retrieval.options import REQUIRED, option, whole
-from rankscope.retrieval.ordering import ranked
-from rankscope.retrieval.system import Ranking
+from rankscope.retrieval.order import ranked
+from rankscope.retrieval.protocol import Ranking
 
 __all__ = ["Chunk", "ChunkOptions", "chunks_of", "document_of", "project"]
 

@@ -21,12 +21,12 @@ import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.retrieval.answers import Answers, query_key
-from rankscope.retrieval.system import Identity, Query, Ranking, System, check_depth, queries_of
-from rankscope.retrieval.targets import sentence
-from rankscope.retrieval.watching import watched
-from rankscope.runs.run import Run
-from rankscope.tabular.columns import RUN
-from rankscope.tabular.rows import Rows
+from rankscope.retrieval.progress import watched
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, queries_of
+from rankscope.retrieval.python_objects import sentence
+from rankscope.runs.table import Run
+from rankscope.tables.columns import RUN
+from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike

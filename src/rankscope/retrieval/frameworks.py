@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from rankscope.errors import InputError, shown
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.results import doc_id_of, score_of
-from rankscope.retrieval.system import Query
 
 __all__ = ["adapted"]
 

@@ -19,11 +19,11 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.frameworks import adapted
 from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, text, truth, whole
-from rankscope.retrieval.ordering import ranked
+from rankscope.retrieval.order import ranked
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
+from rankscope.retrieval.python_objects import described_target, find_target, sentence
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.results import pairs_of
-from rankscope.retrieval.system import Identity, Query, Ranking, System, check_depth
-from rankscope.retrieval.targets import described_target, find_target, sentence
 
 __all__ = ["PythonOptions", "PythonSystem"]
 

@@ -17,9 +17,9 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from rankscope.errors import InputError, MissingExtraError, UnknownNameError, shown
-from rankscope.retrieval.learning import Training
 from rankscope.retrieval.options import Option, described, read_options
-from rankscope.retrieval.system import System
+from rankscope.retrieval.protocol import System
+from rankscope.retrieval.stages.learning import Training
 
 __all__ = [
     "SYSTEMS",
@@ -151,8 +151,8 @@ SYSTEMS: Registry[System] = Registry("system")
 def _load_all() -> None:
     import rankscope.retrieval as package  # noqa: PLC0415
 
-    for module in pkgutil.iter_modules(package.__path__):
-        import_module(f"{package.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
 
 
 def build_system(

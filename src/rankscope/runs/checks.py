@@ -15,14 +15,14 @@ import polars as pl
 
 from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
-from rankscope.runs.run import scores_of
-from rankscope.tabular.grouping import Groups, group_by_query, repeated_rows
-from rankscope.tabular.rows import as_ids, as_numbers, missing
+from rankscope.runs.table import scores_of
+from rankscope.tables.grouping import Groups, group_by_query, repeated_rows
+from rankscope.tables.rows import as_ids, as_numbers, missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankscope.tabular.rows import Rows
+    from rankscope.tables.rows import Rows
 
 __all__ = ["RUN_CHECKS", "RunUnderTest"]
 

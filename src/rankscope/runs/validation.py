@@ -17,14 +17,14 @@ from rankscope.files import can_be_read_again
 from rankscope.findings import Finding, worst_first
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
-from rankscope.runs.run import Run
-from rankscope.tabular.columns import QRELS, RUN
-from rankscope.tabular.objects import rows_from_object
-from rankscope.tabular.reading import TableFile
-from rankscope.tabular.rows import Rows
+from rankscope.runs.table import Run
+from rankscope.tables.columns import QRELS, RUN
+from rankscope.tables.objects import rows_from_object
+from rankscope.tables.reading import TableFile
+from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from rankscope.tabular.columns import Layout
+    from rankscope.tables.columns import Layout
 
 __all__ = ["Reference", "Validation", "validate_run"]
 

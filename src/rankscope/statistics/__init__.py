@@ -5,5 +5,5 @@ prints. Functions take many rows at once (a row for each run and measure, a colu
 so that all rows share one set of resamples. What is random takes a seed and gives the same bytes
 for it, in whatever order the queries come.
 
-SciPy is imported when a function first needs it (`rankscope.statistics.rows.special`).
+SciPy is imported when a function first needs it (`rankscope.statistics.arrays.special`).
 """

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.statistics.rows import check_name
+from rankscope.statistics.arrays import check_name
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["CORRECTIONS", "Correction", "corrected"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     as_rows,
     check_level,
     constant_rows,
@@ -21,7 +21,7 @@ from rankscope.statistics.rows import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["Effect", "paired_effects"]
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.statistics.intervals import Interval, mean_intervals
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     as_rows,
     check_alpha,
     check_name,
@@ -24,11 +23,12 @@ from rankscope.statistics.rows import (
     row_means,
     special,
 )
+from rankscope.statistics.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["Equivalence", "check_margin", "equivalence_tests"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     SAME,
     as_rows,
     check_level,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["FEWEST", "METHODS", "Interval", "Method", "mean_intervals", "resampled_means"]
 

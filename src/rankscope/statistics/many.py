@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     SAME,
     SMALLEST,
     as_rows,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["Anova", "anova", "letters", "range_tests"]
 

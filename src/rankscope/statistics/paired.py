@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from rankscope.statistics.intervals import resampled_means
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     SAME,
     SMALLEST,
     as_rows,
@@ -30,13 +29,14 @@ from rankscope.statistics.rows import (
     sizes,
     special,
 )
+from rankscope.statistics.intervals import resampled_means
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["TESTS", "Test", "TestResult", "paired_tests"]
 

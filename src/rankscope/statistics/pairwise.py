@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.statistics.correction import CORRECTIONS, Correction, corrected
-from rankscope.statistics.effects import Effect, paired_effects
-from rankscope.statistics.equivalence import Equivalence, check_margin, equivalence_tests
-from rankscope.statistics.intervals import METHODS, Interval, Method, mean_intervals
-from rankscope.statistics.many import letters, range_tests
-from rankscope.statistics.paired import TESTS, Test, paired_tests
-from rankscope.statistics.power import detectable_difference
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     SAME,
     FloatArray,
     check_alpha,
@@ -32,6 +25,13 @@ from rankscope.statistics.rows import (
     row_deviations,
     row_means,
 )
+from rankscope.statistics.correction import CORRECTIONS, Correction, corrected
+from rankscope.statistics.effects import Effect, paired_effects
+from rankscope.statistics.equivalence import Equivalence, check_margin, equivalence_tests
+from rankscope.statistics.intervals import METHODS, Interval, Method, mean_intervals
+from rankscope.statistics.many import letters, range_tests
+from rankscope.statistics.paired import TESTS, Test, paired_tests
+from rankscope.statistics.power import detectable_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

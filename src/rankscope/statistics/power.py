@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.statistics.paired import TESTS, paired_tests
-from rankscope.statistics.rows import (
+from rankscope.statistics.arrays import (
     as_rows,
     check_alpha,
     check_name,
@@ -32,12 +31,13 @@ from rankscope.statistics.rows import (
     sizes,
     special,
 )
+from rankscope.statistics.paired import TESTS, paired_tests
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.paired import Test
-    from rankscope.statistics.rows import FloatArray
 
 __all__ = [
     "Estimate",

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.statistics.arrays import as_rows, check_level, row_deviations, row_means, special
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.rows import as_rows, check_level, row_deviations, row_means, special
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rankscope.statistics.rows import FloatArray
+    from rankscope.statistics.arrays import FloatArray
 
 __all__ = ["SeedSplit", "split_variance"]
 

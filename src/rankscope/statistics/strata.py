@@ -10,10 +10,10 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.findings import Finding
+from rankscope.statistics.arrays import as_rows
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.rows import as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,1 @@
+"""Edges to other tools: what they write and read."""

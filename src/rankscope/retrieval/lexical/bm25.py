@@ -1,0 +1,204 @@
+"""Lexical search: BM25 in Lucene's variant, scored by bm25s.
+
+The score of a document d is the sum over the words t of the query, repeated ones counted again, of
+idf(t) · tf / (tf + k1 · (1 − b + b · |d| / average length)), with tf how often t stands in d and
+idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N documents hold t. Documents that share no
+word with the query are not returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.collection.corpus import Corpus
+from rankscope.errors import InputError
+from rankscope.retrieval.cache import keep_arrays, kept_arrays, make_folder
+from rankscope.retrieval.lexical.words import Analyzer, languages, stop_words, word_rules
+from rankscope.retrieval.options import choice, option, optional, real, words
+from rankscope.retrieval.order import best_positions
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, fingerprint
+from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
+from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option, without_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BM25", "BM25Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class BM25Options:
+    """How documents and queries are read and scored."""
+
+    fields: Mapping[str, int] | None = option(
+        None,
+        f"what is searched: a list of fields, or a table of whole weights, where a field counts as "
+        f"if it were written that often; if not given, {DEFAULT_FIELDS}",
+        optional(fields_option),
+    )
+    k1: float = option(1.5, "how much it counts that a word is repeated", real(0))
+    b: float = option(0.75, "how much long documents are held back, from 0 to 1", real(0, 1))
+    language: str = option(
+        "english",
+        "whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither",
+        choice("language", languages),
+    )
+    stopwords: tuple[str, ...] | None = option(
+        None,
+        "a list of words to drop instead of the language's own; [] to drop none",
+        optional(words),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """Scores by term, as bm25s computes them: of term t, ``[starts[t]:starts[t + 1]]``."""
+
+    terms: dict[str, int]
+    scores: NDArray[np.float32]
+    positions: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+@SYSTEMS.add("bm25", BM25Options, summary="lexical search: BM25 in Lucene's variant, by bm25s")
+class BM25(System):
+    """BM25 over the words of some fields."""
+
+    batch_size = 256
+    concurrent = True
+
+    def __init__(self, options: BM25Options, context: Context) -> None:
+        engine("bm25s", package="bm25s", needed_for="the system bm25")
+        dropped = options.stopwords
+        if dropped is None:
+            dropped = tuple(stop_words(options.language))
+        self.options = options
+        self.analyzer = Analyzer(options.language, dropped)
+        self._cache = context.cache
+        self._corpus: Corpus | None = None
+        self._texts: Texts | None = None
+        self._index: Index | None = None
+
+    def index(self, corpus: Corpus) -> None:
+        """Take the corpus; the work is done in `prepare`."""
+        if corpus is self._corpus:  # shared by several stages, each of which hands it down
+            return
+        self._texts = Texts.of(corpus, self.options.fields)
+        self._corpus = corpus
+        self._index = None
+        self.notes = without_text(self._texts)
+
+    def identity(self) -> Identity:
+        """Say what exactly answers."""
+        return Identity(
+            "bm25",
+            f"{engine_version('bm25s')}, {engine_version('PyStemmer')}, {word_rules()}",
+            asdict(self.options),
+            self._texts.snapshot if self._texts is not None else None,
+            self.name,
+        )
+
+    def prepare(self) -> None:
+        """Count words and compute scores, or load what was computed before."""
+        if self._index is not None or self._texts is None or not self._texts.doc_ids:
+            return
+        began = time.perf_counter()
+        if self._cache is None:
+            self._index = self._made(self._texts)
+        else:
+            path = make_folder(self._cache / "indexes") / f"{fingerprint(self.identity().key)}.bm25"
+            self._index = _loaded(path)
+            if self._index is None:
+                self._index = self._made(self._texts)
+                _store(path, self._index)
+        self.seconds_indexing = time.perf_counter() - began
+
+    def _made(self, texts: Texts) -> Index:
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__  # a new term gets the next number
+        terms = self.analyzer.terms
+        documents = [[numbers[term] for term in terms(text)] for text in texts.texts]
+        numbers.default_factory = None
+        if not numbers:
+            raise InputError(
+                "no document has a word left to search for; name other fields, or fewer stop words"
+            )
+        bm25s = engine("bm25s", package="bm25s", needed_for="the system bm25")
+        made = bm25s.BM25(method="lucene", k1=self.options.k1, b=self.options.b, backend="numpy")
+        made.index((documents, numbers), create_empty_token=False, show_progress=False)
+        parts = made.scores
+        return Index(numbers, parts["data"], parts["indices"], np.asarray(parts["indptr"]))
+
+    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        """Answer each query with the documents that hold its words."""
+        self.prepare()
+        depth = check_depth(depth)
+        return [self._answer(self.analyzer.terms(query.text), depth) for query in queries]
+
+    def _answer(self, terms: Sequence[str], depth: int) -> Ranking:
+        return self.search_terms([(term, 1.0) for term in terms], depth)
+
+    def search_terms(self, terms: Sequence[tuple[str, float]], depth: int) -> Ranking:
+        """Answer a query of weighted terms; with weights of 1 the scores are bm25s' own."""
+        began = time.perf_counter()
+        index, texts = self._index, self._texts
+        if index is None or texts is None:
+            return Ranking()
+        scores = np.zeros(len(texts.doc_ids), np.float32)
+        for term, weight in terms:
+            number = index.terms.get(term)
+            if number is not None:
+                low, high = index.starts[number], index.starts[number + 1]
+                share = index.scores[low:high]
+                scores[index.positions[low:high]] += share if weight == 1 else share * weight
+        best = best_positions(scores, depth)
+        values = scores[best]
+        count = int(np.searchsorted(-values, 0.0))  # only what shares a word with the query
+        doc_ids = texts.doc_ids
+        return Ranking(
+            tuple([doc_ids[at] for at in best[:count].tolist()]),
+            tuple(values[:count].tolist()),
+            time.perf_counter() - began,
+        )
+
+    def terms_of(self, doc_id: str) -> Counter[str]:
+        """Return how often each term stands in a document."""
+        if self._texts is None:
+            return Counter()
+        return Counter(self.analyzer.terms(self._texts.text_of(doc_id)))
+
+    def share_of_documents(self, term: str) -> float:
+        """Return the share of documents that hold a term."""
+        if self._index is None or self._texts is None or term not in self._index.terms:
+            return 0.0
+        number = self._index.terms[term]
+        low, high = self._index.starts[number], self._index.starts[number + 1]
+        return float(high - low) / len(self._texts.doc_ids)
+
+
+def _store(path: Any, index: Index) -> None:
+    vocabulary = "\n".join(index.terms).encode()
+    keep_arrays(
+        path,
+        {
+            "terms": np.frombuffer(vocabulary, np.uint8),
+            "scores": index.scores,
+            "positions": index.positions,
+            "starts": index.starts,
+        },
+    )
+
+
+def _loaded(path: Any) -> Index | None:
+    stored = kept_arrays(path)
+    if stored is None:
+        return None
+    names = stored["terms"].tobytes().decode().split("\n")
+    terms = {term: number for number, term in enumerate(names)}
+    return Index(terms, stored["scores"], stored["positions"], stored["starts"])

@@ -1,0 +1,58 @@
+"""The one order of retrieved documents: score from high to low, then id from high to low by bytes.
+
+Systems that score a whole corpus hold their documents sorted by id from high to low, so that of two
+documents with equal scores the one that stands first wins, and ties cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.retrieval.protocol import Ranking
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["best_positions", "by_id_descending", "ranked"]
+
+
+def by_id_descending(ids: Sequence[str]) -> list[int]:
+    """Return the positions of ids from high to low by bytes (UTF-8 keeps the order of letters)."""
+    return sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
+
+
+def best_positions(scores: NDArray[Any], depth: int) -> NDArray[np.intp]:
+    """Return the positions of the highest scores, best first; of equal ones the first position.
+
+    Exact at the cut: whatever has the score of the last place takes part in the tie.
+
+    >>> best_positions(np.array([1.0, 3.0, 2.0, 3.0, 2.0]), 3).tolist()
+    [1, 3, 2]
+    """
+    if 0 < depth < len(scores):
+        last = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        found = np.flatnonzero(scores >= last)
+    else:
+        found = np.arange(len(scores))
+    return found[np.argsort(-scores[found], kind="stable")[:depth]]
+
+
+def ranked(
+    pairs: Iterable[tuple[str, float]], depth: int | None = None, *, seconds: float = 0.0
+) -> Ranking:
+    """Make a ranking of (doc_id, score) pairs in any order, each document once.
+
+    >>> ranked([("a", 1.0), ("c", 2.0), ("b", 1.0)]).doc_ids
+    ('c', 'b', 'a')
+    """
+    ordered = sorted(pairs, key=lambda pair: pair[0], reverse=True)
+    ordered.sort(key=lambda pair: -pair[1])
+    ordered = ordered[:depth]
+    return Ranking(
+        tuple(doc_id for doc_id, _ in ordered),
+        tuple(float(score) for _, score in ordered),
+        seconds,
+    )

@@ -1,0 +1,1 @@
+"""Systems over other systems: fusion, rewriting, reranking."""

@@ -1,0 +1,122 @@
+"""Cross-encoders: a reranker that reads query and document together and scores the pair.
+
+``{rerank: {of: SYSTEM, cross_encoder: FOLDER, depth: 50}}``. The scores are the model's own output,
+before the sigmoid with which some models end: that would make near-certain documents equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from rankscope.collection.corpus import Corpus
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.options import option, optional
+from rankscope.retrieval.python_objects import sentence
+from rankscope.retrieval.registry import Context
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
+from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option
+from rankscope.retrieval.vector.models import Model, ModelOptions
+
+__all__ = ["CrossEncoder", "CrossEncoderOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderOptions(ModelOptions):
+    """A model that scores pairs, and what it reads of a document."""
+
+    fields: Mapping[str, int] | None = option(
+        None,
+        f"what is read of a document, as in bm25; if not given, {DEFAULT_FIELDS}",
+        optional(fields_option),
+    )
+
+
+@RERANKERS.add(
+    "cross_encoder", CrossEncoderOptions, summary="a model that reads query and document together"
+)
+class CrossEncoder(Reranker):
+    """A cross-encoder of sentence-transformers, loaded when it is first needed.
+
+    The candidates of a query are scored by themselves, each distinct text once: the scores do not
+    depend on other queries, and equal texts have equal scores. A document without text comes after
+    all others. A query fails if one of its candidates is not in the corpus, or gets no finite
+    score.
+    """
+
+    def __init__(self, options: CrossEncoderOptions, context: Context) -> None:
+        self._options = options
+        self._model = Model("CrossEncoder", options, context, owner="the reranker cross_encoder")
+        self._corpus: Corpus | None = None
+        self._texts: Texts | None = None
+
+    def index(self, corpus: Corpus) -> None:
+        """Take the texts that are to be read."""
+        if corpus is not self._corpus:
+            self._texts = Texts.of(corpus, self._options.fields)
+            self._corpus = corpus
+
+    def described(self) -> dict[str, Any]:
+        """Say what model scores, and what it reads."""
+        return {
+            "reranker": "cross_encoder",
+            **self._model.described(),
+            "fields": self._options.fields,
+            "snapshot": None if self._texts is None else self._texts.snapshot,
+        }
+
+    def prepare(self) -> None:
+        """Load the model."""
+        labels = self._model.loaded().num_labels
+        if labels != 1:
+            raise InputError(
+                f"the model {self._model.name} gives {labels} numbers for a pair of texts; a "
+                "reranker needs a model that gives one"
+            )
+
+    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
+        """Score the candidates of each query."""
+        self.prepare()
+        return [self._scored(one) for one in batch]
+
+    def _scored(self, candidates: Candidates) -> Sequence[float] | str:
+        if self._texts is None:
+            return "the cross-encoder reads documents, and there is no corpus to read them from"
+        texts = []
+        for document in candidates.documents:
+            try:
+                texts.append(self._texts.text_of(document.doc_id))
+            except KeyError:
+                doc_id = shown(document.doc_id)
+                return f"the document {doc_id} is not in the corpus, so it cannot be read"
+        distinct = sorted({text for text in texts if text.strip()})
+        try:
+            found = dict(
+                zip(distinct, self._predicted(candidates.query.text, distinct), strict=True)
+            )
+        except Exception as error:
+            return f"the cross-encoder {self._model.name} failed: {sentence(error)}"
+        lowest = min(found.values(), default=0.0) - 1
+        scores = [found.get(text, lowest) for text in texts]
+        for document, score in zip(candidates.documents, scores, strict=True):
+            if not math.isfinite(score):
+                return (
+                    f"the cross-encoder {self._model.name} gave the document "
+                    f"{shown(document.doc_id)} the score {score}, which is no number to rank by"
+                )
+        return scores
+
+    def _predicted(self, query: str, texts: list[str]) -> list[float]:
+        if not texts:
+            return []
+        scores = self._model.loaded().predict(
+            [(query, text) for text in texts],
+            batch_size=self._options.batch,
+            show_progress_bar=False,
+            activation_fn=import_module("torch").nn.Identity(),
+            convert_to_numpy=True,
+        )
+        return [float(score) for score in scores]

@@ -1,0 +1,169 @@
+"""What `ltr` looks at: numbers about a candidate, from words and from scores.
+
+`WordFeatures` says how the words of a query stand in the fields of a document, `score_rows` how a
+system scored and ranked it. `LTR` puts them side by side, one row for each candidate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from rankscope.collection.corpus import Corpus, Document, document_text
+from rankscope.retrieval.lexical.words import Analyzer, stop_words
+from rankscope.retrieval.protocol import Query, fingerprint
+
+__all__ = ["SCORE_FEATURES", "SHARE", "Pairs", "WordFeatures", "score_rows"]
+
+Pairs = Sequence[tuple[str, float]]
+"""Ids of documents, with their scores."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statistics:
+    """What the corpus says about terms: in how many of ``documents`` each stands."""
+
+    documents: int = 0
+    holding: Mapping[str, int] = field(default_factory=dict)
+    lengths: tuple[float, ...] = ()
+    """The average number of terms, by field."""
+
+    def idf(self, term: str) -> float:
+        """Return ln(1 + (N − n + 0.5) / (n + 0.5))."""
+        holding = self.holding.get(term, 0)
+        return math.log(1 + (self.documents - holding + 0.5) / (holding + 0.5))
+
+
+class WordFeatures:
+    """The features of words: how a query's terms stand in each field, and in all."""
+
+    PER_FIELD = ("coverage", "idf coverage", "bm25", "pairs", "length")
+    OVERALL = ("coverage", "idf coverage", "phrase")
+
+    def __init__(self, fields: tuple[str, ...] | None, language: str) -> None:
+        self._fields = fields
+        self.fields = ("title", "text") if fields is None else fields
+        self._analyzer = Analyzer(language, stop_words(language))
+        self.statistics = Statistics()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features, in order."""
+        by_field = [f"{name}: {one}" for name in self.fields for one in self.PER_FIELD]
+        return by_field + [f"all: {one}" for one in self.OVERALL]
+
+    def texts(self, document: Document) -> list[str]:
+        """Return the text of each field."""
+        if self._fields is None:
+            return [document.title, document.text]
+        return [_field_text(document, name) for name in self._fields]
+
+    def snapshot(self, corpus: Corpus) -> str:
+        """Return a hash of what is looked at, whatever the order of documents."""
+        running = hashlib.sha256()
+        hashes = (fingerprint(one.doc_id, self.texts(one)) for one in corpus.documents())
+        for one in sorted(hashes):
+            running.update(one.encode())
+        return running.hexdigest()
+
+    def count(self, corpus: Corpus) -> None:
+        """Count the terms of the corpus."""
+        holding: Counter[str] = Counter()
+        totals = [0] * len(self.fields)
+        for document in corpus.documents():
+            terms = [self._analyzer.terms(text) for text in self.texts(document)]
+            holding.update({term for several in terms for term in several})
+            totals = [total + len(some) for total, some in zip(totals, terms, strict=True)]
+        averages = tuple(total / max(len(corpus), 1) for total in totals)
+        self.statistics = Statistics(len(corpus), holding, averages)
+
+    def rows(self, query: Query, documents: Sequence[Document]) -> list[list[float]]:
+        """Return one row of features for each document."""
+        asked = self._analyzer.terms(query.text)
+        weights = {term: self.statistics.idf(term) for term in asked}
+        return [self._row(asked, weights, document) for document in documents]
+
+    def _row(
+        self, asked: Sequence[str], weights: Mapping[str, float], document: Document
+    ) -> list[float]:
+        fields = [self._analyzer.terms(text) for text in self.texts(document)]
+        row: list[float] = []
+        pairs = {*pairwise(asked)}
+        for terms, average in zip(fields, self._averages(), strict=True):
+            counts = Counter(terms)
+            norm = 1.5 * (0.25 + 0.75 * len(terms) / average) if average else 1.5
+            held = pairs & {*pairwise(terms)}
+            row += [
+                *_coverage(weights, counts),
+                _share(
+                    {
+                        one: weight * counts[one] / (counts[one] + norm)
+                        for one, weight in weights.items()
+                    },
+                    weights,
+                ),
+                len(held) / len(pairs) if pairs else 0.0,
+                math.log1p(len(terms)),
+            ]
+        everything = {term for terms in fields for term in terms}
+        phrase = len(asked) > 1 and any(_holds(terms, asked) for terms in fields)
+        return [*row, *_coverage(weights, everything), float(phrase)]
+
+    def _averages(self) -> Sequence[float]:
+        return self.statistics.lengths or (0.0,) * len(self.fields)
+
+
+def _field_text(document: Document, name: str) -> str:
+    nested = document.fields.get("metadata")
+    if name not in document.fields and isinstance(nested, Mapping):
+        document = Document(document.doc_id, nested)
+    return document_text(document, [name])
+
+
+def _share(part: Mapping[str, float], full: Mapping[str, float]) -> float:
+    total = sum(full.values())
+    return sum(part.values()) / total if total else 0.0
+
+
+def _coverage(weights: Mapping[str, float], held: Any) -> tuple[float, float]:
+    """Return the share of the query's terms that are held, plain and by idf."""
+    found = {term: weight for term, weight in weights.items() if term in held}
+    return len(found) / max(len(weights), 1), _share(found, weights)
+
+
+def _holds(terms: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Tell whether terms stand somewhere in this order, without others between them."""
+    size = len(phrase)
+    return any(list(terms[at : at + size]) == list(phrase) for at in range(len(terms) - size + 1))
+
+
+SCORE_FEATURES = ("score", "share", "1/rank")
+SHARE = SCORE_FEATURES.index("share")
+_LARGEST = 1e30  # what XGBoost holds
+
+
+def score_rows(doc_ids: Sequence[str], pairs: Pairs) -> list[list[float]]:
+    """Return for each document its score, its place between lowest and highest, and 1 / rank.
+
+    A document that was not found has no score (NaN), and 0 for the others. Documents with the same
+    score share the first of their ranks.
+    """
+    found = {doc_id: min(max(score, -_LARGEST), _LARGEST) for doc_id, score in pairs}
+    low, high = min(found.values(), default=0.0), max(found.values(), default=0.0)
+    span = high - low
+    ranks: dict[float, int] = {}
+    for rank, score in enumerate(sorted(found.values(), reverse=True), start=1):
+        ranks.setdefault(score, rank)
+    rows = []
+    for doc_id in doc_ids:
+        if doc_id in found:
+            score = found[doc_id]
+            rows.append([score, (score - low) / span if span else 1.0, 1 / ranks[score]])
+        else:
+            rows.append([math.nan, 0.0, 0.0])
+    return rows

@@ -1,0 +1,1 @@
+"""Systems that compare vectors."""

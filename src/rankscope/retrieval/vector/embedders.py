@@ -1,0 +1,250 @@
+"""Embedders: what turns texts into vectors, and the checks that every one of them passes.
+
+``wordllama`` works offline from the weights in its package, ``sentence-transformers`` from any
+folder or name that `Model` finds. The vectors of an embedder are used after `embedded` has looked
+at them: right number, one length, finite, float32.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, optional, whole
+from rankscope.retrieval.python_objects import described_target, find_target, sentence
+from rankscope.retrieval.registry import Context, Registry, engine, engine_version
+from rankscope.retrieval.vector.models import Model, ModelOptions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+__all__ = ["EMBEDDERS", "Embedder", "embedded", "embedder_of"]
+
+
+class Embedder(ABC):
+    """Turns texts into vectors; the same text always into the same one."""
+
+    @abstractmethod
+    def embed(self, texts: list[str]) -> Any:
+        """Return one vector for each text: an array, or anything NumPy makes one of."""
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """Say what model this is, as plain data; embeddings are kept under it."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(self.described()["embedder"])
+
+
+EMBEDDERS: Registry[Embedder] = Registry("embedder")
+"""Every embedder, by the name under which a config uses it."""
+
+
+def embedder_of(spec: Any, context: Context) -> Embedder:
+    """Make an embedder from a name, a name with options, or a Python callable."""
+    if isinstance(spec, Embedder):
+        return spec
+    if callable(spec):
+        return PythonEmbedder(PythonEmbedderOptions(spec), context)
+    return EMBEDDERS.build(spec, context)
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
+    """Embed texts and make sure that the answer is one: finite vectors of one length.
+
+    Raises:
+        InputError: the embedder raised, or gave something else; says for which text.
+    """
+    name = f"the embedder {embedder.name}"
+    try:
+        vectors = np.asarray(embedder.embed(list(texts)), dtype=np.float32)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{name} failed on {len(texts)} texts: {sentence(error)}") from None
+    if vectors.ndim != 2:
+        raise InputError(
+            f"{name} must return one vector for each text, but its answer has {vectors.ndim} "
+            "dimensions instead of 2"
+        )
+    if len(vectors) != len(texts):
+        raise InputError(f"{name} returned {len(vectors)} vectors for {len(texts)} texts")
+    if not vectors.shape[1]:
+        raise InputError(f"{name} returned vectors of length 0")
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise InputError(
+            f"{name} returned a vector with NaN or infinity for the text {shown(texts[at])}"
+        )
+    return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class WordLlamaOptions:
+    """The static model in wordllama's package."""
+
+    dimensions: int | None = option(
+        None, "how many of the 256 dimensions to use: 64, 128 or 256", optional(whole(1))
+    )
+
+
+@EMBEDDERS.add("wordllama", WordLlamaOptions, summary="static vectors of 256 dimensions, offline")
+class WordLlama(Embedder):
+    """The mean of static token vectors."""
+
+    def __init__(self, options: WordLlamaOptions, context: Context) -> None:
+        del context
+        with _root_logger_untouched():
+            package = engine("wordllama", package="wordllama", needed_for="the embedder wordllama")
+        size = options.dimensions or 256
+        if size not in (64, 128, 256):
+            raise InputError(f"wordllama has vectors of 64, 128 or 256 dimensions, not {size}")
+        self._size = size
+        self._package = package
+        self._model: Any = None
+
+    def described(self) -> dict[str, Any]:
+        """Say what model this is."""
+        return {
+            "embedder": "wordllama",
+            "version": engine_version("wordllama"),
+            "model": "l2_supercat",
+            "dimensions": self._size,
+        }
+
+    def embed(self, texts: list[str]) -> Floats:
+        """Return the mean vector of each text's tokens; zero where there is no token."""
+        if self._model is None:
+            home = Path(str(self._package.__file__)).parent
+            self._model = self._package.WordLlama.load(
+                cache_dir=home, disable_download=True, trunc_dim=self._size
+            )
+            self._model.tokenizer.no_padding()  # pooled one by one, so padding would only cost
+        weights = self._model.embedding
+        vectors = np.zeros((len(texts), weights.shape[1]), np.float32)
+        for row, encoded in enumerate(self._model.tokenize(texts)):
+            if encoded.ids:
+                tokens = np.minimum(encoded.ids, len(weights) - 1)
+                weights[tokens].mean(axis=0, out=vectors[row])
+        return vectors
+
+
+@contextmanager
+def _root_logger_untouched() -> Iterator[None]:
+    """Undo what a package does to the root logger when it is imported."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonEmbedderOptions:
+    """A function of yours."""
+
+    function: Any = option(  # noqa: RUF009
+        REQUIRED, "module:function, or the function: takes a list of texts, returns vectors", as_is
+    )
+    version: str = option("", "say something else here when the model behind it changes", any_text)
+
+
+@EMBEDDERS.add("callable", PythonEmbedderOptions, summary="a Python function, texts to vectors")
+class PythonEmbedder(Embedder):
+    """A Python function that embeds."""
+
+    def __init__(self, options: PythonEmbedderOptions, context: Context) -> None:
+        self._function = find_target(options.function, context, "an embedder")
+        if not callable(self._function):
+            raise InputError(f"the embedder {shown(options.function)} is not a function")
+        self._reference, self._version = options.function, options.version
+
+    def described(self) -> dict[str, Any]:
+        """Say what function this is."""
+        return {
+            "embedder": "callable",
+            **described_target(self._function, self._reference, self._version),
+        }
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(self.described()["name"])
+
+    def embed(self, texts: list[str]) -> Any:
+        """Call it."""
+        return self._function(texts)
+
+
+@EMBEDDERS.add(
+    "sentence-transformers",
+    ModelOptions,
+    summary="any model or folder of sentence-transformers",
+)
+class SentenceTransformers(Embedder):
+    """A sentence-transformers model, loaded when it is first needed.
+
+    Only texts of equally many tokens are embedded together, so that none is padded, and thin
+    batches are filled up: the last digits of a vector would depend on the texts beside it.
+    """
+
+    def __init__(self, options: ModelOptions, context: Context) -> None:
+        self._batch = options.batch
+        self._model = Model(
+            "SentenceTransformer", options, context, owner="the embedder sentence-transformers"
+        )
+
+    def described(self) -> dict[str, Any]:
+        """Say what model this is."""
+        return {"embedder": "sentence-transformers", **self._model.described()}
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"sentence-transformers {self._model.name}"
+
+    def embed(self, texts: list[str]) -> Any:
+        """Encode texts, those of one length at a time."""
+        model = self._model.loaded()
+        alike: dict[int, list[int]] = {}
+        for at, tokens in enumerate(_token_counts(model, texts)):
+            alike.setdefault(tokens, []).append(at)
+        vectors: list[Any] = [None] * len(texts)
+        for tokens, places in alike.items():
+            for low in range(0, len(places), self._batch):
+                part = places[low : low + self._batch]
+                size = max(len(part), math.ceil(_FEWEST_TOKENS / tokens))
+                filled = [texts[part[row % len(part)]] for row in range(size)]
+                found = model.encode(filled, batch_size=size, show_progress_bar=False)
+                for at, vector in zip(part, found, strict=False):
+                    vectors[at] = vector
+        return vectors
+
+
+_FEWEST_TOKENS = 32
+"""How many tokens a batch has at least; products of smaller matrices are added up in other ways."""
+
+
+def _token_counts(model: Any, texts: list[str]) -> list[int]:
+    """Count the tokens that a model reads of each text."""
+    tokenizer, most = model.tokenizer, model.max_seq_length
+    if not callable(tokenizer):  # a model of static vectors, which pads nothing
+        return [1] * len(texts)
+    tokens = tokenizer(texts, truncation=most is not None, max_length=most, verbose=False)
+    return [max(len(ids), 1) for ids in tokens["input_ids"]]

@@ -1,0 +1,121 @@
+"""Exact nearest vectors: every document is scored, and the answer does not depend on the company.
+
+A matrix product finds candidates fast, but its last digits depend on how many queries are asked at
+once. So all that could be among the best, given how far off the product can be, are scored again
+one by one in a fixed order of additions: the same query gives the same scores in any batch, and
+equal vectors have equal scores wherever they stand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.retrieval.order import best_positions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.intp]
+
+__all__ = ["Vectors"]
+
+_QUERIES = 256
+_CELLS = 1 << 24  # of a block of scores: 64 MB
+_SAMPLE = 4096
+
+
+class Vectors:
+    """Vectors of length 1 or 0, one or several for each document, in the order of documents.
+
+    ``starts[i]`` is the first row of document i; a document's score is that of its best row.
+    """
+
+    def __init__(self, matrix: Floats, starts: Ints) -> None:
+        self._matrix = np.ascontiguousarray(matrix)
+        self._starts = np.append(starts, len(matrix)).astype(np.intp)
+        self._single = len(starts) == len(matrix)
+        # |computed − exact| ≤ n·u for unit vectors, for the product and for the second scoring
+        self._margin = np.float32(4 * matrix.shape[1] * 2.0**-24)
+
+    @property
+    def size(self) -> int:
+        """The length of a vector."""
+        return int(self._matrix.shape[1])
+
+    def best(self, queries: Floats, depth: int) -> list[tuple[Ints, Floats]]:
+        """Return the positions and scores of the best documents for each query vector."""
+        found: list[tuple[Ints, Floats]] = []
+        for low in range(0, len(queries), _QUERIES):
+            block = queries[low : low + _QUERIES]
+            candidates = self._candidates(block, depth)
+            for query, positions in zip(block, candidates, strict=True):
+                scores = self._scored(query, positions)
+                order = best_positions(scores, depth)
+                found.append((positions[order], scores[order]))
+        return found
+
+    def _candidates(self, queries: Floats, depth: int) -> list[Ints]:
+        """Return, for each query, all documents that could be among the best, in order."""
+        documents = len(self._starts) - 1
+        width = max(_CELLS // len(queries), _SAMPLE)
+        bound = np.full(len(queries), -np.inf, np.float32)
+        kept: list[tuple[Ints, Floats]] = [
+            (np.empty(0, np.intp), np.empty(0, np.float32)) for _ in queries
+        ]
+        low = 0
+        while low < documents:
+            high = self._end_of_block(low, width)
+            scores = self._products(queries, low, high)
+            if low == 0:  # what stands at the depth in a sample stands no lower in the whole
+                bound = self._bound(scores[:, : max(_SAMPLE, 4 * depth)], depth)
+            rows, columns = np.nonzero(scores >= bound[:, None])
+            values = scores[rows, columns]
+            edges = np.searchsorted(rows, np.arange(len(queries) + 1))
+            for at, (before, scored) in enumerate(kept):
+                part = slice(edges[at], edges[at + 1])
+                positions = np.concatenate([before, columns[part] + low])
+                merged = np.concatenate([scored, values[part]])
+                if len(merged) > depth:
+                    last = np.partition(merged, len(merged) - depth)[len(merged) - depth]
+                    bound[at] = max(bound[at], last - self._margin)
+                    stays = merged >= bound[at]
+                    positions, merged = positions[stays], merged[stays]
+                kept[at] = positions, merged
+            low = high
+        return [positions for positions, _ in kept]
+
+    def _bound(self, sample: Floats, depth: int) -> Floats:
+        if sample.shape[1] <= depth:
+            return np.full(len(sample), -np.inf, np.float32)
+        at = sample.shape[1] - depth
+        lowest: Floats = np.partition(sample, at, axis=1)[:, at] - self._margin
+        return lowest
+
+    def _end_of_block(self, low: int, width: int) -> int:
+        """Return where a block that starts with a document ends: some documents, whole ones."""
+        end = int(np.searchsorted(self._starts, self._starts[low] + width, side="right")) - 1
+        return max(end, low + 1)
+
+    def _products(self, queries: Floats, low: int, high: int) -> Floats:
+        begin, end = self._starts[low], self._starts[high]
+        scores: Floats = queries @ self._matrix[begin:end].T
+        if self._single:
+            return scores
+        firsts = self._starts[low:high] - begin
+        best: Floats = np.maximum.reduceat(scores, firsts, axis=1)
+        return best
+
+    def _scored(self, query: Floats, positions: Ints) -> Floats:
+        """Score some documents one by one, always with the same additions."""
+        if self._single:
+            single: Floats = (self._matrix[positions] * query).sum(axis=1)
+            return single
+        firsts, counts = self._starts[positions], np.diff(self._starts)[positions]
+        begins = np.cumsum(counts) - counts
+        rows = np.repeat(firsts - begins, counts) + np.arange(counts.sum())
+        products = (self._matrix[rows] * query).sum(axis=1)
+        best: Floats = np.maximum.reduceat(products, begins)
+        return best

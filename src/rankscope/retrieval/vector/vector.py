@@ -1,0 +1,169 @@
+"""Vector search: embed documents and queries, and rank by the cosine of their angle, exactly.
+
+Every document with a direction is scored, so a query has ``depth`` answers if there are as many
+documents. A document cut into chunks is as good as its best chunk. Documents and queries without
+text, or whose vector is zero, have no direction: they are not found, and find nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rankscope.collection.corpus import Corpus
+from rankscope.errors import InputError
+from rankscope.retrieval.chunking import ChunkOptions, chunks_of
+from rankscope.retrieval.options import any_text, as_is, option, optional, table
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
+from rankscope.retrieval.registry import SYSTEMS, Context
+from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option, without_text
+from rankscope.retrieval.vector.embedders import embedder_of
+from rankscope.retrieval.vector.embeddings import Embeddings
+from rankscope.retrieval.vector.similarity import Vectors
+
+__all__ = ["VectorOptions", "VectorSearch"]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorOptions:
+    """What is embedded, by what, in which pieces."""
+
+    embedder: Any = option(  # noqa: RUF009
+        "wordllama",
+        "wordllama, {sentence-transformers: MODEL}, {callable: module:function}, or a function",
+        as_is,
+    )
+    fields: Mapping[str, int] | None = option(
+        None,
+        f"what is embedded, as in bm25; if not given, {DEFAULT_FIELDS}",
+        optional(fields_option),
+    )
+    chunk: ChunkOptions | None = option(  # noqa: RUF009
+        None,
+        "cut documents into windows: {tokens: 200, overlap: 50}; if not given, they stay whole",
+        optional(table(ChunkOptions, "chunk")),
+    )
+    query_prefix: str = option("", "written before each query, where a model asks for it", any_text)
+    document_prefix: str = option("", "written before each document or chunk", any_text)
+
+
+@SYSTEMS.add("vector", VectorOptions, summary="exact search over embeddings")
+class VectorSearch(System):
+    """Cosine similarity over embeddings."""
+
+    batch_size = 256
+    concurrent = False
+
+    def __init__(self, options: VectorOptions, context: Context) -> None:
+        self.options = options
+        self.embeddings = Embeddings(embedder_of(options.embedder, context), context.cache)
+        self._corpus: Corpus | None = None
+        self._texts: Texts | None = None
+        self._doc_ids: list[str] = []
+        self._vectors: Vectors | None = None
+        self._ready = False
+
+    def index(self, corpus: Corpus) -> None:
+        """Take the corpus; the work is done in `prepare`."""
+        if corpus is self._corpus:  # shared by several stages, each of which hands it down
+            return
+        self._texts = Texts.of(corpus, self.options.fields)
+        self._corpus = corpus
+        self._ready = False
+        self.notes = without_text(self._texts)
+
+    def identity(self) -> Identity:
+        """Say what exactly answers."""
+        chunk = self.options.chunk
+        described = self.embeddings.embedder.described()
+        return Identity(
+            "vector",
+            str(described.get("version") or described["embedder"]),
+            {
+                "embedder": described,
+                "fields": self.options.fields,
+                "chunk": None if chunk is None else asdict(chunk),
+                "query_prefix": self.options.query_prefix,
+                "document_prefix": self.options.document_prefix,
+            },
+            None if self._texts is None else self._texts.snapshot,
+            self.name,
+        )
+
+    def prepare(self) -> None:
+        """Embed the documents, or load their embeddings."""
+        if self._ready or self._texts is None:
+            return
+        began = time.perf_counter()
+        self._take(self._texts)
+        self._ready = True
+        self.seconds_indexing = time.perf_counter() - began
+
+    def _take(self, texts: Texts) -> None:
+        prefix, owners, pieces = self.options.document_prefix, [], []
+        for position, (doc_id, text) in enumerate(zip(texts.doc_ids, texts.texts, strict=True)):
+            for chunk in chunks_of(doc_id, text, self.options.chunk):
+                owners.append(position)
+                pieces.append(prefix + chunk.text)
+        matrix = self.embeddings.of(pieces)
+        owner = np.array(owners, np.intp)
+        directed = matrix.any(axis=1)
+        if not directed.all():
+            matrix, owner = matrix[directed], owner[directed]
+        positions, starts = np.unique(owner, return_index=True)
+        self._doc_ids = [texts.doc_ids[at] for at in positions.tolist()]
+        self._vectors = Vectors(matrix, starts) if len(matrix) else None
+
+    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        """Answer each query with the documents in the direction nearest to its own."""
+        self.prepare()
+        depth = check_depth(depth)
+        asked = [at for at, query in enumerate(queries) if query.text.strip()]
+        answers = [Ranking() for _ in queries]
+        if self._vectors is None or not asked:
+            return answers
+        texts = [self.options.query_prefix + queries[at].text for at in asked]
+        began = time.perf_counter()
+        vectors, errors = self._embedded(texts)
+        best = self._vectors.best(vectors, depth)
+        share = (time.perf_counter() - began) / len(asked)
+        for at, error, vector, (positions, scores) in zip(
+            asked, errors, vectors, best, strict=True
+        ):
+            if error is not None:
+                answers[at] = Ranking.failed(error, share)
+            elif vector.any():
+                doc_ids = tuple([self._doc_ids[place] for place in positions.tolist()])
+                answers[at] = Ranking(doc_ids, tuple(scores.tolist()), share)
+        return answers
+
+    def _embedded(self, texts: list[str]) -> tuple[Any, list[str | None]]:
+        """Embed queries; if that fails, one by one, so that only the bad ones have no answer."""
+        try:
+            return self._checked(texts), [None] * len(texts)
+        except InputError:
+            pass
+        size = self._vectors.size if self._vectors is not None else 1
+        vectors = np.zeros((len(texts), size), np.float32)
+        errors: list[str | None] = []
+        for at, text in enumerate(texts):
+            try:
+                vectors[at] = self._checked([text])[0]
+                errors.append(None)
+            except InputError as error:
+                errors.append(str(error))
+        return vectors, errors
+
+    def _checked(self, texts: list[str]) -> Any:
+        vectors = self.embeddings.of(texts)
+        size = self._vectors.size if self._vectors is not None else vectors.shape[1]
+        if vectors.shape[1] != size:
+            raise InputError(
+                f"the embedder {self.embeddings.embedder.name} returned vectors of length "
+                f"{vectors.shape[1]} for queries and of length {size} for documents"
+            )
+        return vectors

@@ -1,0 +1,1 @@
+"""Scoring: from a run and its judgments to numbers."""

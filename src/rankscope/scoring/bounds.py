@@ -1,0 +1,277 @@
+"""Bounds: how far a value could move for reasons that say nothing about the system.
+
+Ties: equal scores can stand in any order. Holes: documents nobody judged could be relevant or not.
+Both are answered by measuring the same run again, with its ranks or its judgments changed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rankscope.errors import InputError
+from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
+from rankscope.measures.parts import gains_of
+from rankscope.measures.registry import aggregate, compute
+from rankscope.scoring.align import align
+from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
+from rankscope.scoring.rules import profile_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rankscope.measures.definition import GainTable
+    from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.scoring.align import Hits, Judgments, Precision, QueryPolicy, Ties
+    from rankscope.scoring.rules import Profile
+
+__all__ = ["Bounds", "bounds", "fill_holes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far one measure's mean could move.
+
+    ``ties`` are the lowest and highest value any order of equal scores could give; None where no
+    few orders are known to hold them. ``holes`` are the values if every unjudged document the
+    measure looks at were nonrelevant, and if every one were relevant at ``hole_grade``; where
+    relevant documents are counted, these count too. None for measures by subtopic, and where holes
+    were not asked for.
+    """
+
+    measure: str
+    value: float
+    ties: tuple[float, float] | None
+    holes: tuple[float, float] | None
+    hole_grade: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {
+            "measure": self.measure,
+            "value": self.value,
+            "ties": self.ties and {"lowest": self.ties[0], "highest": self.ties[1]},
+            "holes": self.holes
+            and {
+                "nonrelevant": self.holes[0],
+                "relevant": self.holes[1],
+                "grade": self.hole_grade,
+            },
+        }
+
+
+def bounds(
+    qrels: Any,
+    run: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    holes: bool = True,
+    hole_grade: float = 1.0,
+    profile: str | Profile = "rankscope",
+    ties: Ties | None = None,
+    precision: Precision | None = None,
+    queries: QueryPolicy | None = None,
+) -> list[Bounds]:
+    """Return how far each measure of one run could move because of ties and of holes.
+
+    >>> [found] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
+    >>> found.ties
+    (0.5, 1.0)
+    """
+    if not 0 <= hole_grade < math.inf:
+        raise InputError(f"the grade of unjudged documents is a number from 0 up, not {hole_grade}")
+    rules = profile_named(profile)
+    judgments = as_judgments(qrels)
+    _, given = as_one_run(run)
+    changed = {"ties": ties, "precision": precision, "queries": queries}
+    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
+    worlds: dict[Profile, _World] = {}
+    result = []
+    for measure in dict.fromkeys(rules.meaning(one.measure) for one in parse_measures(measures)):
+        own = rules.rules_for(measure)
+        if own not in worlds:
+            worlds[own] = _World(judgments, given, replace(own, **changes))
+        world = worlds[own]
+        told = holes and measure.definition.needs != "subtopics"
+        result.append(
+            Bounds(
+                measure=str(measure),
+                value=world.mean(measure, world.judged),
+                ties=_band(measure, world),
+                holes=(
+                    world.mean(measure, world.filled(0.0, measure.cutoff)),
+                    world.mean(measure, world.filled(hole_grade, measure.cutoff)),
+                )
+                if told
+                else None,
+                hole_grade=hole_grade,
+            )
+        )
+    return result
+
+
+class _World:
+    """A run aligned under some rules, and what it would be with other orders or judgments."""
+
+    def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
+        aligned = align(
+            judgments,
+            run if rules.identical_ids else without_identical(run),
+            ties=rules.ties,
+            precision=rules.precision,
+            queries="strict" if rules.queries == "strict" else "all",
+        )
+        assert aligned.found is not None
+        self.judged = aligned.judged
+        self.orders = _Orders(self.judged, aligned.found)
+        self.filled = cache(partial(fill_holes, self.judged))
+        self._keep = np.ones(len(self.judged), np.bool_)
+        if rules.queries == "both":
+            self._keep &= self.judged.in_run
+        if rules.no_relevant == "out":
+            self._keep &= self.judged.graded(1.0) > 0
+
+    def averaged(self, measure: Measure, values: FloatArray) -> float:
+        """Return the mean over the queries that count."""
+        return aggregate(measure, values[self._keep])
+
+    def mean(self, measure: Measure, judged: JudgedRun) -> float:
+        """Return a measure's mean."""
+        return self.averaged(measure, compute(measure, judged))
+
+
+def _band(measure: Measure, world: _World) -> tuple[float, float] | None:
+    """Return the lowest and highest mean over the orders of equal scores."""
+    plain = compute(measure, world.judged)
+    if not world.orders.tied:
+        value = world.averaged(measure, plain)
+        return value, value
+    if not _orders_known(measure):
+        return None
+    table = measure.options.get("gain")
+    kinds = _EVERY if _tells_unjudged(measure) else _TWO
+    ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
+    values = np.stack([plain, *(compute(measure, run) for run in ordered)])
+    return world.averaged(measure, values.min(axis=0)), world.averaged(measure, values.max(axis=0))
+
+
+_ERRATIC = {"Accuracy", "BPM", "G", "infAP"}
+"""Moving a relevant document up can lower these, so no few orders hold the extremes."""
+
+
+def _orders_known(measure: Measure) -> bool:
+    """Tell whether the extremes are known to be among a few orders of each tie."""
+    definition = measure.definition
+    if definition.needs or definition.family == "own" or measure.name in _ERRATIC:
+        return False
+    cut = measure.cutoff is not None
+    enters = measure.name in ("AUC", "FallOut") or measure.options.get("norm") == "retrieved"
+    return not (cut and enters)  # what enters above the cutoff changes the divisor as well
+
+
+def _tells_unjudged(measure: Measure) -> bool:
+    """Tell whether a measure sets unjudged documents apart from those judged nonrelevant."""
+    named = measure.definition.family == "incomplete" or measure.name == "RBP_residual"
+    return named or bool(measure.options["judged_only"])
+
+
+_TWO = ("RUNP", "PNUR")
+_EVERY = tuple("".join(kinds) for kinds in permutations("RUNP"))
+
+
+class _Orders:
+    """A run with its ties in some order of the kinds of documents they hold.
+
+    For most measures relevant documents first and last give the extremes. Measures that tell judged
+    from unjudged documents need every order of the four kinds.
+    """
+
+    def __init__(self, judged: JudgedRun, found: Hits) -> None:
+        self._judged = judged
+        self._found = found
+        self.tied = bool((found.tie_size > 1).any())
+        self.of = cache(self._of)
+
+    def _of(self, orders: tuple[str, ...], table: GainTable | None) -> list[JudgedRun]:
+        grades = self._found.grade
+        ties = _Ties(self._found, grades if table is None else gains_of(grades, table))
+        return [ties.ordered(self._judged, kinds) for kinds in orders]
+
+
+class _Ties:
+    """The hits by tie: relevant (R), judged nonrelevant (N), pooled and not judged (P).
+
+    Unjudged documents (U) are what is left of a tie's size.
+    """
+
+    def __init__(self, found: Hits, worth: FloatArray) -> None:
+        order = np.lexsort((-worth, found.tie_first, found.query))
+        self.query, self.first = found.query[order], found.tie_first[order]
+        self.grade = found.grade[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (np.diff(self.query) != 0) | (np.diff(self.first) != 0)
+        self.tie = np.cumsum(new) - 1
+        kind = np.where(worth[order] > 0, 0, np.where(self.grade >= 0, 1, 2))
+        self.of_kind = dict(zip("RNP", (kind == 0, kind == 1, kind == 2), strict=True))
+        self.counts = {
+            name: np.bincount(self.tie, mask, minlength=int(new.sum())).astype(np.int64)
+            for name, mask in self.of_kind.items()
+        }
+        self.counts["U"] = found.tie_size[order][new] - sum(self.counts.values())
+        self.sizes = found.tie_size[order][new]
+
+    def ordered(self, judged: JudgedRun, kinds: str) -> JudgedRun:
+        """Put the kinds one after the other; relevant ones by falling grade unless they end it."""
+        rank = np.empty(len(self.tie), np.int64)
+        before = np.zeros_like(self.sizes)
+        for kind in kinds:
+            if kind in self.of_kind:
+                mask = self.of_kind[kind]
+                tie = self.tie[mask]
+                place = np.arange(len(tie)) - np.searchsorted(tie, tie)
+                if kinds.endswith(kind):
+                    place = self.counts[kind][tie] - 1 - place
+                rank[mask] = self.first[mask] + before[tie] + place
+            before = before + self.counts[kind]
+        order = np.lexsort((rank, self.query))
+        return replace(
+            judged,
+            hit_query=self.query[order],
+            hit_rank=rank[order],
+            hit_grade=self.grade[order],
+        )
+
+
+def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
+    """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
+    sizes = judged.shown(depth)
+    query = np.repeat(np.arange(len(judged)), sizes)
+    rank = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    known = judged.hit_grade >= 0  # a negative grade means pooled and not judged
+    height = int(judged.retrieved.max(initial=0)) + 1
+    hole = ~np.isin(
+        query * height + rank, judged.hit_query[known] * height + judged.hit_rank[known]
+    )
+    query, rank = query[hole], rank[hole]
+    grades = np.full(len(query), float(grade))
+    hit_query = np.concatenate([judged.hit_query[known], query])
+    hit_rank = np.concatenate([judged.hit_rank[known], rank])
+    hit_grade = np.concatenate([judged.hit_grade[known], grades])
+    order = np.lexsort((hit_rank, hit_query))
+    all_query = np.concatenate([judged.judged_query, query])
+    all_grade = np.concatenate([judged.judged_grade, grades])
+    by_grade = np.lexsort((-all_grade, all_query))
+    return replace(
+        judged,
+        hit_query=hit_query[order],
+        hit_rank=hit_rank[order],
+        hit_grade=hit_grade[order],
+        judged_query=all_query[by_grade],
+        judged_grade=all_grade[by_grade],
+        max_grade=max([judged.max_grade, *grades[:1].tolist()]),
+    )

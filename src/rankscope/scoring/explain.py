@@ -1,0 +1,301 @@
+"""Explanation: one query's value, rank by rank.
+
+A rank's contribution is what the value gains when the run is read one document further. That works
+for every measure; for sums of gains times discounts the two factors are shown as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.errors import UnknownNameError
+from rankscope.measures.language import Measure
+from rankscope.measures.parts import gains_of
+from rankscope.measures.registry import compute
+from rankscope.scoring.align import align, only_queries
+from rankscope.scoring.evaluate import relevance_level_of
+from rankscope.scoring.inputs import as_judgments, as_one_run
+from rankscope.scoring.ranking import ranked
+from rankscope.scoring.rules import profile_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.scoring.rules import Profile
+
+__all__ = ["Explanation", "IdealStep", "Step", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rank of the run: what stands there and what it adds.
+
+    ``gain`` and ``discount`` are None where the measure is no sum of gains times discounts or
+    passes the document over, and ``grade`` is None for a document nobody judged.
+    """
+
+    rank: int
+    doc_id: str
+    score: float
+    grade: float | None
+    contribution: float
+    value_so_far: float
+    gain: float | None = None
+    discount: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdealStep:
+    """One rank of the best possible order of the judged documents."""
+
+    rank: int
+    doc_id: str
+    grade: float
+    gain: float | None = None
+    discount: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a query's value comes about.
+
+    ``calculation`` is the formula with this query's numbers in it, ``start`` the value of an empty
+    ranking (0 for nearly all measures), to which the contributions add up, ``left_out`` how many
+    further ranks the measure looks at that add nothing.
+    """
+
+    measure: str
+    query_id: str
+    run: str
+    value: float
+    start: float
+    formula: str
+    calculation: str
+    relevant: int
+    retrieved: int
+    steps: tuple[Step, ...]
+    ideal: tuple[IdealStep, ...]
+    left_out: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return asdict(self)
+
+
+Documents = list[tuple[str, float, float | None]]
+"""A ranking: document, score, and its grade or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """The two factors of a measure that is a sum of gains times discounts."""
+
+    gain: Callable[[float], float]
+    discount: Callable[[int], float]
+    normalised: bool  # divided by the same sum over the ideal order
+
+
+def _factors(measure: Measure, judged: JudgedRun) -> _Factors | None:
+    options: dict[str, Any] = dict(measure.options)
+
+    def gains(grades: FloatArray) -> FloatArray:
+        return gains_of(grades, options["gain"], options["rel"])
+
+    if measure.name in ("DCG", "nDCG"):
+        return _Factors(
+            lambda grade: float(gains(np.array([grade]))[0]),
+            lambda rank: 1 / math.log2(rank + 1),
+            normalised=measure.name == "nDCG",
+        )
+    if measure.name != "RBP":
+        return None
+    highest = 1.0
+    if options["gain"] != "binary":
+        by_query = options["scale"] == "query"
+        known = gains(judged.judged_grade if by_query else np.array([judged.max_grade]))
+        table = [] if by_query or isinstance(options["gain"], str) else options["gain"]
+        highest = max([*known.tolist(), *(gained for _, gained in table)], default=0.0) or 1.0
+    persistence = float(options["p"])
+    return _Factors(
+        lambda grade: float(gains(np.array([grade]))[0]) / highest,
+        lambda rank: (1 - persistence) * persistence ** (rank - 1),
+        normalised=False,
+    )
+
+
+def explain(
+    qrels: Any,
+    run: Any,
+    query_id: str,
+    measure: str | Measure,
+    *,
+    profile: str | Profile = "rankscope",
+    depth: int = 20,
+) -> Explanation:
+    """Explain one query's value: each rank, what stands there, and what it adds.
+
+    All ranks down to ``depth`` are listed, and below it those that add something.
+
+    >>> told = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
+    >>> [(step.doc_id, step.contribution) for step in told.steps]
+    [('d2', 0.0), ('d1', 0.5)]
+    """
+    meant = profile_named(profile).meaning(Measure.parse(measure))
+    rules = profile_named(profile).rules_for(meant)
+    judgments = as_judgments(qrels)
+    query_id = str(query_id)
+    if query_id not in judgments.query_ids:
+        raise UnknownNameError("judged query", query_id, judgments.query_ids)
+    name, given = as_one_run(run)
+    documents = dict(given[query_id]) if query_id in given else {}
+    if not rules.identical_ids:
+        documents.pop(query_id, None)
+    alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
+    mask = np.array([one == query_id for one in alone.judged.query_ids])
+    judged = only_queries(alone.judged, mask)
+    grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
+    factors = _factors(meant, judged)
+    condensed = bool(meant.options["judged_only"])
+    in_order = ranked(documents, rules.ties, rules.precision)
+    listed: Documents = [
+        (doc_id, float(documents[doc_id]), grades.get(doc_id))
+        for doc_id in in_order[: None if condensed else meant.cutoff]
+    ]
+    start = float(compute(meant, judged.cut(0))[0])
+    values = _values(meant, judged, len(listed), depth, start)
+    steps = _steps(meant, listed, factors, depth, [(0, start), *values])
+    value = float(compute(meant, judged)[0])
+    ideal = _ideal(grades, factors)
+    return Explanation(
+        measure=str(meant),
+        query_id=query_id,
+        run=name,
+        value=value,
+        start=start,
+        formula=meant.definition.formula,
+        calculation=_product_sum(meant, value, steps, ideal, factors)
+        if factors
+        else _plain_sum(meant, value, start, steps),
+        relevant=int(judged.graded(relevance_level_of(meant))[0]),
+        retrieved=int(judged.retrieved[0]),
+        steps=steps,
+        ideal=tuple(ideal[: meant.cutoff or depth]),
+        left_out=len(listed) - len(steps),
+    )
+
+
+def _steps(
+    measure: Measure,
+    listed: Documents,
+    factors: _Factors | None,
+    depth: int,
+    values: list[tuple[int, float]],
+) -> tuple[Step, ...]:
+    """Tell what each rank adds to the value before it."""
+    condensed = bool(measure.options["judged_only"])
+    counted = [not condensed or (grade is not None and grade >= 0) for _, _, grade in listed]
+    places = np.cumsum(counted).tolist()  # the rank once passed-over documents are gone
+    steps: list[Step] = []
+    for (_, before), (rank, value) in pairwise(values):
+        doc_id, score, grade = listed[rank - 1]
+        added = value - before
+        if not added and rank > depth:
+            continue
+        gain = discount = None
+        place = places[rank - 1]
+        if factors and counted[rank - 1] and place <= (measure.cutoff or place):
+            gain = 0.0 if grade is None else factors.gain(grade)
+            discount = factors.discount(place)
+        steps.append(Step(rank, doc_id, score, grade, added, value, gain, discount))
+    return tuple(steps)
+
+
+def _values(
+    measure: Measure, judged: JudgedRun, size: int, depth: int, start: float
+) -> Iterator[tuple[int, float]]:
+    """Yield ranks and the value down to each: all ranks to ``depth``, then those that matter.
+
+    Below ``depth`` a stretch without a judged document is looked into only if the value at its end
+    is not the one at its start.
+    """
+
+    def value_at(rank: int) -> float:
+        return float(compute(measure, judged.cut(rank))[0])
+
+    value = start
+    for rank in range(1, min(depth, size) + 1):
+        value = value_at(rank)
+        yield rank, value
+    reached = min(depth, size)
+    for hit in [*(rank for rank in judged.hit_rank.tolist() if depth < rank <= size), size + 1]:
+        if hit - 1 > reached and value_at(hit - 1) != value:
+            for rank in range(reached + 1, hit):
+                value = value_at(rank)
+                yield rank, value
+        if hit <= size:
+            value = value_at(hit)
+            yield hit, value
+        reached = hit
+
+
+def _ideal(grades: dict[str, float], factors: _Factors | None) -> list[IdealStep]:
+    """Return the documents that are worth something, best first; among equals the higher id."""
+    worth = {
+        doc_id: (factors.gain(grade) if factors else grade, grade)
+        for doc_id, grade in grades.items()
+    }
+    best = sorted((doc_id for doc_id in worth if worth[doc_id][0] > 0), reverse=True)
+    best.sort(key=lambda doc_id: worth[doc_id], reverse=True)
+    return [
+        IdealStep(
+            rank=rank,
+            doc_id=doc_id,
+            grade=grades[doc_id],
+            gain=worth[doc_id][0] if factors else None,
+            discount=factors.discount(rank) if factors else None,
+        )
+        for rank, doc_id in enumerate(best, start=1)
+    ]
+
+
+def _plain_sum(measure: Measure, value: float, start: float, steps: tuple[Step, ...]) -> str:
+    """Return a value as the sum of what each rank adds."""
+    added = [step.contribution for step in steps if step.contribution]
+    numbers = [f"{number:.4f}" for number in ([start, *added] if start else added)]
+    total = f"{_sum(numbers)} = " if len(numbers) > 1 else ""
+    return f"{measure} = {total}{value:.4f}"
+
+
+def _product_sum(
+    measure: Measure,
+    value: float,
+    steps: tuple[Step, ...],
+    ideal: list[IdealStep],
+    factors: _Factors,
+) -> str:
+    """Return a value as the sum of gains times discounts, with this query's numbers."""
+    gaining = [step for step in steps if step.gain]
+    parts = [f"{step.gain:g}×{step.discount:.4f}" for step in gaining]
+    if not factors.normalised:
+        return f"{measure} = {_sum(parts)} = {value:.4f}"
+    found = _discounted(gaining)
+    best = _discounted(ideal[: measure.cutoff])
+    plain = str(replace(measure, name="DCG"))
+    said = f"{plain} = {_sum(parts)} = {found:.4f}; ideal {plain} = {best:.4f}; {measure} = "
+    return said + (f"{found:.4f} / {best:.4f} = {value:.4f}" if best else f"{value:.4f}")
+
+
+def _discounted(steps: Sequence[Step | IdealStep]) -> float:
+    return sum((step.gain or 0.0) * (step.discount or 0.0) for step in steps)
+
+
+def _sum(parts: list[str]) -> str:
+    shown = parts if len(parts) <= 12 else [*parts[:10], "…", parts[-1]]
+    return (" + ".join(shown) or "0").replace("+ -", "− ")

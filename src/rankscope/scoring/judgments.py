@@ -1,0 +1,139 @@
+"""Judgments: qrels prepared for alignment, once for many runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.measures.judged import Subtopics
+from rankscope.scoring.numbers import numbers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+    from rankscope.collection.qrels import Qrels
+    from rankscope.scoring.policies import Hits
+
+__all__ = ["Judgments"]
+
+
+class Judgments:
+    """Qrels as both ways of aligning need them; made of a table or of plain dicts.
+
+    Where judgments have subtopics, a document's plain grade is its highest.
+    """
+
+    def __init__(self, qrels: Qrels | Mapping[str, Mapping[str, float]]) -> None:
+        if isinstance(qrels, Mapping):
+            self.by_query: Mapping[str, Mapping[str, float]] = qrels
+            self.query_ids = tuple(qrels)
+            lengths = np.fromiter(map(len, qrels.values()), np.int64, len(qrels))
+            documents = list(qrels.values())
+            grades = numbers_of(documents, int(lengths.sum()), qrels, "grade")
+        else:
+            self.table = qrels
+            self.query_ids = tuple(qrels.query_ids)
+            lengths = self._lengths()
+            grades = self.pairs["grade"].to_numpy().astype(np.float64)
+        self.query = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((-grades, self.query))
+        self.judged_query = self.query[order]
+        self.judged_grade = grades[order]
+        self.max_grade = float(grades.max(initial=0.0))
+
+    @cached_property
+    def table(self) -> Qrels:
+        """The qrels as a table."""
+        from rankscope.collection.qrels import Qrels  # noqa: PLC0415
+
+        return Qrels(self.by_query)
+
+    @cached_property
+    def by_query(self) -> Mapping[str, Mapping[str, float]]:
+        """The qrels as ``{query_id: {doc_id: grade}}``."""
+        nested = self.table.to_dict()
+        if not self.has_subtopics:
+            return nested
+        return {
+            query_id: {doc_id: max(grades.values()) for doc_id, grades in documents.items()}
+            for query_id, documents in nested.items()
+        }
+
+    @property
+    def has_subtopics(self) -> bool:
+        """Whether grades are given by subtopic."""
+        made_of_dicts = "table" not in self.__dict__
+        return not made_of_dicts and self.table.subtopics is not None
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """One row for each query and document, in the order of `query`."""
+        import polars as pl  # noqa: PLC0415
+
+        frame = self.table.to_polars()
+        if self.table.subtopics is None:
+            return frame
+        keys = ("query_id", "doc_id")
+        return frame.group_by(keys, maintain_order=True).agg(pl.col("grade").max())
+
+    def _lengths(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        if self.table.subtopics is None:
+            return np.diff(self.table.offsets)
+        counts = dict(self.pairs.group_by("query_id").len().iter_rows())
+        return np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content: equal for equal judgments, whatever their order and format."""
+        if self.has_subtopics:
+            rows: Iterable[tuple[Any, ...]] = self.table.to_polars().iter_rows()
+        else:
+            rows = (
+                (query_id, doc_id, grade)
+                for query_id, documents in self.by_query.items()
+                for doc_id, grade in documents.items()
+            )
+        lines = sorted(
+            json.dumps([query_id, doc_id, float(grade), *rest], ensure_ascii=False)
+            for query_id, doc_id, grade, *rest in rows
+        )
+        lines += sorted(json.dumps(q) for q, docs in self.by_query.items() if not docs)
+        import hashlib  # noqa: PLC0415
+
+        return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def subtopics(self, found: Hits) -> Subtopics | None:
+        """Return the judgments by subtopic, with the ranks of those retrieved."""
+        if not self.has_subtopics:
+            return None
+        import polars as pl  # noqa: PLC0415
+
+        lengths = np.diff(self.table.offsets)
+        frame = self.table.to_polars().with_columns(
+            pl.Series("query", np.repeat(np.arange(len(lengths)), lengths))
+        )
+        hits = pl.DataFrame(
+            {
+                "query": found.query,
+                "doc_id": pl.Series(found.doc_ids(), dtype=pl.String),
+                "rank": found.rank,
+            }
+        )
+        frame = frame.join(hits, on=["query", "doc_id"], how="left", maintain_order="left")
+        numbers = frame.select(
+            pl.struct("query", "doc_id").rank("dense").alias("doc"),
+            pl.struct("query", "subtopic").rank("dense").alias("subtopic"),
+        )
+        return Subtopics(
+            query=frame["query"].to_numpy().astype(np.int64),
+            doc=numbers["doc"].to_numpy().astype(np.int64),
+            subtopic=numbers["subtopic"].to_numpy().astype(np.int64),
+            grade=frame["grade"].cast(pl.Float64).to_numpy(),
+            rank=frame["rank"].fill_null(0).to_numpy().astype(np.int64),
+        )

@@ -1,0 +1,317 @@
+"""Attribution: why one run gets different numbers from different tools.
+
+A tool is a set of rules. Changing one rule at a time from ours to the tool's shows what each is
+worth; trying sets of rules finds the one that reproduces a given number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.errors import InputError, shown
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import aggregate, compute
+from rankscope.scoring.align import align
+from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
+from rankscope.scoring.rules import PROFILES, Profile, profile_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rankscope.measures.judged import JudgedRun
+
+__all__ = ["Effect", "Outcome", "Reproduction", "reproduce", "why"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one rule is worth: the value with this rule alone changed, minus ours."""
+
+    rule: str
+    ours: str
+    theirs: str
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One profile's value and where it parts from ours.
+
+    ``value`` is None where the tool stops instead of answering; ``stops`` then says why.
+    ``together`` is what remains of the difference once single effects are added up.
+    """
+
+    profile: str
+    measure: str
+    value: float | None
+    difference: float | None
+    effects: tuple[Effect, ...]
+    together: float
+    stops: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {
+            "profile": self.profile,
+            "measure": self.measure,
+            "value": self.value,
+            "difference": self.difference,
+            "effects": [
+                {"rule": e.rule, "ours": e.ours, "theirs": e.theirs, "change": e.change}
+                for e in self.effects
+            ],
+            "together": self.together,
+            "stops": self.stops,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """One complete set of rules."""
+
+    ties: str = "trec"
+    precision: str = "double"
+    queries: str = "all"
+    identical_ids: bool = True
+    no_relevant: str = "zero"
+    measure: Measure | None = None
+
+
+_WORDS: dict[str, tuple[str, dict[Any, str]]] = {
+    "ties": ("ties", {"trec": "higher id first", "id-asc": "lower id first", "given": "as given"}),
+    "precision": ("score precision", {"double": "double", "single": "single (float32)"}),
+    "queries": ("missing queries", {"all": "count as 0", "both": "left out"}),
+    "identical_ids": ("documents with the query's id", {True: "kept", False: "left out"}),
+    "no_relevant": (
+        "queries without a relevant document",
+        {"zero": "count as 0", "out": "left out"},
+    ),
+}
+
+
+_DEFINITION = {
+    "cutoff": "cut",
+    "gain": "gain",
+    "norm": "denominator",
+    "rel": "relevance level",
+    "rule": "recall points",
+}
+"""What it is called when a tool means the same measure with one parameter changed."""
+
+
+def _difference(ours: Measure, theirs: Measure) -> str:
+    """Name what sets two definitions apart."""
+    if ours.name != theirs.name:
+        return "definition"
+    mine: dict[str, Any] = {**ours.options, "cutoff": ours.cutoff}
+    other: dict[str, Any] = {**theirs.options, "cutoff": theirs.cutoff}
+    changed = [name for name in mine if mine[name] != other[name]]
+    return ", ".join(_DEFINITION.get(name, name) for name in changed)
+
+
+class _Bench:
+    """One run and its judgments, aligned under any rules; alignments are kept."""
+
+    def __init__(self, qrels: Any, run: Any) -> None:
+        self._judgments = as_judgments(qrels)
+        _, self._run = as_one_run(run)
+        self.max_grade = self._judgments.max_grade
+        self._aligned: dict[tuple[str, str, bool], JudgedRun] = {}
+
+    def judged(self, rules: _Rules) -> JudgedRun:
+        """Return the run aligned under some rules, all judged queries in it."""
+        key = (rules.ties, rules.precision, rules.identical_ids)
+        if key not in self._aligned:
+            run = self._run if rules.identical_ids else self._without_identical
+            ties: Any = rules.ties
+            precision: Any = rules.precision
+            found = align(self._judgments, run, ties=ties, precision=precision)
+            self._aligned[key] = found.judged
+        return self._aligned[key]
+
+    def value(self, rules: _Rules) -> float:
+        """Return the mean under some rules."""
+        judged = self.judged(rules)
+        assert rules.measure is not None
+        values = compute(rules.measure, judged)
+        kept = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
+        if rules.no_relevant == "out":
+            kept = kept & (judged.graded(1.0) > 0)
+        return aggregate(rules.measure, values[kept])
+
+    @cached_property
+    def _without_identical(self) -> Any:
+        return without_identical(self._run)
+
+    def missing(self) -> int:
+        """Count judged queries the run lacks."""
+        return int(np.count_nonzero(~self.judged(_Rules()).in_run))
+
+    def choices(self, field: str) -> list[Any]:
+        """Return the words of a rule, ours first; ours alone where no other could matter."""
+        words = list(_WORDS[field][1])
+        matters = {
+            "queries": lambda: self.missing() > 0,
+            "identical_ids": lambda: has_identical(self._run),
+            "no_relevant": lambda: bool((self.judged(_Rules()).graded(1.0) == 0).any()),
+        }
+        return words if field not in matters or matters[field]() else words[:1]
+
+
+def why(
+    qrels: Any,
+    run: Any,
+    measure: str | Measure,
+    *,
+    profiles: Iterable[str | Profile] = tuple(PROFILES),
+) -> list[Outcome]:
+    """Score one run under several tools' rules, and say which rule causes each difference."""
+    bench = _Bench(qrels, run)
+    asked = Measure.parse(measure)
+    ours = _Rules(measure=asked)
+    base = bench.value(ours)
+    return [_outcome(bench, ours, base, profile_named(profile)) for profile in profiles]
+
+
+def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outcome:
+    assert ours.measure is not None
+    meant = profile.meaning(ours.measure)
+    rules = profile.rules_for(meant)
+    theirs = _Rules(
+        rules.ties,
+        rules.precision,
+        "all" if rules.queries == "strict" else rules.queries,
+        rules.identical_ids,
+        rules.no_relevant,
+        meant,
+    )
+    value = bench.value(theirs)
+    effects = []
+    for field, (title, words) in _WORDS.items():
+        mine, other = getattr(ours, field), getattr(theirs, field)
+        if mine != other:
+            change = bench.value(replace(ours, **{field: other})) - base
+            effects.append(Effect(title, words[mine], words[other], change))
+    if meant != ours.measure:
+        change = bench.value(replace(ours, measure=meant)) - base
+        rule = _difference(ours.measure, meant)
+        effects.append(Effect(rule, str(ours.measure), str(meant), change))
+    difference = value - base
+    together = difference - sum(effect.change for effect in effects)
+    if rules.queries == "strict" and bench.missing():
+        count = bench.missing()
+        some = "query is" if count == 1 else "queries are"
+        stops = f"{count:,} judged {some} missing from the run, and it stops"
+        return Outcome(profile.name, str(meant), None, None, tuple(effects), 0.0, stops)
+    return Outcome(profile.name, str(meant), value, difference, tuple(effects), together)
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A set of rules under which the run scores a given number; no changes means our own."""
+
+    number: str
+    value: float
+    measure: str
+    changes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {
+            "number": self.number,
+            "value": self.value,
+            "measure": self.measure,
+            "changes": list(self.changes),
+        }
+
+
+def reproduce(
+    qrels: Any, run: Any, measure: str | Measure, number: str, *, most: int = 5
+) -> list[Reproduction]:
+    """Find the rules under which a run scores ``number``, those nearest to ours first.
+
+    The number is given as text: its digits say how exactly it must be met. Where a measure cannot
+    be above 1, a number above 1 is taken for a percentage.
+    """
+    asked = Measure.parse(measure)
+    target, tolerance = _read_number(number, asked)
+    bench = _Bench(qrels, run)
+    found = []
+    for rules, changes in _sets_of_rules(asked, bench):
+        value = bench.value(rules)
+        if abs(value - target) <= tolerance:
+            found.append(Reproduction(number, value, str(rules.measure), tuple(changes)))
+    found.sort(key=lambda one: len(one.changes))
+    fewest = len(found[0].changes) if found else 0
+    return [one for one in found if len(one.changes) == fewest][:most]
+
+
+def _read_number(number: str, measure: Measure) -> tuple[float, float]:
+    """Return a number and half a unit of its last digit."""
+    try:
+        exact = Decimal(str(number).strip())
+        unit = exact.as_tuple().exponent
+    except InvalidOperation:
+        unit = "n"
+    if not isinstance(unit, int):
+        raise InputError(f"expected a number such as 0.4123, not {shown(number)}")
+    target, tolerance = float(exact), 0.5 * 10.0**unit
+    if abs(target) > 1 >= measure.definition.range[1]:
+        target, tolerance = target / 100, tolerance / 100
+    return target, tolerance + 1e-9 * max(1.0, math.fabs(target))
+
+
+_OTHER_MEANINGS: dict[str, dict[Any, str]] = {
+    "gain": {"linear": "gain: grade", "exp": "gain: 2^grade − 1", "binary": "gain: 1 or 0"},
+    "norm": {
+        "rel": "denominator: R",
+        "min": "denominator: min(R, k)",
+        "retrieved": "denominator: relevant documents found",
+    },
+    "rule": {9: "recall points: those of trec_eval 9"},
+}
+"""Parameters that differ between what goes by one name."""
+
+
+def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
+    """Yield the definitions that go by a measure's name."""
+    yield measure, ""
+    options: dict[str, Any] = dict(measure.options)
+    for name, words in _OTHER_MEANINGS.items():
+        parameter = measure.definition.parameter(name)
+        for word, said in words.items() if parameter is not None else ():
+            fits = parameter is not None and (not parameter.choices or word in parameter.choices)
+            if fits and word != options[name]:
+                changed = {name: word}
+                if name == "gain" and "rel" in options:
+                    changed["rel"] = 1.0  # a level counts with binary gains only
+                yield measure.replaced(**changed), said
+    if "rel" in options and options.get("gain", "binary") == "binary":
+        for level in (one for one in (2, 3) if one <= highest):
+            yield measure.replaced(rel=level), f"relevant from grade {level} up"
+    yield measure.replaced(judged_only=True), "unjudged documents removed"
+    if measure.cutoff is not None and measure.definition.cutoff == "optional":
+        yield Measure(measure.name, measure.params), "no cutoff"
+    elif measure.definition.cutoff == "optional":
+        for cutoff in (10, 100, 1000):
+            yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
+
+
+def _sets_of_rules(measure: Measure, bench: _Bench) -> Iterator[tuple[_Rules, list[str]]]:
+    default = _Rules()
+    for picked in product(*(bench.choices(field) for field in _WORDS)):
+        rules = _Rules(*picked)
+        said = [
+            f"{title}: {words[getattr(rules, field)]}"
+            for field, (title, words) in _WORDS.items()
+            if getattr(rules, field) != getattr(default, field)
+        ]
+        for variant, change in _variants(measure, bench.max_grade):
+            yield replace(rules, measure=variant), [*said, *([change] if change else [])]

@@ -1,0 +1,178 @@
+"""Pairs: the common shape of qrels and runs, immutable and columnar.
+
+Rows are (query, document, number), kept together by query in the order in which queries first
+appeared, and within a query in the order given. A query may be there with no documents.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankscope.errors import UnknownNameError
+from rankscope.tables.frames import to_pandas
+from rankscope.tables.writing import write_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from rankscope.files import PathLike
+    from rankscope.tables.columns import Layout
+    from rankscope.tables.grouping import Groups
+
+__all__ = ["PairTable"]
+
+
+class PairTable(ABC):
+    """Query–document pairs with a number each; `Qrels` and `Run` are the two kinds."""
+
+    __slots__ = ("_columns", "_index", "_offsets", "_query_ids")
+
+    layout: Layout
+    _query_ids: pl.Series
+    _offsets: NDArray[np.int64]
+    _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
+    _index: dict[str, int] | None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed; make a new one")
+
+    def __getstate__(self) -> dict[str, Any]:
+        slots = (name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ()))
+        return {name: getattr(self, name) for name in slots}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+    def _fill(self, groups: Groups, columns: pl.DataFrame, empty: tuple[str, ...] = ()) -> None:
+        """Set the content, once."""
+        offsets, query_ids = groups.offsets, groups.query_ids
+        if groups.order is not None:
+            columns = columns[groups.order]
+        if empty:
+            query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
+            offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
+        offsets.flags.writeable = False
+        for name, value in (
+            ("_query_ids", query_ids),
+            ("_offsets", offsets),
+            ("_columns", columns),
+            ("_index", None),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries, in order of first appearance."""
+        return self._query_ids.to_list()
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each query's rows begin; one more entry than queries. Read-only."""
+        return self._offsets
+
+    @property
+    def doc_ids(self) -> pl.Series:
+        """The document ids of all rows, grouped by query."""
+        return self._columns["doc_id"]
+
+    @property
+    def values(self) -> pl.Series:
+        """The numbers of all rows, grouped by query."""
+        return self._columns[self.layout.value]
+
+    def __len__(self) -> int:
+        return self._columns.height
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def _position(self, query_id: object) -> int | None:
+        if self._index is None:
+            index = {query: place for place, query in enumerate(self.query_ids)}
+            object.__setattr__(self, "_index", index)
+        return (self._index or {}).get(query_id)  # type: ignore[call-overload, no-any-return]
+
+    def __contains__(self, query_id: object) -> bool:
+        return self._position(query_id) is not None
+
+    def __getitem__(self, query_id: str) -> dict[str, Any]:
+        """Return one query's documents and numbers, in the order given."""
+        place = self._position(query_id)
+        if place is None:
+            raise UnknownNameError("query", query_id, self.query_ids)
+        low, high = int(self._offsets[place]), int(self._offsets[place + 1])
+        return self._documents(self._columns.slice(low, high - low))
+
+    def _documents(self, part: pl.DataFrame) -> dict[str, Any]:
+        """Return the rows of one query as a dict."""
+        return dict(zip(part["doc_id"], part[self.layout.value], strict=True))
+
+    def _sorted(self) -> pl.DataFrame:
+        frame = self.to_polars()
+        return frame.sort(*(name for name in frame.columns if name != self.layout.value))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal: the same queries, documents and numbers, in whatever order."""
+        if not isinstance(other, PairTable) or other.layout is not self.layout:
+            return NotImplemented
+        if len(self) != len(other) or set(self.query_ids) != set(other.query_ids):
+            return False
+        mine, theirs = self._sorted(), other._sorted()
+        value = self.layout.value
+        return mine.columns == theirs.columns and all(
+            (mine[name] == theirs[name]).all()
+            if name != value
+            else (mine[name].cast(pl.Float64) == theirs[name].cast(pl.Float64)).all()
+            for name in mine.columns
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = self.to_polars().head(4)
+        with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+            preview = str(shown) if len(self) else ""
+        rows, queries = f"{len(self):,}", f"{len(self._query_ids):,}"
+        return f"{self._title()}: {rows} rows, {queries} queries\n{preview}".rstrip()
+
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a new Polars frame: query_id, doc_id, the number, and what else there is."""
+        lengths = np.diff(self._offsets)
+        codes = np.repeat(np.arange(len(lengths)), lengths)
+        query_id = self._query_ids.gather(codes).alias("query_id")
+        return self._columns.select(query_id, pl.all())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a new pandas frame."""
+        return to_pandas(self.to_polars(), needed_for=f"{type(self).__name__}.to_pandas")
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return ``{query_id: {doc_id: number}}``, queries without documents included."""
+        docs, values = self.doc_ids.to_list(), self.values.to_list()
+        edges = self._offsets.tolist()
+        return {
+            query_id: dict(zip(docs[low:high], values[low:high], strict=True))
+            for query_id, low, high in zip(self.query_ids, edges, edges[1:], strict=False)
+        }
+
+    def write(self, path: PathLike, *, format: str | None = None) -> None:
+        """Write a file, all at once or not at all; the format is found from the name.
+
+        Queries without documents survive in JSON only.
+        """
+        write_pairs(self, path, format=format)
+
+    @abstractmethod
+    def trec_columns(self) -> pl.DataFrame:
+        """Return the columns of this table's TREC file, in order."""

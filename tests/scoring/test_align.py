@@ -1,0 +1,268 @@
+"""Dicts, tables and a naive ranking agree, whatever the ties, the precision and the gaps."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.collection.qrels import Qrels
+from rankscope.errors import InputError
+from rankscope.runs.table import Run
+from rankscope.scoring import align_tables as tables
+from rankscope.scoring.align import Judgments, Precision, Ties, align
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.inputs import as_judgments, as_runs
+from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
+
+TIES = st.sampled_from(["trec", "id-asc", "given"])
+PRECISION = st.sampled_from(["double", "single"])
+
+
+def sources(world: World) -> Iterator[tuple[Judgments, Any]]:
+    """Yield judgments and run as dicts, as tables, and mixed."""
+    for qrels in (world.qrels, Qrels(world.qrels)):
+        for run in (world.run, Run(world.run)):
+            yield Judgments(qrels), run
+
+
+@settings(max_examples=300, deadline=None)
+@given(world=worlds(), ties=TIES, precision=PRECISION)
+def test_all_ways_rank_as_the_naive_one(world: World, ties: Ties, precision: Precision) -> None:
+    expected = sorted(naive_hits(world, ties, precision))
+    for judgments, run in sources(world):
+        found = align(judgments, run, ties=ties, precision=precision, cutoffs=(1, 2, 5))
+        assert sorted(hits_of(found)) == expected
+        sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
+        assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
+        assert found.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(world=worlds(), ties=TIES, precision=PRECISION)
+def test_marked_hashes_find_what_a_plain_join_finds(
+    world: World, ties: Ties, precision: Precision
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "SMALL", 0)
+        patch.setattr(tables, "_BLOCK", 3)
+        found = align(Judgments(world.qrels), Run(world.run), ties=ties, precision=precision)
+    assert sorted(hits_of(found)) == sorted(naive_hits(world, ties, precision))
+
+
+def test_a_run_too_large_for_the_plain_join() -> None:
+    random = Random(3)
+    run = {
+        f"q{q}": {f"d{random.randrange(10**6)}": float(random.randrange(400)) for _ in range(900)}
+        for q in range(160)
+    }
+    qrels = {q: dict.fromkeys(random.sample(sorted(docs), 5), 1.0) for q, docs in run.items()}
+    world = World(qrels, run)
+    assert len(Run(run)) > tables.SMALL
+    expected = sorted(naive_hits(world, "trec", "double"))
+    for judgments, source in sources(world):
+        assert sorted(hits_of(align(judgments, source))) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds(), random=st.randoms(use_true_random=False))
+def test_interleaved_rows_rank_as_grouped_ones(world: World, random: Random) -> None:
+    rows = [(q, d, s) for q, docs in world.run.items() for d, s in docs.items()]
+    random.shuffle(rows)
+    for ties in ("trec", "id-asc"):
+        found = align(Judgments(world.qrels), Run(rows), ties=ties)
+        assert sorted(hits_of(found)) == sorted(naive_hits(world, ties, "double"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds(), precision=PRECISION)
+def test_ties_are_placed_where_they_begin_and_end(world: World, precision: Precision) -> None:
+    for judgments, run in sources(world):
+        hits = align(judgments, run, precision=precision).found
+        assert hits is not None
+        rows = zip(hits.query.tolist(), hits.doc_ids(), hits.tie_first.tolist(), strict=True)
+        for place, (number, doc, first) in enumerate(rows):
+            scores = world.run[judgments.query_ids[number]]
+            every: Any = np.array([scores[doc], *scores.values()])
+            with np.errstate(over="ignore"):
+                every = every.astype(np.float32 if precision == "single" else np.float64)
+            own, every = every[0], every[1:]
+            assert first == 1 + np.count_nonzero(every > own)
+            assert hits.tie_size[place] == np.count_nonzero(every == own)
+
+
+def test_single_precision_ties_what_double_precision_tells_apart() -> None:
+    qrels = {"q": {"a": 1}}
+    for lower, higher in ((20000000.0, 20000001.0), (1e300, 2e300)):
+        for run in ({"q": {"a": higher, "b": lower}}, Run({"q": {"b": lower, "a": higher}})):
+            assert hits_of(align(Judgments(qrels), run)) == [("q", 1, 1.0)]
+            assert hits_of(align(Judgments(qrels), run, precision="single")) == [("q", 2, 1.0)]
+
+
+# --- accounting ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(world=worlds())
+def test_queries_on_one_side_only_are_counted(world: World) -> None:
+    for judgments, run in sources(world):
+        found = align(judgments, run)
+        assert sorted(found.missing) == sorted(set(world.qrels) - set(world.run))
+        assert found.unjudged == len(set(world.run) - set(world.qrels))
+        in_run = dict(zip(found.judged.query_ids, found.judged.in_run.tolist(), strict=True))
+        assert in_run == {query: query in world.run for query in world.qrels}
+        both = align(judgments, run, queries="both").judged
+        assert set(both.query_ids) == set(world.qrels) & set(world.run)
+        if found.missing:
+            with pytest.raises(InputError, match="missing from the run"):
+                align(judgments, run, queries="strict")
+
+
+def test_a_query_with_no_documents_is_not_missing() -> None:
+    empty: dict[str, dict[str, float]] = {"q": {}}
+    for run in (empty, Run(empty)):
+        found = align(Judgments({"q": {"a": 1}, "p": {"b": 1}}), run)
+        assert found.missing == ("p",)
+        assert found.judged.retrieved.tolist() == [0, 0]
+
+
+def test_a_negative_grade_is_a_hit_and_the_grades_stay() -> None:
+    qrels = {"q": {"a": -1, "b": 0.5, "c": 2}}
+    for judgments, run in sources(World(qrels, {"q": {"a": 3.0, "b": 2.0, "x": 1.0}})):
+        assert hits_of(align(judgments, run)) == [("q", 1, -1.0), ("q", 2, 0.5)]
+        assert judgments.judged_grade.tolist() == [2.0, 0.5, -1.0]
+        assert judgments.max_grade == 2.0
+
+
+def test_subtopics_keep_their_ranks_and_the_plain_grade_is_the_highest() -> None:
+    qrels = {
+        "q2": {"b": {"s1": 1, "s2": 0}, "a": {"s2": 2}},
+        "q1": {"a": {"s9": 1}, "c": {"s9": 0}},
+    }
+    run = {"q1": {"x": 3.0, "a": 1.0}, "q2": {"a": 1.0, "b": 1.0}}
+    for source in (run, Run(run)):
+        judged = align(as_judgments(qrels), source).judged
+        topics = judged.subtopics
+        assert topics is not None
+        columns = (topics.query.tolist(), topics.grade.tolist(), topics.rank.tolist())
+        # among equal scores b goes before a; c is not retrieved
+        assert sorted(zip(*columns, strict=True)) == [
+            *((0, 0.0, 1), (0, 1.0, 1), (0, 2.0, 2)),
+            *((1, 0.0, 0), (1, 1.0, 2)),
+        ]
+        assert sorted(zip(judged.hit_query, judged.hit_rank, judged.hit_grade, strict=True)) == [
+            (0, 1, 1.0),
+            (0, 2, 2.0),
+            (1, 2, 1.0),
+        ]
+        doc = dict(zip(zip(*columns, strict=True), topics.doc.tolist(), strict=True))
+        assert doc[0, 2.0, 2] < doc[0, 1.0, 1]  # document numbers rise with the id
+        kept = align(as_judgments({**qrels, "q0": {"a": {"s": 1}}}), source, queries="both").judged
+        assert kept.query_ids == ("q2", "q1")
+        assert kept.subtopics is not None
+        assert kept.subtopics.rank.tolist() == topics.rank.tolist()
+
+
+# --- plain dicts as they are ---------------------------------------------------------------------
+
+
+class Watched(Mapping[str, Mapping[str, float]]):
+    """A run that lends one query at a time and refuses to be taken as a whole."""
+
+    def __init__(self, data: dict[str, dict[str, float]]) -> None:
+        self._data = data
+
+    def __getitem__(self, query_id: str) -> dict[str, float]:
+        return self._data[query_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def items(self) -> Any:
+        raise AssertionError("the whole run was asked for")
+
+    values = items
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds(), ties=TIES, precision=PRECISION)
+def test_a_dict_run_is_neither_changed_nor_copied(
+    world: World, ties: Ties, precision: Precision
+) -> None:
+    if not world.qrels:
+        return
+    before = copy.deepcopy(world)
+    watched = Watched(world.run)
+    named, single = as_runs(watched)
+    assert single
+    assert named["run"] is watched
+    evaluate(world.qrels, watched, ties=ties, precision=precision)
+    assert world == before
+    order = [(query, list(docs)) for query, docs in world.run.items()]
+    assert order == [(query, list(docs)) for query, docs in before.run.items()]
+
+
+@pytest.mark.parametrize(
+    "kind", [int, np.float32, np.float64, np.int64, Decimal, lambda score: np.array(float(score))]
+)
+def test_any_kind_of_number_is_a_score(kind: Any) -> None:
+    run: Any = {"q": {"a": kind(3), "b": kind(1), "c": kind(1), "d": kind(7)}}
+    assert hits_of(align(Judgments({"q": {"b": 1, "d": 2}}), run)) == [("q", 1, 2.0), ("q", 4, 1.0)]
+
+
+@pytest.mark.parametrize("score", [Decimal("0.1"), 2**60 + 1, np.float32(0.1), True])
+def test_equal_numbers_tie_though_a_float_cannot_hold_them(score: Any) -> None:
+    for precision in ("double", "single"):
+        found = align(Judgments({"q": {"a": 1}}), {"q": {"a": score, "b": score}},
+                      precision=precision)  # fmt: skip
+        assert hits_of(found) == [("q", 2, 1.0)]
+
+
+def test_numbers_of_kinds_that_cannot_be_added_are_scores() -> None:
+    run: Any = {"q": {"a": Decimal("0.5"), "b": 0.25, "c": np.float32(0.75)}}
+    assert hits_of(align(Judgments({"q": {"a": 1}}), run)) == [("q", 2, 1.0)]
+
+
+def test_the_largest_floats_are_scores_though_their_sum_is_not_finite() -> None:
+    for run in ({"q": {"a": 1.7e308, "b": 1.6e308}}, {"q": {"b": -1.7e308, "a": 1.7e308}}):
+        for source in (run, Run(run)):
+            assert hits_of(align(Judgments({"q": {"a": 1}}), source)) == [("q", 1, 1.0)]
+
+
+BAD = [float("nan"), float("inf"), -float("inf"), "1.5", "high", b"1", None, 10**400, 1j, [1.0],
+       Decimal("NaN"), Decimal("sNaN"), np.float32("nan"), np.array([1.0, 2.0])]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("score", BAD, ids=str)
+def test_what_is_no_finite_number_is_refused_with_its_place(score: Any, place: str) -> None:
+    bad = {"bad": score}
+    documents = {**bad, "fine": 1.0} if place == "first" else {"fine": 1.0, **bad}
+    run: Any = {"q1": {"d": 1.0}, "q2": documents}
+    with pytest.raises(InputError, match=r"query 'q2', document 'bad': the score is .*finite"):
+        evaluate({"q1": {"d": 1}, "q2": {"fine": 1}}, run)
+    with pytest.raises(InputError, match=r"query 'q2', document 'bad': the grade is .*finite"):
+        evaluate(run, {"q1": {"d": 1.0}})
+
+
+def test_ids_that_are_numbers_go_through_the_table() -> None:
+    qrels: Any = {1: {10: 1, 11: 0}}
+    run: Any = {1: {9: 3.0, 10: 2.0}}
+    for one, other in ((qrels, run), ({"1": {"10": 1}}, run), (qrels, {"1": {"9": 3.0, "10": 2}})):
+        assert evaluate(one, other, "RR")["RR"] == 0.5
+
+
+def test_ids_of_several_kinds_that_tie_are_refused() -> None:
+    run: Any = {"q": {"a": 1.0, 5: 1.0}}
+    with pytest.raises(InputError, match="'5' is not text"):
+        evaluate({"q": {"a": 1}}, run)

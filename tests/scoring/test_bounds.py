@@ -1,0 +1,145 @@
+"""Bounds: ties against every order there is, holes against judgments that are filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from measures.variants import VARIANTS
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import compute
+from rankscope.scoring.align import Judgments, align
+from scoring.brute import tie_band
+
+DOCS = list("abcdefgh")
+GRADES = st.dictionaries(
+    st.sampled_from(DOCS), st.sampled_from([-1.0, 0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 3.0]), min_size=1
+)
+SCORES = st.dictionaries(
+    st.sampled_from(DOCS), st.sampled_from([1.0, 1.0, 2.0]), min_size=1, max_size=6
+)
+MEASURES = [
+    *(measure for measure in VARIANTS if not measure.definition.needs),
+    *(Measure.parse(f"{text}@2") for text in ("nDCG", "AP", "R", "P", "FallOut", "Judged", "RBP")),
+    *(Measure.parse(f"{text}@3") for text in ("Unjudged", "ERR", "Q", "NumRelRet")),
+]
+UNKNOWN = {"Accuracy", "BPM", "G", "infAP"}
+"""Measures of which no few orders hold the lowest and the highest value."""
+
+
+@settings(max_examples=80, deadline=None)
+@given(grades=GRADES, scores=SCORES)
+def test_the_tie_band_is_that_of_all_orders(
+    grades: dict[str, float], scores: dict[str, float]
+) -> None:
+    brute = tie_band(grades, scores, MEASURES)
+    found = rs.bounds({"q": grades}, {"q": scores}, MEASURES, holes=False)
+    for measure, bound in zip(dict.fromkeys(MEASURES), found, strict=True):
+        assert bound.measure == str(measure)
+        if bound.ties is None:
+            cut = measure.cutoff is not None
+            retrieved = measure.options.get("norm") == "retrieved"
+            erratic = measure.name in UNKNOWN
+            assert erratic or (cut and (measure.name in ("AUC", "FallOut") or retrieved))
+        elif measure.definition.aggregate != "geometric":
+            assert bound.ties == pytest.approx(brute[measure], abs=1e-9), str(measure)
+
+
+def test_the_band_of_a_mean_is_the_mean_of_the_bands() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}, "q4": {"a": 1}}
+    run = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0, "b": 1.0, "c": 1.0}, "q3": {"a": 2.0}}
+    [found] = rs.bounds(qrels, run, "RR")
+    assert found.value == (1 / 2 + 1 / 2 + 1 + 0) / 4  # the higher id goes first
+    assert found.ties == ((1 / 2 + 1 / 3 + 1 + 0) / 4, (1 + 1 + 1 + 0) / 4)
+    [found] = rs.bounds(qrels, run, "RR", queries="both", ties="id-asc")
+    assert found.value == (1 + 1 / 2 + 1) / 3
+    assert found.ties == ((1 / 2 + 1 / 3 + 1) / 3, 1.0)
+
+
+def test_a_run_without_ties_has_no_band() -> None:
+    every = [measure for measure in MEASURES if measure.definition.aggregate == "mean"]
+    for found in rs.bounds({"q": {"a": 1, "b": 0}}, {"q": {"a": 2.0, "b": 1.0}}, every):
+        assert found.ties == (found.value, found.value)
+
+
+def test_float32_ties_are_ties_under_its_profile() -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 20000001.0, "b": 20000000.0}}
+    assert rs.bounds(qrels, run, "RR")[0].ties == (1.0, 1.0)
+    assert rs.bounds(qrels, run, "RR", profile="trec_eval-9")[0].ties == (0.5, 1.0)
+
+
+def test_a_document_with_the_querys_own_id_is_left_out_as_beir_does() -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"q": 1.0, "a": 1.0}}
+    assert rs.bounds(qrels, run, "RR")[0].ties == (0.5, 1.0)
+    assert rs.bounds(qrels, run, "RR", profile="beir")[0].ties == (1.0, 1.0)
+
+
+# --- holes ---------------------------------------------------------------------------------------
+
+Grades = Mapping[str, Mapping[str, float]]
+
+
+def filled(qrels: Grades, run: Grades, grade: float, depth: int | None) -> Grades:
+    """Judge every unjudged document of the first ``depth``, straight from the words."""
+    done = {}
+    for query, grades in qrels.items():
+        docs = run.get(query, {})
+        ranked = sorted(docs, key=lambda doc: (docs[doc], doc), reverse=True)
+        holes = [doc for doc in ranked[:depth] if grades.get(doc, -1) < 0]
+        done[query] = {**grades, **dict.fromkeys(holes, grade)}
+    return done
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    qrels=st.fixed_dictionaries({"q1": GRADES, "q2": GRADES}),
+    run=st.fixed_dictionaries({"q1": SCORES}, optional={"q2": SCORES}),
+    grade=st.sampled_from([0.0, 1.0, 2.0, 5.0]),
+)
+def test_hole_bounds_are_the_values_of_filled_judgments(
+    qrels: Grades, run: Grades, grade: float
+) -> None:
+    for measure, found in zip(
+        dict.fromkeys(MEASURES), rs.bounds(qrels, run, MEASURES, hole_grade=grade), strict=True
+    ):
+        expected = tuple(
+            rs.evaluate(filled(qrels, run, level, measure.cutoff), run, measure)[measure]
+            for level in (0.0, grade)
+        )
+        assert found.holes == pytest.approx(expected, abs=1e-9), str(measure)
+
+
+def test_holes_say_nothing_about_measures_by_subtopic() -> None:
+    qrels = {"q": {"a": {"1": 1, "2": 0}, "b": {"2": 1}}}
+    run = {"q": {"a": 1.0, "b": 1.0, "x": 2.0}}
+    [found] = rs.bounds(qrels, run, "alpha_nDCG@5")
+    assert found.holes is None
+    assert found.ties is None
+    judged = align(Judgments(rs.Qrels(qrels)), run).judged
+    assert found.value == compute(Measure.parse("alpha_nDCG@5"), judged)[0]
+
+
+def test_bounds_as_plain_data() -> None:
+    [found] = rs.bounds({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "P@1", hole_grade=2)
+    assert found.to_dict() == {
+        "measure": "P@1",
+        "value": 0.0,
+        "ties": {"lowest": 0.0, "highest": 1.0},
+        "holes": {"nonrelevant": 0.0, "relevant": 1.0, "grade": 2},
+    }
+    [bare] = rs.bounds({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "P@1", holes=False)
+    assert bare.to_dict()["holes"] is None
+
+
+def test_bounds_are_of_one_run_and_of_a_grade_that_can_be() -> None:
+    run = {"q": {"a": 1.0}}
+    assert rs.bounds({"q": {"a": 1}}, {"bm25": run}, "RR")[0].value == 1.0
+    with pytest.raises(rs.InputError, match="one run was expected, not 2"):
+        rs.bounds({"q": {"a": 1}}, {"x": run, "y": run})
+    for grade in (-1.0, float("inf"), float("nan")):
+        with pytest.raises(rs.InputError, match="from 0 up"):
+            rs.bounds({"q": {"a": 1}}, run, hole_grade=grade)

@@ -1,0 +1,155 @@
+"""Explanations add up, and show the gains and discounts a value is made of."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from measures.variants import VARIANTS
+from rankscope.measures.language import Measure
+from rankscope.scoring.explain import Explanation
+from rankscope.scoring.rules import PROFILES
+from scoring.worlds import DOCS, GRADES, naive_ranking
+
+JUDGED = st.dictionaries(st.sampled_from(DOCS), GRADES, min_size=1)
+SCORED = st.dictionaries(st.sampled_from(DOCS), st.sampled_from([0.5, 1.0, 2.0, 20000001.0]))
+BY_GRADE = [measure for measure in VARIANTS if not measure.definition.needs]
+BY_SUBTOPIC = [measure for measure in VARIANTS if measure.definition.needs == "subtopics"]
+
+
+def check(told: Explanation, value: float) -> None:
+    assert told.value == value
+    assert told.start + math.fsum(step.contribution for step in told.steps) == pytest.approx(
+        value, abs=1e-9
+    )
+    ranks = [step.rank for step in told.steps]
+    assert ranks == sorted(set(ranks))
+    assert all(step.contribution for step in told.steps if step.rank > 3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(grades=JUDGED, scores=SCORED)
+def test_contributions_add_up_to_the_value(
+    grades: dict[str, float], scores: dict[str, float]
+) -> None:
+    qrels, run = {"q": grades, "p": {"a": 5.0}}, {"q": scores}
+    for measure in BY_GRADE:
+        value = rs.evaluate(qrels, run, measure).run().values[0, 0]
+        check(rs.explain(qrels, run, "q", measure, depth=3), value)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    grades=st.dictionaries(
+        st.sampled_from(DOCS), st.dictionaries(st.sampled_from("xyz"), st.sampled_from([0, 1, 1]))
+    ).filter(lambda grades: len({topic for one in grades.values() for topic in one}) > 1),
+    scores=SCORED,
+)
+def test_contributions_add_up_by_subtopic(
+    grades: dict[str, dict[str, float]], scores: dict[str, float]
+) -> None:
+    qrels, run = {"q": grades}, {"q": scores}
+    for measure in BY_SUBTOPIC:
+        value = rs.evaluate(qrels, run, measure).run().values[0, 0]
+        check(rs.explain(qrels, run, "q", measure, depth=3), value)
+
+
+SUMS = [Measure.parse(f"{name}{params}{cut}")
+        for name in ("DCG", "nDCG")
+        for params in ("", "(gain=exp)", "(gain=binary,rel=2)", "(gain={0:1,1:3,2:0.5})",
+                       "(judged_only=True)")
+        for cut in ("", "@2", "@5")] + [
+    Measure.parse(text)
+    for text in ("RBP", "RBP(p=0.5)@3", "RBP(gain=linear)", "RBP(gain=exp,scale=query)",
+                 "RBP(gain={1:3,2:1})", "RBP(judged_only=True)@4")]  # fmt: skip
+
+
+@settings(max_examples=20, deadline=None)
+@given(grades=JUDGED, scores=SCORED)
+def test_gains_times_discounts_are_the_value(
+    grades: dict[str, float], scores: dict[str, float]
+) -> None:
+    qrels, run = {"q": grades}, {"q": scores}
+    for measure in SUMS:
+        told = rs.explain(qrels, run, "q", measure)
+        found = sum((step.gain or 0.0) * (step.discount or 0.0) for step in told.steps)
+        best = sum((step.gain or 0.0) * (step.discount or 0.0) for step in told.ideal)
+        if measure.name == "nDCG":
+            assert found == pytest.approx(told.value * best, abs=1e-9), str(measure)
+        else:
+            assert found == pytest.approx(told.value, abs=1e-9), str(measure)
+        for step in told.steps:
+            whole = best if measure.name == "nDCG" and best else 1.0
+            assert (step.gain or 0.0) * (step.discount or 0.0) / whole == pytest.approx(
+                step.contribution, abs=1e-9
+            )
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_ranks_are_those_of_the_profile(profile: str) -> None:
+    rules = PROFILES[profile].rules_for(Measure.parse("RR"))
+    run = {"q": {"a": 20000000.0, "q": 20000000.0, "c": 20000001.0, "b": 20000000.0}}
+    told = rs.explain({"q": {"b": 1}}, run, "q", "RR", profile=profile)
+    scores = {d: s for d, s in run["q"].items() if rules.identical_ids or d != "q"}
+    docs = [step.doc_id for step in told.steps]
+    assert docs == naive_ranking(scores, rules.ties, rules.precision)
+    assert told.value == rs.evaluate({"q": {"b": 1}}, run, "RR", profile=profile)["RR"]
+
+
+def test_the_words_of_an_explanation() -> None:
+    qrels = {"q": {"a": 3, "b": 1, "c": 2, "n": 0}, "p": {"z": 1}}
+    run = {"q": {"x": 4.0, "a": 3.0, "n": 2.0, "b": 1.0}}
+    told = rs.explain(qrels, {"bm25": run}, "q", "ndcg_cut_10")
+    ideal = 3 + 2 / math.log2(3) + 1 / 2
+    found = 3 / math.log2(3) + 1 / math.log2(5)
+    assert (told.measure, told.query_id, told.run) == ("nDCG@10", "q", "bm25")
+    assert (told.relevant, told.retrieved, told.left_out, told.start) == (3, 4, 0, 0.0)
+    assert told.value == pytest.approx(found / ideal)
+    assert [step.doc_id for step in told.ideal] == ["a", "c", "b"]
+    assert told.calculation == (
+        f"DCG@10 = 3×0.6309 + 1×0.4307 = {found:.4f}; ideal DCG@10 = {ideal:.4f}; "
+        f"nDCG@10 = {found:.4f} / {ideal:.4f} = {told.value:.4f}"
+    )
+    assert rs.explain(qrels, run, "q", "AP").calculation == "AP = 0.1667 + 0.1667 = 0.3333"
+    assert rs.explain(qrels, run, "q", "AP(rel=2)").relevant == 2
+    assert json.loads(json.dumps(told.to_dict()))["steps"][1] == {
+        "rank": 2,
+        "doc_id": "a",
+        "score": 3.0,
+        "grade": 3.0,
+        "contribution": told.value - told.steps[3].contribution,
+        "value_so_far": told.steps[1].value_so_far,
+        "gain": 3.0,
+        "discount": 1 / math.log2(3),
+    }
+
+
+def test_ranks_that_add_nothing_are_counted_and_not_listed() -> None:
+    run = {"q": {f"d{n:03}": float(-n) for n in range(200)}}
+    told = rs.explain({"q": {"d150": 1}}, run, "q", "AP", depth=5)
+    assert [step.rank for step in told.steps] == [1, 2, 3, 4, 5, 151]
+    assert told.left_out == 194
+    falling = rs.explain({"q": {"d001": 1}}, run, "q", "SetP", depth=5)
+    assert falling.left_out == 0  # each further document lowers it
+    assert [step.rank for step in falling.steps] == list(range(1, 201))
+
+
+def test_a_query_the_run_lacks_is_explained() -> None:
+    told = rs.explain({"q": {"a": 1}}, {"p": {"a": 1.0}}, "q", "nDCG@10")
+    assert (told.value, told.retrieved, told.steps) == (0.0, 0, ())
+    assert told.calculation.endswith("nDCG@10 = 0.0000 / 1.0000 = 0.0000")
+    told = rs.explain({"q": {"a": 0}}, {"q": {"a": 1.0}}, "q", "nDCG@10")
+    assert told.calculation.endswith("nDCG@10 = 0.0000")
+
+
+def test_ids_given_as_numbers_and_unknown_queries() -> None:
+    assert rs.explain({1: {2: 1}}, {1: {2: 1.0}}, 1, "RR").value == 1.0  # type: ignore[arg-type]
+    with pytest.raises(rs.UnknownNameError, match="unknown judged query 'q3'; nearest: q1"):
+        rs.explain({"q1": {"a": 1}}, {"q1": {"a": 1.0}}, "q3", "RR")
+    with pytest.raises(rs.InputError, match="one run was expected"):
+        rs.explain({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"q": {"a": 1.0}}}, "q", "RR")

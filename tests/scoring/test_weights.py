@@ -1,0 +1,198 @@
+"""Trained weights: found where they must be, and never seen by the queries they are scored on."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.measures.language import Measure
+from rankscope.runs.fusion.fuse import fuse
+from rankscope.runs.table import Run
+from rankscope.scoring import weights as training
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.weights import TrainedFusion, train_weights
+
+Qrels = dict[str, dict[str, int]]
+Lists = dict[str, dict[str, float]]
+
+DOCS = [f"d{n}" for n in range(12)]
+
+
+def world(queries: int = 23, seed: int = 1) -> tuple[Qrels, dict[str, Lists]]:
+    """A good run, a weak one and noise, over judged queries."""
+    random = np.random.default_rng(seed)
+    qrels: Qrels = {}
+    runs: dict[str, Lists] = {"good": {}, "weak": {}, "noise": {}}
+    for number in range(queries):
+        grades = dict(zip(DOCS, random.integers(0, 4, len(DOCS)).tolist(), strict=True))
+        qrels[f"q{number}"] = grades
+        for (_, run), noise in zip(runs.items(), (1.0, 2.5, 1e3), strict=True):
+            run[f"q{number}"] = {d: g + random.normal(scale=noise) for d, g in grades.items()}
+    return qrels, runs
+
+
+def train(qrels: Any, runs: Any, **options: Any) -> TrainedFusion:
+    return train_weights(qrels, runs, **{"measure": "nDCG@5", "step": 0.25, **options})
+
+
+@pytest.mark.parametrize("search", ["grid", "coordinate"])
+def test_the_better_run_gets_the_weight(search: Any) -> None:
+    qrels, runs = world()
+    trained = train(qrels, runs, search=search, step=0.1)
+    assert sum(trained.weights.values()) == pytest.approx(1)
+    assert trained.weights["good"] > trained.weights["weak"] > trained.weights["noise"]
+    alone = evaluate(qrels, runs["noise"], "nDCG@5")["nDCG@5"]
+    assert trained.trained_value >= trained.value > alone
+
+
+def test_the_grid_is_searched_in_full() -> None:
+    qrels, runs = world(9)
+    trained = train(qrels, [runs["good"], runs["weak"]], folds=3)
+    tried = {
+        first: evaluate(
+            qrels,
+            fuse([runs["good"], runs["weak"]], method="minmax", weights=[first, 1 - first]),
+            "nDCG@5",
+        )["nDCG@5"]
+        for first in (0, 0.25, 0.5, 0.75, 1)
+    }
+    assert trained.trained_value == pytest.approx(max(tried.values()))
+    assert tried[trained.weights["run1"]] == max(tried.values())
+
+
+@pytest.mark.parametrize("search", ["grid", "coordinate"])
+@pytest.mark.parametrize("measure", ["nDCG@5", "ERR@5", "RBP"])
+def test_a_fold_is_never_seen_by_its_weights(search: Any, measure: str) -> None:
+    """Whatever is done to the grades of a fold, its weights stay, and those of others change.
+
+    ERR and RBP scale gains by the highest grade of all judgments, so the grades are also raised.
+    """
+    qrels, runs = world()
+    before = train(qrels, runs, measure=measure, search=search)
+    random = np.random.default_rng(3)
+    for fold, others in zip(before.folds, range(len(before.folds)), strict=True):
+        changed = dict(qrels)
+        for query_id in fold.query_ids:
+            grades = random.permutation(list(qrels[query_id].values())) + 3
+            changed[query_id] = dict(zip(DOCS, grades.tolist(), strict=True))
+        after = train(changed, runs, measure=measure, search=search)
+        assert [one.query_ids for one in after.folds] == [one.query_ids for one in before.folds]
+        assert after.folds[others].weights == fold.weights
+        assert after.folds[others].trained_value == fold.trained_value
+        assert after.folds[others].value != fold.value
+        assert after.trained_value != before.trained_value
+
+
+def test_a_fold_is_scored_with_its_own_weights() -> None:
+    qrels, runs = world()
+    trained = train(qrels, runs)
+    for fold in trained.folds:
+        part = {query_id: qrels[query_id] for query_id in fold.query_ids}
+        fused = fuse(runs, method="minmax", weights=fold.weights)
+        scores = evaluate(part, fused, "nDCG@5")
+        assert fold.value == pytest.approx(scores["nDCG@5"])
+        assert {q: trained.values[q] for q in part} == pytest.approx(scores.values("nDCG@5"))
+
+
+def test_the_folds_are_a_partition_of_nearly_equal_parts() -> None:
+    qrels, runs = world()
+    folds = train(qrels, runs, folds=4).folds
+    assert sorted(q for fold in folds for q in fold.query_ids) == sorted(qrels)
+    assert sorted(len(fold.query_ids) for fold in folds) == [5, 6, 6, 6]
+
+
+def test_the_order_of_queries_makes_no_difference() -> None:
+    qrels, runs = world()
+    turned = {query_id: qrels[query_id] for query_id in reversed(qrels)}
+    mixed = {name: dict(reversed(run.items())) for name, run in runs.items()}
+    assert train(turned, mixed) == train(qrels, runs)
+
+
+def test_another_seed_is_another_split() -> None:
+    qrels, runs = world()
+    one, two = train(qrels, runs), train(qrels, runs, seed=1)
+    assert one.folds[0].query_ids != two.folds[0].query_ids
+    assert one.weights == two.weights
+    assert train(qrels, runs, seed=1) == two
+
+
+def test_the_held_out_run_is_what_was_scored() -> None:
+    qrels, runs = world()
+    del runs["good"]["q3"], runs["weak"]["q3"], runs["noise"]["q3"]  # judged, and in no run
+    trained = train(qrels, runs)
+    held_out = trained.held_out(runs, name="hybrid")
+    assert held_out.name == "hybrid"
+    assert set(held_out.query_ids) == qrels.keys() - {"q3"}
+    scores = evaluate(qrels, held_out, "nDCG@5")
+    assert scores["nDCG@5"] == pytest.approx(trained.value)
+    assert scores.values("nDCG@5") == pytest.approx(trained.values)
+    assert Run(held_out.to_polars()) == held_out
+
+
+def test_new_queries_are_fused_with_the_weights_of_all() -> None:
+    qrels, runs = world()
+    _, new = world(4, seed=9)
+    trained = train(qrels, runs, method="rrf", k=5)
+    weights = list(trained.weights.values())
+    assert trained.fuse(new) == fuse(new, method="rrf", k=5, weights=weights)
+    assert len(trained.fuse(list(new.values()), depth=2)["q0"]) == 2
+
+
+def test_equal_weights_are_preferred() -> None:
+    qrels, runs = world()
+    same = train(qrels, [runs["good"], runs["good"]], step=0.1)
+    assert same.weights == {"run1": 0.5, "run2": 0.5}
+
+
+def test_lower_may_be_better() -> None:
+    qrels, runs = world()
+    assert not Measure.parse("FallOut@5").definition.higher_is_better
+    trained = train(qrels, runs, measure="FallOut@5")
+    assert trained.weights["good"] > trained.weights["noise"]
+    fused = fuse(runs, method="minmax", weights=trained.weights)
+    assert trained.trained_value == pytest.approx(evaluate(qrels, fused, "FallOut@5")["FallOut@5"])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"method": "combmax"}, "combmax takes no weights, so there are none to train"),
+        ({"folds": 1}, "folds must be a whole number from 2 up, not '1'"),
+        ({"folds": 24}, "23 judged queries cannot be split into 24 folds; ask for fewer folds"),
+        ({"step": 0.3}, "step must be 1 divided by a whole number, such as 0.1, not 0.3"),
+        ({"step": 0}, "step must be 1 divided by a whole number, such as 0.1, not 0"),
+        (
+            {"step": 0.005},
+            (
+                "a grid of 3 runs in steps of 1/200 has 20,301 points, more than 5,000; take "
+                "larger steps or search='coordinate'"
+            ),
+        ),
+        ({"k": 3}, "minmax takes no k; it takes weights"),
+    ],
+)
+def test_mistakes(options: dict[str, Any], sentence: str) -> None:
+    qrels, runs = world()
+    with pytest.raises(InputError) as caught:
+        train(qrels, runs, **options)
+    assert str(caught.value) == sentence
+
+
+def test_more_mistakes() -> None:
+    qrels, runs = world()
+    with pytest.raises(InputError, match="weights are trained for two runs or more; there is one"):
+        train(qrels, [runs["good"]])
+    with pytest.raises(UnknownNameError, match="unknown search 'gird'; nearest: grid"):
+        train(qrels, runs, search="gird")
+    with pytest.raises(UnknownNameError, match="unknown option of fusion 'sgima'; nearest: sigma"):
+        train(qrels, runs, sgima=1)
+    with pytest.raises(UnknownNameError, match="nearest"):
+        train(qrels, runs, measure="nDGC@5")
+
+
+def test_examples_run() -> None:
+    assert doctest.testmod(training).failed == 0

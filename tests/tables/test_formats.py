@@ -1,0 +1,246 @@
+"""Tables with columns, and JSON: every shape the field writes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope.collection.qrels import read_qrels
+from rankscope.errors import FormatError, InputError, InvalidDataError
+from rankscope.runs.table import read_run
+from rankscope.runs.validation import validate_run
+from rankscope.tables.columns import ALIASES, QRELS, RUN, Layout, find_columns
+
+EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}}
+
+
+def put(folder: Path, content: str | bytes, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+# --- columns
+
+
+@pytest.mark.parametrize("layout", [RUN, QRELS], ids=["run", "qrels"])
+def test_every_alias(layout: Layout) -> None:
+    for role in ("query_id", "doc_id", layout.value):
+        for alias in ALIASES[role]:
+            plain = {"query_id": "query_id", "doc_id": "doc_id", layout.value: layout.value}
+            names = [alias if each == role else name for each, name in plain.items()]
+            if len(set(names)) < 3:
+                continue
+            for spelt in (alias, alias.upper(), alias.replace("_", "-"), alias.replace("_", " ")):
+                found = find_columns([spelt if name == alias else name for name in names], layout)
+                assert found[role] == spelt, (layout.kind, role, alias)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["query_id,doc_id,score", "qid,docno,Similarity", "topic,document_id,RSV", "query-id,pid,prob"],
+)
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_delimited_runs(header: str, separator: str, tmp_path: Path) -> None:
+    text = f"{header}\nq1,d1,2.5\nq1,d2,1.5\n".replace(",", separator)
+    for name in ("a.csv", "a.tsv", "a.txt", "a"):
+        assert read_run(put(tmp_path, text, name)).to_dict() == EXPECTED
+    crlf = "\ufeff" + text.replace("\n", "\r\n") + "\r\n"
+    assert read_run(put(tmp_path, crlf, "b.csv")).to_dict() == EXPECTED
+
+
+def test_beir_qrels(tmp_path: Path) -> None:
+    path = put(tmp_path, "query-id\tcorpus-id\tscore\n007\t4983\t1\n7\t4983\t0\n", "test.tsv")
+    assert read_qrels(path).to_dict() == {"007": {"4983": 1}, "7": {"4983": 0}}
+
+
+def test_a_telling_name_wins(tmp_path: Path) -> None:
+    path = put(tmp_path, "query,query_id,product_id,rank,score\nshoes,7,B0,1,0.5\n", "a.csv")
+    assert read_run(path).to_dict() == {"7": {"B0": 0.5}}
+
+
+def test_ranks_without_scores(tmp_path: Path) -> None:
+    path = put(tmp_path, "query_id,doc_id,rank\nq,a,1\nq,b,2\n", "a.csv")
+    assert read_run(path).to_dict() == {"q": {"a": -1.0, "b": -2.0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query_id,doc_id\nq,d\n", "no column for the score of a run table among 'query_id'"),
+        ("query_id,score\nq,1\n", "no column for the doc_id"),
+        ("a,b,c,d,e\n1,2,3,4,5\n", "no header and 5 columns, expected 3 or 6"),
+        ("query_id,doc_id,score\nq,d,1,more\n", r":2: expected 3 columns, found 4"),
+        ('query_id,doc_id,score\nq,"d,1\n', "quoted|RS10"),
+    ],
+)
+def test_columns_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read_run(put(tmp_path, text, "a.csv"))
+
+
+def test_not_utf8_names_the_line(tmp_path: Path) -> None:
+    data = b"query_id,doc_id,score\nq,d,1\nq,M\xfcnchen,1\n"
+    with pytest.raises(FormatError, match=r":3: .*not UTF-8"):
+        read_run(put(tmp_path, data, "a.csv"))
+
+
+@pytest.mark.parametrize("break_in_quotes", ["\n", "\r\n", '\n""\n'])
+def test_lines_are_counted_through_quotes(break_in_quotes: str, tmp_path: Path) -> None:
+    text = f'query_id,doc_id,score\nq,"a{break_in_quotes}b",1\n\nq,c,high\n'
+    with pytest.raises(InvalidDataError) as refused:
+        read_run(put(tmp_path, text, "a.csv"))
+    (found,) = refused.value.findings
+    assert found.places[0].line == text.count("\n")
+
+
+@pytest.mark.parametrize("line", ["q\rx\t1\t2", 'a"b"\tc\t"', "x" * 140_000, '"' * 99])
+def test_first_lines_that_are_no_csv(line: str, tmp_path: Path) -> None:
+    for name in ("a.csv", "a.tsv", "a.run"):
+        with pytest.raises(InputError):
+            read_run(put(tmp_path, line + "\n", name))
+
+
+# --- three columns
+
+
+@pytest.mark.parametrize("separator", ["\t", " ", ","])
+def test_msmarco(separator: str, tmp_path: Path) -> None:
+    text = "7\ta\t1\n8\tx\t1\n7\tb\t2\n8\ty\t2\n".replace("\t", separator)
+    for name in ("a.csv", "a") if separator == "," else ("a.tsv", "a.txt", "a"):
+        run = read_run(put(tmp_path, text, name))
+        assert run.to_dict() == {"7": {"a": -1, "b": -2}, "8": {"x": -1, "y": -2}}
+
+
+@pytest.mark.parametrize("separator", ["\t", " ", ","])
+def test_three_columns_with_scores(separator: str, tmp_path: Path) -> None:
+    text = "q1\td1\t2.5\nq1\td2\t1.5\n".replace("\t", separator)
+    for name in ("a.csv", "a") if separator == "," else ("a.tsv", "a.txt", "a"):
+        assert read_run(put(tmp_path, text, name)).to_dict() == EXPECTED
+
+
+@pytest.mark.parametrize("third", ["30 20 10", "5 5 5", "2 3 4", "1 3 2", "0 0 1"])
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_whole_numbers_that_may_be_either_are_refused(
+    third: str, separator: str, tmp_path: Path
+) -> None:
+    text = "".join(f"q{separator}d{n}{separator}{x}\n" for n, x in enumerate(third.split()))
+    with pytest.raises(FormatError, match="neither ranks rising from 1 nor scores"):
+        read_run(put(tmp_path, text, "a.csv" if separator == "," else "a.tsv"))
+
+
+def test_six_columns_without_a_header_have_ranks_and_scores(tmp_path: Path) -> None:
+    text = "q1,Q0,d1,1,30,t\nq1,Q0,d2,2,20,t\n"
+    for name in ("a.csv", "a"):
+        assert read_run(put(tmp_path, text, name)).to_dict() == {"q1": {"d1": 30.0, "d2": 20.0}}
+
+
+def test_a_named_format_settles_it(tmp_path: Path) -> None:
+    path = put(tmp_path, "q\ta\t5\nq\tb\t9\n", "a.tsv")
+    assert read_run(path, format="msmarco").to_dict() == {"q": {"a": -5, "b": -9}}
+
+
+def test_a_broken_first_line_does_not_decide_the_format(tmp_path: Path) -> None:
+    text = "q1 Q0 d0\nq1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\n"
+    (found,) = (f for f in validate_run(put(tmp_path, text, "a.run")).findings if f.code == "RS102")
+    assert (found.count, found.places[0].line) == (1, 1)
+
+
+def test_qrels_of_three_columns(tmp_path: Path) -> None:
+    assert read_qrels(put(tmp_path, "q d 2\nq e 0\n", "a.txt")).to_dict() == {"q": {"d": 2, "e": 0}}
+
+
+# --- JSON
+
+
+RUN_SHAPES: dict[str, Any] = {
+    "dict of dicts": {"q1": {"d1": 2.5, "d2": 1.5}},
+    "records": [
+        {"qid": "q1", "docid": "d1", "score": 2.5},
+        {"qid": "q1", "docid": "d2", "score": 1.5},
+    ],
+    "rows": [["q1", "d1", 2.5], ["q1", "d2", 1.5]],
+    "results": [{"query_id": "q1", "results": [{"id": "d1", "score": 2.5}, ["d2", 1.5]]}],
+    "id and text": [{"id": "q1", "question": "?", "retrieved": {"d1": 2.5, "d2": 1.5}}],
+    "columns": {"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [2.5, 1.5]},
+}
+
+
+@pytest.mark.parametrize("shape", RUN_SHAPES)
+def test_json_shapes(shape: str, tmp_path: Path) -> None:
+    value = RUN_SHAPES[shape]
+    for indent in (None, 2):
+        path = put(tmp_path, json.dumps(value, indent=indent), "a.json")
+        assert read_run(path).to_dict() == EXPECTED
+    if isinstance(value, list) and isinstance(value[0], dict):
+        lines = "\n\n".join(json.dumps(record) for record in value)
+        for name in ("a.jsonl", "a.ndjson", "a"):
+            assert read_run(put(tmp_path, lines, name)).to_dict() == EXPECTED
+
+
+def test_json_lists_are_rankings(tmp_path: Path) -> None:
+    path = put(tmp_path, '{"q": ["a", "b"], "p": [], "r": [7]}', "a.json")
+    assert read_run(path).to_dict() == {"q": {"a": -1.0, "b": -2.0}, "r": {"7": -1.0}, "p": {}}
+    assert read_qrels(path).to_dict() == {"q": {"a": 1, "b": 1}, "r": {"7": 1}, "p": {}}
+
+
+def test_json_grades_by_subtopic(tmp_path: Path) -> None:
+    value = {"q": {"d": {"1": 1, "2": 0}, "e": {"2": 3}}}
+    assert read_qrels(put(tmp_path, json.dumps(value), "a.json")).to_dict() == value
+
+
+DEEP = "[" * 200_000
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"q": {"d": 1, "d": 2}}', "'d' stands twice"),
+        ('{"q": {"d": 1}, "q": {"e": 2}}', "'q' stands twice"),
+        ('[{"qid": "q", "results": ["a"]}, {"qid": "q", "results": ["b"]}]', "'q' stands twice"),
+        ('[{"qid": 1, "results": ["a"]}, {"qid": "1", "results": []}]', "'1' stands twice"),
+        ('{"q": {"d": NaN}}', "the score is nan"),
+        ('{"q": {"d": -Infinity}}', "the score is -inf"),
+        ('{"q": {"d": null}}', "the score is missing"),
+        ('{"q": {"d": "high"}}', "'high', which is no number"),
+        ('{"q": {"d": [1]}}', "no number"),
+        ('{"q": {"": 1}}', "an id is missing"),
+        ('{"": {"d": 1}}', "a query_id is missing"),
+        ('{"q": 1.5}', "expected {doc_id: value} or a list of ids"),
+        ('[{"qid": ["q"], "results": ["a"]}]', "ids are text or integers"),
+        ('[{"qid": "q", "results": [["a", 1, 2]]}]', "ids are text or integers"),
+        ('{"q": {"\\ud800": 1}}', "a lone surrogate"),
+        (DEEP, "JSON"),
+        ('{"a":' * 200_000, "JSON"),
+        (f'{{"q": {{"d": {LONG}}}}}', r"JSON|no number|inf"),
+        (f'[{{"qid": {LONG}, "doc": "d", "score": 1}}]', "JSON"),
+        ("[]", "the run is empty"),
+        ("{}", "the run is empty"),
+        ("[1, 2]", "cannot read a row from 'int'"),
+        ('["a"]', "cannot read a row from 'str'"),
+        ('{"q": {"d": 1}', "not valid JSON"),
+        ("null", r"expected an object or a list|JSON"),
+    ],
+)
+def test_json_that_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read_run(put(tmp_path, text, "a.json"))
+
+
+def test_json_lines_name_the_line(tmp_path: Path) -> None:
+    good = '{"qid": "q", "doc": "d", "score": 1}\n'
+    for bad in ('{"qid": "q",\n', "[1]\n", '{"qid": "q", "qid": "p", "doc": "d", "score": 1}\n'):
+        with pytest.raises(FormatError, match=r"a\.jsonl:3: "):
+            read_run(put(tmp_path, f"{good}\n{bad}", "a.jsonl"))
+
+
+def test_a_long_first_line_is_not_cut(tmp_path: Path) -> None:
+    """A file is recognised by its first bytes, which may end within a letter."""
+    documents = {f"ä{n}": float(n) for n in range(20_000)}
+    for name in ("a.json", "a"):
+        path = put(tmp_path, json.dumps({"q": documents}, ensure_ascii=False), name)
+        assert read_run(path).to_dict() == {"q": documents}

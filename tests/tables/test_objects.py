@@ -1,0 +1,292 @@
+"""Tables from Python objects and frames, and what can be done with them once made."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rankscope.collection.qrels import Qrels
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+from rankscope.runs.table import Run
+
+EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.5}}
+COLUMNS: dict[str, list[Any]] = {
+    "query_id": ["q1", "q1", "q2"],
+    "doc_id": ["d1", "d2", "d1"],
+    "score": [2.5, 1.5, 0.5],
+}
+Row = namedtuple("Row", ["query_id", "doc_id", "score"])
+
+
+@dataclass
+class Hit:
+    query_id: str
+    doc_id: str
+    score: float
+
+
+def from_duckdb(columns: dict[str, list[Any]]) -> Any:
+    return duckdb.from_arrow(pa.table(columns))
+
+
+FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "lazy": pl.LazyFrame,
+    "pyarrow": pa.table,
+    "duckdb": from_duckdb,
+}
+every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+
+
+# --- making
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        EXPECTED,
+        COLUMNS,
+        list(zip(*COLUMNS.values(), strict=True)),
+        iter([list(row) for row in zip(*COLUMNS.values(), strict=True)]),
+        [Row(*row) for row in zip(*COLUMNS.values(), strict=True)],
+        [Hit(*row) for row in zip(*COLUMNS.values(), strict=True)],
+        [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)],
+        {"q1": [("d1", 2.5), ("d2", "1.5")], "q2": {"d1": Decimal("0.5")}},
+        {"q1": {"d1": np.float32(2.5), "d2": np.float64(1.5)}, "q2": {"d1": 0.5}},
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_plain_data(data: Any) -> None:
+    assert Run(data).to_dict() == EXPECTED
+
+
+@every_frame
+def test_frames(make: Callable[..., Any]) -> None:
+    assert Run(make(COLUMNS)).to_dict() == EXPECTED
+    grades = Qrels(make({**COLUMNS, "score": [2, 1, 0]}))
+    assert grades.to_dict() == {"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 0}}
+
+
+@every_frame
+def test_integers_become_their_digits(make: Callable[..., Any]) -> None:
+    data = make({"qid": [7, 2**62], "doc": [-1, 2**53 + 1], "score": [1, 2]})
+    assert Run(data).to_dict() == {"7": {"-1": 1.0}, str(2**62): {str(2**53 + 1): 2.0}}
+
+
+@every_frame
+def test_whole_floats_become_their_digits(make: Callable[..., Any]) -> None:
+    data = make({"qid": [7.0, -0.0], "doc": [2.0**53 - 1, 5.0], "score": [1, 2]})
+    assert Run(data).to_dict() == {"7": {str(2**53 - 1): 1.0}, "0": {"5": 2.0}}
+
+
+@every_frame
+@pytest.mark.parametrize("bad", [1.5, 2.0**53, 1e300])
+def test_other_floats_lost_their_digits(make: Callable[..., Any], bad: float) -> None:
+    with pytest.raises(InputError, match=r"row 2.*a fraction or too large"):
+        Run(make({"qid": ["a", "a"], "doc": [1.0, bad], "score": [1, 2]}))
+
+
+def test_single_precision_loses_digits_sooner() -> None:
+    def run(number: float) -> Run:
+        docs = pl.Series([number], dtype=pl.Float32)
+        return Run(pl.DataFrame({"qid": ["a"], "doc": docs, "score": [1.0]}))
+
+    assert run(2.0**24 - 1)["a"] == {str(2**24 - 1): 1.0}
+    with pytest.raises(InputError, match="too large"):
+        run(2.0**24)  # 2 ** 24 + 1 looks the same
+
+
+@every_frame
+@pytest.mark.parametrize("role", ["query_id", "doc_id"])
+def test_missing_ids(make: Callable[..., Any], role: str) -> None:
+    with pytest.raises(InvalidDataError, match=r"row 3.*an id is missing"):
+        Run(make({**COLUMNS, role: ["x", "y", None]}))
+    with pytest.raises(InvalidDataError, match="an id is missing"):
+        Run(make({**COLUMNS, role: ["x", "", "z"]}))
+
+
+@every_frame
+def test_missing_scores(make: Callable[..., Any]) -> None:
+    with pytest.raises(InvalidDataError, match=r"row 2.*score is (missing|nan)"):
+        Run(make({**COLUMNS, "score": [1.0, None, 2.0]}))
+
+
+def test_categories() -> None:
+    frame = pl.DataFrame(COLUMNS).with_columns(pl.col("query_id", "doc_id").cast(pl.Categorical))
+    enum = pl.DataFrame(COLUMNS).with_columns(pl.col("query_id").cast(pl.Enum(["q2", "q1"])))
+    pandas = pd.DataFrame(COLUMNS).astype({"query_id": "category", "doc_id": "category"})
+    for data in (frame, enum, pandas):
+        run = Run(data)
+        assert run.to_dict() == EXPECTED
+        assert run.doc_ids.dtype == pl.String
+        assert run == Run(EXPECTED)
+
+
+def test_a_named_index_is_a_column() -> None:
+    frame = pd.DataFrame(COLUMNS)
+    assert Run(frame.set_index("query_id")).to_dict() == EXPECTED
+    assert Run(frame.set_index(["query_id", "doc_id"])).to_dict() == EXPECTED
+    assert Run(frame.set_index(pd.Index([7, 8, 9]))).to_dict() == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"qid": [1, "a"], "doc": ["x", "y"], "score": [1.0, 2.0]}),
+        pd.DataFrame([["a", "b", 1.0]], columns=["qid", "qid", "score"]),
+        pd.Series([1, 2]),
+        pl.DataFrame({"a": [1]}),
+        pl.DataFrame({"qid": [b"x"], "doc": ["d"], "score": [1.0]}),
+        pl.DataFrame({"qid": [True], "doc": ["d"], "score": [1.0]}),
+        pl.DataFrame({"qid": ["x"], "doc": [["d"]], "score": [1.0]}),
+        pl.DataFrame({"qid": ["x"], "doc": ["d"], "score": [[1.0]]}),
+        {"query_id": ["a"], "doc_id": ["b", "c"], "score": [1.0]},
+        {"q": {"d1", "d2"}},
+        {"q": object()},
+        {1: ["a"], "1": ["b"]},
+        {1: [], "1": ["b"]},
+        {True: ["a"]},
+        {1.5: ["a"]},
+        {None: ["a"]},
+        {"q": {10**5000: 1.0}, "p": object()},
+        [("q", "d")],
+        [("q", "d", 1, 2)],
+        [("q", "d", 1), {"q": 1}],
+        [object()],
+        {"\ud800": ["a"]},
+        "a.run",
+        Path("a.run"),
+        b"bytes",
+        7,
+        None,
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_refused(data: Any) -> None:
+    with pytest.raises(InputError):
+        Run(data)
+
+
+def test_sets_are_fine_for_qrels() -> None:
+    assert Qrels({"q": {"a", "b"}}) == Qrels({"q": ["b", "a"]})
+
+
+@every_frame
+def test_the_callers_objects_stay_as_they_are(make: Callable[..., Any]) -> None:
+    frame = make(COLUMNS)
+    run = Run(frame)
+    assert Run(frame) == run
+    before = copy.deepcopy(COLUMNS)
+    assert before == COLUMNS
+    if isinstance(frame, pd.DataFrame):
+        pd.testing.assert_frame_equal(frame, pd.DataFrame(COLUMNS))
+
+
+def test_later_changes_do_not_show() -> None:
+    data, frame = copy.deepcopy(EXPECTED), pd.DataFrame(COLUMNS)
+    scores = np.array(COLUMNS["score"])
+    runs = [Run(data), Run(frame), Run(pl.DataFrame({**COLUMNS, "score": scores}))]
+    data["q1"]["d1"] = 99.0
+    frame.loc[0, "score"] = 99.0
+    scores[0] = 99.0
+    assert [run.to_dict() for run in runs] == [EXPECTED] * 3
+
+
+def test_later_changes_of_grades_do_not_show() -> None:
+    grades = np.array([0.5, 1.0])
+    qrels = Qrels(pl.DataFrame({"qid": ["q", "q"], "doc": ["a", "b"], "grade": grades}))
+    grades[0] = 99.0
+    assert qrels.to_dict() == {"q": {"a": 0.5, "b": 1.0}}
+
+
+# --- using
+
+
+def test_a_table_cannot_be_changed() -> None:
+    run = Run(EXPECTED)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        run.name = "x"  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        run.offsets[0] = 1
+    run.scores[0] = 99.0
+    run.to_dict()["q1"]["d1"] = 99.0
+    run["q1"]["d1"] = 99.0
+    run.query_ids.append("x")
+    run.to_polars()[0, "score"] = 99.0
+    assert run.to_dict() == EXPECTED
+
+
+def test_equality() -> None:
+    run = Run(EXPECTED)
+    backwards = {q: dict(reversed(documents.items())) for q, documents in EXPECTED.items()}
+    assert run == Run(dict(reversed(backwards.items())))
+    assert run != Run({"q1": {"d1": 2.5, "d2": 1.5}})
+    assert run != Run({**EXPECTED, "q3": {}})
+    assert run != Run({**EXPECTED, "q2": {"d1": 0.75}})
+    assert run != Run({**EXPECTED, "q2": {"d3": 0.5}})
+    assert run != Qrels(EXPECTED)
+    assert run != EXPECTED
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(run)
+
+
+@pytest.mark.parametrize("table", [Run(EXPECTED, name="x"), Qrels({"q": {"d": {"1": 1, "2": 0}}})])
+def test_copies(table: Run | Qrels) -> None:
+    for twin in (copy.copy(table), copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert twin == table
+        assert repr(twin) == repr(table)
+
+
+def test_as_a_collection() -> None:
+    run = Run({**EXPECTED, "q3": []}, name="mine")
+    assert len(run) == 3
+    assert list(run) == ["q1", "q2", "q3"]
+    assert "q3" in run
+    assert "q4" not in run
+    assert run["q1"] == {"d1": 2.5, "d2": 1.5}
+    assert run["q3"] == {}
+    with pytest.raises(UnknownNameError, match="unknown query 'q4'; nearest: q"):
+        run["q4"]
+
+
+def test_frames_come_back() -> None:
+    run = Run(EXPECTED)
+    assert run.to_polars().to_dict(as_series=False) == COLUMNS
+    pd.testing.assert_frame_equal(run.to_pandas(), pd.DataFrame(COLUMNS), check_dtype=False)
+    assert Run(run.to_polars()) == Run(run.to_pandas()) == run
+
+
+def test_repr() -> None:
+    shown = repr(Run(EXPECTED, name="bm25"))
+    assert shown.startswith("Run 'bm25': 3 rows, 2 queries\n")
+    assert "d2" in shown
+    many = repr(Qrels({f"q{n}": {"d": 1} for n in range(5000)}))
+    assert many.startswith("Qrels: 5,000 rows, 5,000 queries\n")
+    assert len(many) < 1000
+    assert repr(Run()) == "Run 'run': 0 rows, 0 queries"
+
+
+def test_renaming_shares_the_content() -> None:
+    run = Run(EXPECTED, name="a")
+    assert run.named("b").name == "b"
+    assert run.name == "a"
+    assert run.named("b") == run
+
+
+def test_empty_tables() -> None:
+    assert Run().to_dict() == Qrels({}).to_dict() == {}
+    assert Run([]) == Run({})

@@ -1,0 +1,192 @@
+"""What is written is read back: every format, every compression, any id, any number."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rankscope.collection.qrels import Qrels, read_qrels
+from rankscope.errors import InputError
+from rankscope.files import COMPRESSIONS
+from rankscope.runs.table import Run, read_run
+
+LAW = settings(max_examples=40, deadline=None)
+
+BLANKS = " \t\n\v\f\r"  # what is white space to C
+letters = st.characters(exclude_categories=["Cs"])
+odd = st.sampled_from(
+    [*"\"',;#|\\{}[]<>%&=\x00\x07\x1b\x7f\x85\xa0\u2028\ufeff\u202eéß中🙂", "\t", "\n"]
+)
+any_ids = st.text(st.one_of(letters, odd), min_size=1, max_size=6)
+trec_ids = any_ids.map(lambda text: "".join(c for c in text if c not in BLANKS).lstrip("#\ufeff"))
+trec_ids = trec_ids.filter(bool)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+grades = st.integers(-5, 5) | st.integers(-(2**53) + 1, 2**53 - 1) | numbers
+
+TREC = ("trec", "msmarco")
+CARRY_ANYTHING = ("csv", "tsv", "json", "jsonl", "parquet")
+SUFFIX = {"trec": ".run", "msmarco": ".tsv"}
+
+
+def tables(ids: st.SearchStrategy[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    documents = st.dictionaries(ids, values, min_size=1, max_size=4)
+    return st.dictionaries(ids, documents, min_size=1, max_size=4)
+
+
+@contextmanager
+def file_for(format: str, compression: str = "") -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / f"table{SUFFIX.get(format, '.' + format)}{compression}"
+
+
+def exactly(table: dict[str, dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return rows such that 0.0 and -0.0, and two neighbouring floats, are told apart."""
+    return [(q, d, float(v).hex()) for q, documents in table.items() for d, v in documents.items()]
+
+
+@pytest.mark.parametrize("format", CARRY_ANYTHING)
+@LAW
+@given(table=tables(any_ids, numbers), compression=st.sampled_from(["", *COMPRESSIONS]))
+@example(table={"1": {"x": 5e-324, "y": -0.0, "z": 1.7976931348623157e308}}, compression="")
+@example(table={"query_id": {"doc_id": 1e16}, "\ufeff": {'"': 0.1, '""': 1 / 3}}, compression="")
+@example(table={"{": {"[": 1.0}, "#": {"\x00": 2.5, "\r": 3.0, " a ": 4.0}}, compression="")
+def test_runs(format: str, table: dict[str, dict[str, float]], compression: str) -> None:
+    with file_for(format, compression) as path:
+        Run(table).write(path)
+        back = read_run(path)
+    assert exactly(back.to_dict()) == exactly(table)
+    assert list(back) == list(table)
+
+
+@LAW
+@given(table=tables(trec_ids, numbers), compression=st.sampled_from(["", *COMPRESSIONS]))
+@example(table={"q": {"#d": 1.0, "\ufeffd": 0.5, "é": -0.0}, "0": {"PAR1": 5e-324}}, compression="")
+def test_trec_runs(table: dict[str, dict[str, float]], compression: str) -> None:
+    with file_for("trec", compression) as path:
+        Run(table, name="my system").write(path)
+        back = read_run(path, format="trec")
+    assert back.name == "my_system"
+    best_first = {q: dict(sorted(d.items(), key=lambda item: -item[1])) for q, d in table.items()}
+    assert exactly(back.to_dict()) == exactly(best_first)
+    assert list(back) == list(table)
+
+
+@LAW
+@given(table=tables(trec_ids, numbers))
+def test_msmarco_runs_keep_the_order(table: dict[str, dict[str, float]]) -> None:
+    with file_for("msmarco") as path:
+        Run(table).write(path, format="msmarco")
+        back = read_run(path, format="msmarco")
+    ranked = {q: sorted(d, key=lambda doc, d=d: -d[doc]) for q, d in table.items()}  # type: ignore[misc]
+    assert {q: list(documents) for q, documents in back.to_dict().items()} == ranked
+    assert back == Run(ranked)
+
+
+@pytest.mark.parametrize("format", CARRY_ANYTHING)
+@LAW
+@given(table=tables(any_ids, grades), compression=st.sampled_from(["", *COMPRESSIONS]))
+def test_qrels(format: str, table: dict[str, dict[str, float]], compression: str) -> None:
+    with file_for(format, compression) as path:
+        Qrels(table).write(path)
+        back = read_qrels(path)
+    assert [(q, d, float(v)) for q, ds in back.to_dict().items() for d, v in ds.items()] == [
+        (q, d, float(v)) for q, ds in table.items() for d, v in ds.items()
+    ]
+
+
+@LAW
+@given(table=tables(trec_ids, grades), compression=st.sampled_from(["", *COMPRESSIONS]))
+def test_trec_qrels(table: dict[str, dict[str, float]], compression: str) -> None:
+    with file_for("trec", compression) as path:
+        Qrels(table).write(path)
+        back = read_qrels(path, format="trec")
+    assert back == Qrels(table)
+    assert list(back) == list(table)
+
+
+@pytest.mark.parametrize("format", ["trec", "csv", "tsv", "json", "jsonl", "parquet"])
+@LAW
+@given(table=tables(trec_ids, st.dictionaries(trec_ids, st.integers(0, 4), min_size=1, max_size=3)))
+def test_subtopics(format: str, table: dict[str, dict[str, dict[str, int]]]) -> None:
+    qrels = Qrels(table)
+    with file_for(format) as path:
+        qrels.write(path)
+        back = read_qrels(path, format=format)
+    assert back.to_dict() == qrels.to_dict()
+    if qrels.subtopics is not None:
+        assert back.to_dict() == table
+
+
+@pytest.mark.parametrize("format", TREC)
+@pytest.mark.parametrize(
+    "table",
+    [
+        *({f"a{blank}b": {"d": 1.0}} for blank in BLANKS),
+        *({"q": {f"a{blank}b": 1.0}} for blank in BLANKS),
+        {"#q": {"d": 1.0}},
+        {"\ufeffq": {"d": 1.0}},
+        {"q": {" d": 1.0}},
+        {"q": {"d\n": 1.0}},
+    ],
+)
+def test_what_trec_cannot_carry_is_refused(
+    format: str, table: dict[str, dict[str, float]], tmp_path: Path
+) -> None:
+    path = tmp_path / "old.run"
+    path.write_bytes(b"the old content")
+    with pytest.raises(InputError, match="cannot stand in a"):
+        Run(table).write(path, format=format)
+    if format == "trec":
+        with pytest.raises(InputError, match="cannot stand in a"):
+            Qrels(table).write(path, format=format)
+    assert path.read_bytes() == b"the old content"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_subtopic_with_a_blank_is_refused(tmp_path: Path) -> None:
+    qrels = Qrels({"q": {"d": {"a b": 1, "c": 1}}})
+    with pytest.raises(InputError, match="the subtopic 'a b' cannot stand"):
+        qrels.write(tmp_path / "new.qrels")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["{a}", "[1]", "<top>", "%x", "-", "0", "'", '"', "q"])
+def test_odd_first_ids_are_recognised(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.txt"
+    Run({name: {"d": 1.5, "e": 0.5}}).write(path)
+    assert read_run(path).to_dict() == {name: {"d": 1.5, "e": 0.5}}
+    Qrels({name: {"d": 1, "e": 0}}).write(path)
+    assert read_qrels(path).to_dict() == {name: {"d": 1, "e": 0}}
+
+
+def test_queries_without_documents_survive_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    Run({"a": {"x": 1.0}, "b": {}}).write(path)
+    assert read_run(path).to_dict() == {"a": {"x": 1.0}, "b": {}}
+
+
+def test_msmarco_is_no_format_of_qrels(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="msmarco"):
+        Qrels({"q": ["d"]}).write(tmp_path / "q.tsv", format="msmarco")
+
+
+def test_the_name_must_tell_the_format(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"end it with one of .*\.csv"):
+        Run({"q": ["d"]}).write(tmp_path / "run.unknown")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_same_content_same_bytes(tmp_path: Path) -> None:
+    run = Run({"q": {"d": 1.0}})
+    for suffix in ("run", "run.gz", "csv.xz", "jsonl.zst", "json.bz2", "parquet"):
+        one, two = tmp_path / f"one.{suffix}", tmp_path / f"two.{suffix}"
+        run.write(one)
+        run.write(two)
+        assert one.read_bytes() == two.read_bytes()
