@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hypothesis import given, settings
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
 from scoring.test_rules import (
     DOCS,
     RUNS,
@@ -13,7 +15,6 @@ from scoring.test_rules import (
     agrees_with_sentence_transformers,
     qrels_of,
 )
-from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
 
 def evaluator_scores(qrels: Qrels, run: Run, k: int) -> dict[str, float]:
