@@ -20,7 +20,7 @@ import click
 from rich.console import Console
 
 from rankscope import records
-from rankscope.benchmark.config_schema import config_json_schema
+from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import benchmark_run
 from rankscope.cli.app import app
 from rankscope.measures.definition import Definition, written

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.config import LoadedConfig
-from rankscope.benchmark.config_collection import CROSS_VALIDATION, TrainingConfig
+from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
+from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries

@@ -10,20 +10,21 @@ from pathlib import Path
 
 from rankscope.records import GitState, Machine
 
-__all__ = ["git_state", "machine", "now"]
-
 
 def now() -> str:
     """Return the time in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def machine() -> Machine:
     """Describe this machine."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
     try:
         memory: int | None = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -32,7 +33,7 @@ def machine() -> Machine:
         system=platform.system(),
         release=platform.release(),
         machine=platform.machine(),
-        cores=cores,
+        cores=cores(),
         memory=memory,
     )
 

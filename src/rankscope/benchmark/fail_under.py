@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankscope.benchmark.config import Config
+from rankscope.benchmark.config.model import Config
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport

@@ -11,7 +11,7 @@ from typing import Any
 
 from rankscope.benchmark.artifacts import Parcel, Store
 from rankscope.benchmark.collection import load_collection
-from rankscope.benchmark.config import LoadedConfig, read_config
+from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import experiment_id, write_experiment
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from rankscope.benchmark.config import config_hash
+from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.errors import InputError, RankscopeError, shown

@@ -19,7 +19,7 @@ import polars as pl
 import rankscope
 from rankscope.benchmark.artifacts import Parcel, Store
 from rankscope.benchmark.collection import Collection
-from rankscope.benchmark.config import LoadedConfig
+from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.plan import Plan, Stage, Step
 from rankscope.benchmark.systems import Systems, builds_on, rerank_depth
 from rankscope.diagnosis.segments import segment_table
@@ -161,8 +161,13 @@ def make_plan(
             stages.append(
                 _stage(COMPARE, _comparer(benchmark), [score], (config.baseline, statistics))
             )
-        if config.segments:
-            parts = (config.segments, config.baseline, statistics, info.queries_sha256)
+        if config.analyses["segments"].root:
+            parts = (
+                config.analyses["segments"].root,
+                config.baseline,
+                statistics,
+                info.queries_sha256,
+            )
             stages.append(_stage(SEGMENTS, _segmenter(benchmark), [score], parts))
         if any(benchmark.parents(name) for name in benchmark.specs):
             described = [asdict(one) for one in benchmark.stage_specs()]
@@ -357,7 +362,11 @@ def _segmenter(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], P
         asked = [(one.query_id, one.text, one.metadata) for one in benchmark.collection.queries]
         scores = scores_of(needed[SCORE], benchmark)
         found, findings = segment_table(
-            scores, asked, config.segments, baseline=config.baseline, settings=benchmark.settings
+            scores,
+            asked,
+            config.analyses["segments"].root,
+            baseline=config.baseline,
+            settings=benchmark.settings,
         )
         return Parcel(
             {

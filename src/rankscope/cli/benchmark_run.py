@@ -76,7 +76,7 @@ def run(
     runs, EvaluationReport.<system>.json, BenchmarkReport.json, BenchmarkComparison.md and
     ExperimentManifest.json.
     """
-    from rankscope.benchmark.config import read_config
+    from rankscope.benchmark.config.loading import read_config
     from rankscope.benchmark.fail_under import read_limits
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli.progress import watching

@@ -21,7 +21,7 @@ def schema(*, kind: str) -> None:
     KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport) or manifest
     (ExperimentManifest).
     """
-    from rankscope.benchmark.config_schema import config_json_schema
+    from rankscope.benchmark.config.json_schema import config_json_schema
     from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 
     records = {one.kind: one for one in (EvaluationReport, BenchmarkReport, ExperimentManifest)}

@@ -12,8 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from rankscope.benchmark.config_keys import Keys, dotted
-from rankscope.benchmark.config_sections import came, refuse
+from pydantic_core import PydanticCustomError
+
+from rankscope.benchmark.config.overrides import Origins
+from rankscope.benchmark.config.sections import Problem, refuse
+from rankscope.benchmark.config.sections import actual as came
+from rankscope.benchmark.config.syntax import Keys, dotted
 from rankscope.errors import MissingExtraError, RankscopeError, UnknownNameError, shown
 from rankscope.retrieval.registry import SYSTEMS, Entry, Registry
 from rankscope.retrieval.stages.rerank import RERANKERS
@@ -32,7 +36,15 @@ _INSIDE = "-_.+ ,="
 _LONGEST_NAME = 80
 
 
-def check_systems(systems: Mapping[str, Any]) -> None:
+def check_systems(systems: Mapping[str, Any], origins: Origins) -> None:
+    try:
+        _check_systems(systems)
+    except PydanticCustomError as error:
+        c = error.context
+        raise origins.error(Problem(c["problem"], c["keys"], c["keys"])) from None
+
+
+def _check_systems(systems: Mapping[str, Any]) -> None:
     """Refuse names, kinds, options and references that cannot be."""
     if not systems:
         refuse("systems is empty; give at least one, such as lexical: bm25", "systems")

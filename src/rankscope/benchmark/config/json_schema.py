@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankscope.benchmark.config import Config
-from rankscope.benchmark.config_systems import STAGES, register_of
-from rankscope.benchmark.rag_spec import BLOCK, RetrievalMetrics
+from rankscope.benchmark.config.model import Config
+from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
+from rankscope.benchmark.config.specs import STAGES, register_of
 from rankscope.retrieval.registry import SYSTEMS, Entry, Registry
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 
@@ -33,17 +33,6 @@ def config_json_schema() -> dict[str, Any]:
         "minProperties": 1,
         "additionalProperties": {"$ref": "#/$defs/System"},
     }
-    properties["collection"] = {
-        "anyOf": [{"type": "string"}, {"$ref": "#/$defs/CollectionConfig"}],
-    }
-    for name in ("measures", "bands", "segments"):
-        listed = properties[name]
-        kept = {
-            key: listed.pop(key) for key in ("description", "default", "title") if key in listed
-        }
-        properties[name] = {**kept, "anyOf": [{"type": "string"}, listed]}
-    for name, one in Config.model_fields.items():
-        properties[name].setdefault("description", one.description)
     properties[BLOCK] = {
         "description": "The RAG specification's way to say what is measured, instead of measures.",
         "$ref": "#/$defs/RetrievalMetrics",

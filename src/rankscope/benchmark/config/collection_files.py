@@ -1,24 +1,23 @@
-"""The sections of a config that say what is searched, judged and learnt from.
+"""The sections of a config that say what is searched, judged and learnt from, and their files.
 
-`config` reads them with the others. Only `CollectionConfig.files` looks at the disk, when
-`collection` asks it for the files to open.
+Only `CollectionConfig.files` looks at the disk, when the collection is about to be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
-from rankscope.benchmark.config_sections import Section, Text, refuse
+from rankscope.benchmark.config.sections import Section, Text, refuse
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS
 from rankscope.retrieval.stages.learning import FOLDS
-
-__all__ = ["CROSS_VALIDATION", "CollectionConfig", "CollectionFiles", "TrainingConfig"]
 
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""
@@ -26,7 +25,7 @@ CROSS_VALIDATION = "cross-validation"
 
 @dataclass(frozen=True, slots=True)
 class CollectionFiles:
-    """The files of a collection, all of which are there.
+    """The files of a collection, all of which exist.
 
     ``corpus`` is None where there is none. ``train_qrels`` is what trained parts learn from; None
     means the evaluated judgments, by cross-validation. ``split`` is None where there are no splits.
@@ -48,26 +47,26 @@ class TrainingConfig(Section):
     qrels: Text | None = None
     """A file of judgments instead of a split, relative to the config."""
     folds: int = Field(default=FOLDS, ge=2)
-    """How many folds the questions are dealt to."""
+    """Into how many folds the questions are divided."""
     seed: int = Field(default=0, ge=0)
-    """Another one deals them differently."""
+    """Another seed divides them differently."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _split_or_file(self) -> Self:
         if self.split is not None and self.qrels is not None:
-            refuse("training has a split and a qrels file; keep one of them", "qrels")
+            refuse("cannot be combined with split; keep one of them", "qrels")
         return self
 
 
 class CollectionConfig(Section):
-    """What is searched and judged: a folder as BEIR has it, or single files."""
+    """What is searched and judged: a folder in BEIR's layout, or single files."""
 
     path: Text | None = None
     """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, relative to the config."""
     split: Text | None = None
     """Which judgments of the folder are used; if not given, test, or the only ones."""
     corpus: Text | None = None
-    """The documents, where there is no folder; runs that exist need none."""
+    """The documents, where there is no folder; existing runs need none."""
     queries: Text | None = None
     """The queries, where there is no folder."""
     qrels: Text | None = None
@@ -77,51 +76,55 @@ class CollectionConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _short(cls, data: Any) -> Any:
+    def _from_path(cls, data: Any) -> Any:
         return {"path": data} if isinstance(data, str) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "minLength": 1}, handler(schema)]}
 
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
-        single = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
-        if self.path is not None and single:
-            refuse(
-                f"collection has a folder (path) and a file ({single[0]}); give path, or queries "
-                "and qrels",
-                single[0],
-            )
+        files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
+        if self.path is not None and files:
+            refuse("cannot be combined with path; give path, or queries and qrels", files[0])
         if self.path is None and self.split is not None:
-            refuse("collection.split goes with a folder; name the qrels file instead", "split")
-        if self.path is None and not {"queries", "qrels"}.issubset(single):
-            missing = "queries" if "queries" not in single else "qrels"
-            known = "needs path, or queries and qrels" if not single else f"needs {missing}, too"
-            refuse(f"collection {known}")
+            refuse("only a folder (path) has splits; name the file in qrels instead", "split")
+        if self.path is None and not {"queries", "qrels"}.issubset(files):
+            missing = "queries" if "queries" not in files else "qrels"
+            refuse(f"missing key '{missing}'" if files else "expected path, or queries and qrels")
         return self
 
     def files(self, folder: Path, training: TrainingConfig | None = None) -> CollectionFiles:
         """Find the files; relative paths start in ``folder``.
 
         Raises:
-            InputError: one that is missing, or a split there is not; names what there is.
+            InputError: a file or split is missing; names what exists.
         """
         training = training or TrainingConfig()
         try:
-            return self._found(folder, training)
+            if self.path is not None:
+                return self._in_folder(folder / self.path, folder, training)
+            return self._single_files(folder, training)
         except OSError as error:
             place = error.filename or folder
-            raise InputError(f"{place}: cannot be looked into ({error.strerror})") from None
+            raise InputError(f"{place}: cannot be read ({error.strerror})") from None
 
-    def _found(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
-        if self.path is not None:
-            return self._in_folder(folder / self.path, folder, training)
-        queries = _existing(folder / str(self.queries), "queries")
-        qrels = _existing(folder / str(self.qrels), "qrels")
+    def _single_files(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
+        queries = _existing(folder / str(self.queries), "collection.queries")
+        qrels = _existing(folder / str(self.qrels), "collection.qrels")
+        corpus = None
+        if self.corpus is not None:
+            corpus = _existing(folder / self.corpus, "collection.corpus")
         if training.split not in (None, CROSS_VALIDATION):
             raise InputError(
-                f"training.split is {shown(training.split)}, but the collection is no folder with "
-                "splits; give training.qrels"
+                f"training.split: there is no split {shown(training.split)}, as the collection is "
+                "not a folder; give training.qrels"
             )
         return CollectionFiles(
-            corpus=None if self.corpus is None else _existing(folder / self.corpus, "corpus"),
+            corpus=corpus,
             queries=queries,
             qrels=qrels,
             train_qrels=_training_file(folder, training),
@@ -131,28 +134,27 @@ class CollectionConfig(Section):
 
     def _in_folder(self, home: Path, folder: Path, training: TrainingConfig) -> CollectionFiles:
         if not home.is_dir():
-            reason = "is a file, not a folder" if home.exists() else "no such folder"
-            raise InputError(f"{home}: {reason}; collection.path names one{_near(home)}")
+            reason = "expected a folder, got a file" if home.exists() else "folder not found"
+            raise InputError(f"collection.path: {reason}: {home}{_nearest(home)}")
         queries = _find(home, "queries")
         if queries is None:
-            raise InputError(f"{home}: has no queries.jsonl; a collection needs its queries there")
+            raise InputError(f"{home}: queries.jsonl not found; a collection has its queries there")
         splits = _splits(home)
         single = _find(home, "qrels", _QRELS) if not splits else None
         if not splits and single is None:
-            raise InputError(f"{home}: has no judgments; they are expected in qrels/test.tsv")
+            raise InputError(f"{home}: no judgments found; they are expected in qrels/test.tsv")
         split = None if single is not None and self.split is None else _split(self, home, splits)
         qrels = single if single is not None and split is None else splits[str(split)]
-        learnt = _training_file(folder, training)
-        wanted = training.split
-        if training.qrels is None and wanted != CROSS_VALIDATION:
-            if wanted is not None and wanted not in splits:
-                raise InputError(_no_split(f"{home}: training.split", wanted, splits))
-            learnt = splits.get(wanted or "train")
+        train_qrels = _training_file(folder, training)
+        if training.qrels is None and training.split != CROSS_VALIDATION:
+            if training.split is not None and training.split not in splits:
+                raise InputError(_no_split("training.split", training.split, home, splits))
+            train_qrels = splits.get(training.split or "train")
         return CollectionFiles(
             corpus=_find(home, "corpus"),
             queries=queries,
             qrels=qrels,
-            train_qrels=None if learnt == qrels else learnt,
+            train_qrels=None if train_qrels == qrels else train_qrels,
             name=self.name or home.resolve().name,
             split=split,
         )
@@ -174,38 +176,37 @@ def _find(home: Path, stem: str, suffixes: Sequence[str] = _TABLES) -> Path | No
 
 def _splits(home: Path) -> dict[str, Path]:
     """Return the judgments of a folder by split."""
-    found: dict[str, Path] = {}
+    by_split: dict[str, Path] = {}
     inside = home / "qrels"
     for path in sorted(inside.iterdir()) if inside.is_dir() else []:
-        stem = path.name
+        name = path.name
         if path.suffix.lower() in COMPRESSIONS:
-            stem = path.name[: -len(path.suffix)]
-        split, dot, suffix = stem.rpartition(".")
+            name = name[: -len(path.suffix)]
+        split, dot, suffix = name.rpartition(".")
         if dot and split and not split.startswith(".") and f".{suffix.lower()}" in _QRELS:
-            found.setdefault(split, path)
-    return {split: path for split, path in found.items() if path.is_file()}
+            by_split.setdefault(split, path)
+    return {split: path for split, path in by_split.items() if path.is_file()}
 
 
 def _split(collection: CollectionConfig, home: Path, splits: Mapping[str, Path]) -> str:
     """Return the split that is evaluated."""
-    wanted = collection.split
-    if wanted is None:
-        if "test" in splits:
-            return "test"
-        if len(splits) == 1:
-            return next(iter(splits))
-        raise InputError(
-            f"{home}: has the splits {', '.join(splits)} and no test; say which with "
-            "collection.split"
-        )
-    if wanted not in splits:
-        raise InputError(_no_split(f"{home}: collection.split", wanted, splits))
-    return wanted
+    if collection.split is not None:
+        if collection.split not in splits:
+            raise InputError(_no_split("collection.split", collection.split, home, splits))
+        return collection.split
+    if "test" in splits:
+        return "test"
+    if len(splits) == 1:
+        return next(iter(splits))
+    raise InputError(
+        f"{home}: has the splits {', '.join(splits)}, and none is called test; choose one with "
+        "collection.split"
+    )
 
 
-def _no_split(what: str, wanted: str, splits: Mapping[str, Path]) -> str:
-    there = f"there are {', '.join(splits)}" if splits else "there are no splits"
-    return f"{what}: {UnknownNameError('split', wanted, splits)}; {there}"
+def _no_split(key: str, split: str, home: Path, splits: Mapping[str, Path]) -> str:
+    existing = f"{home} has {', '.join(splits)}" if splits else f"{home} has no splits"
+    return f"{key}: {UnknownNameError('split', split, splits)}; {existing}"
 
 
 def _training_file(folder: Path, training: TrainingConfig) -> Path | None:
@@ -214,17 +215,15 @@ def _training_file(folder: Path, training: TrainingConfig) -> Path | None:
     return _existing(folder / training.qrels, "training.qrels")
 
 
-def _existing(path: Path, what: str) -> Path:
+def _existing(path: Path, key: str) -> Path:
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; {what} names a file")
+        raise InputError(f"{key}: expected a file, got a folder: {path}")
     if not path.exists():
-        raise InputError(f"{path}: no such file, which {what} names{_near(path)}")
+        raise InputError(f"{key}: file not found: {path}{_nearest(path)}")
     return path
 
 
-def _near(path: Path) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415
-
-    there = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, there, n=1)
+def _nearest(path: Path) -> str:
+    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = get_close_matches(path.name, beside, n=1)
     return f"; did you mean {path.parent / close[0]}?" if close and close[0] != path.name else ""
