@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -161,11 +162,18 @@ def write_world(
     folder.mkdir(parents=True, exist_ok=True)
     module = f"engine_{os.getpid()}_{next(_NUMBERS)}"
     _lines(folder / "corpus.jsonl", documents() if corpus is None else corpus)
+    settle(folder / "corpus.jsonl")
     _lines(folder / "queries.jsonl", queries() if asked is None else asked)
     write_qrels(folder / "qrels.tsv", judgments() if qrels is None else qrels)
     (folder / f"{module}.py").write_text(ENGINE)
     (folder / "config.yaml").write_text(config.format(module=module), encoding="utf-8")
     return World(folder)
+
+
+def settle(path: Path) -> None:
+    """Let a file be one that was not changed just now."""
+    hour_ago = time.time() - 3600
+    os.utime(path, (hour_ago, hour_ago))
 
 
 def write_qrels(path: Path, rows: Sequence[tuple[str, str, float]]) -> None:

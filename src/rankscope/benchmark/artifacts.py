@@ -72,6 +72,10 @@ class Store:
         """Tell whether there is an entry; only reading tells whether it is whole."""
         return self._path(key).is_file()
 
+    def is_empty(self) -> bool:
+        """Tell whether nothing was ever kept here."""
+        return not any(self._path("").parent.glob("*.parcel"))
+
     def read(self, key: str) -> Parcel | None:
         """Return a parcel; None if it is not there, or damaged."""
         content = kept(self._path(key))

@@ -69,11 +69,10 @@ def experiment_id(benchmark: Benchmark) -> str:
 
     How many queries are asked at a time decides nothing, and may differ between machines.
     """
-    identities = {name: benchmark.systems[name].identity().key for name in benchmark.specs}
     data = benchmark.collection.info.model_dump()
     config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
     targets = load_targets(config["targets"], config["bands"], benchmark.loaded.folder)
-    key = fingerprint(config, data, identities, versions(*_ENGINES), asdict(targets))
+    key = fingerprint(config, data, dict(benchmark.keys), versions(*_ENGINES), asdict(targets))
     return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,9 @@ from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.rerank import Rerank
 from rankscope.retrieval.stages.stage import Stage
 
-__all__ = ["Systems", "builds_on", "rerank_depth"]
-
 
 class Systems(Mapping[str, System]):
-    """Systems by name, each made and given the corpus when it is first asked for."""
+    """Systems by name, each made when it is first asked for, and given the corpus by `indexed`."""
 
     def __init__(
         self, specs: Mapping[str, Any], collection: Collection, *, folder: Path, cache: Path
@@ -45,7 +44,7 @@ class Systems(Mapping[str, System]):
             raise UnknownNameError("system", name, self._specs)
         if name in self._making:
             circle = " → ".join([*self._making[self._making.index(name) :], name])
-            raise InputError(f"systems refer to each other in a circle: {circle}")
+            raise _NamedError(f"systems refer to each other in a circle: {circle}")
         self._making.append(name)
         try:
             system = self._build(name)
@@ -54,9 +53,17 @@ class Systems(Mapping[str, System]):
         self._made[name] = system
         return system
 
+    def indexed(self, name: str) -> System:
+        """Return a system that has been given the corpus, which is read for that."""
+        system = self[name]
+        if self._collection.corpus is not None:
+            with _naming(name):
+                system.index(self._collection.corpus)
+        return system
+
     def _build(self, name: str) -> System:
-        try:
-            system = build_system(
+        with _naming(name):
+            return build_system(
                 self._specs[name],
                 name=name,
                 systems=self,
@@ -64,15 +71,21 @@ class Systems(Mapping[str, System]):
                 cache=self._cache,
                 training=self._collection.training,
             )
-            if self._collection.corpus is not None:
-                system.index(self._collection.corpus)
-        except MissingExtraError:
-            raise
-        except RankscopeError as error:
-            if str(error).startswith(("system ", "systems ")):  # of one it refers to
-                raise
-            raise InputError(f"system {name}: {error}") from None
-        return system
+
+
+class _NamedError(InputError):
+    """An error that says which system it is about."""
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Say in an error which system it is about."""
+    try:
+        yield
+    except (MissingExtraError, _NamedError):  # the latter of one that it refers to
+        raise
+    except RankscopeError as error:
+        raise _NamedError(f"system {name}: {error}") from None
 
 
 def builds_on(system: System) -> list[System]:

@@ -56,23 +56,25 @@ class Benchmark:
     systems: Systems
     specs: Mapping[str, Any]
     """The systems' specs, with secrets in them."""
+    keys: Mapping[str, str]
+    """What each system is known by before it is given the corpus, which is known by its own hash."""
     cache: Path
 
     @classmethod
     def of(cls, loaded: LoadedConfig, collection: Collection, *, cache: Path) -> Benchmark:
-        """Make the systems of a config, and give them the corpus."""
+        """Make the systems of a config; the corpus is not read yet."""
         specs = loaded.systems()
         systems = Systems(specs, collection, folder=loaded.folder, cache=cache)
         if not any(is_trained(systems[name]) for name in specs):
             info = collection.info.model_copy(update={"training": None})
             collection = replace(collection, info=info)
-        return cls(loaded, collection, systems, specs, cache)
+        keys = {name: systems[name].identity().key for name in specs}
+        return cls(loaded, collection, systems, specs, keys, cache)
 
     def alone(self, name: str) -> System:
         """Make a system, and what it builds on, for one stage's own use."""
-        return Systems(self.specs, self.collection, folder=self.loaded.folder, cache=self.cache)[
-            name
-        ]
+        folder, cache = self.loaded.folder, self.cache
+        return Systems(self.specs, self.collection, folder=folder, cache=cache).indexed(name)
 
     @property
     def settings(self) -> Settings:
@@ -200,7 +202,7 @@ def _fetch(benchmark: Benchmark, name: str, beside: Sequence[str] | None) -> Sta
     needs = tuple(f"fetch {one}" for one in benchmark.parents(name) if one in (beside or ()))
 
     def work(_: Mapping[str, Parcel], step: Step) -> Parcel:
-        system = benchmark.systems[name] if beside is None else benchmark.alone(name)
+        system = benchmark.systems.indexed(name) if beside is None else benchmark.alone(name)
         try:
             fetched = fetch(
                 system,
@@ -218,9 +220,9 @@ def _fetch(benchmark: Benchmark, name: str, beside: Sequence[str] | None) -> Sta
             raise InputError(f"system {name}: {error}") from None
         return _fetched_parcel(fetched, benchmark)
 
-    identity = benchmark.systems[name].identity()
     info = benchmark.collection.info
-    key = fingerprint("fetch", versions(), name, identity.key, info.queries_sha256, config.depth)
+    searched = (info.corpus_sha256, info.queries_sha256, config.depth)
+    key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
     return Stage(f"fetch {name}", key, work, needs, benchmark.kind(name))
 
 

@@ -47,7 +47,7 @@ JOBS = click.option(
 @SET
 @JOBS
 @click.option("--dry-run", is_flag=True, help="Show the stages and whether each is there.")
-@click.option("--fresh", is_flag=True, help="Make everything anew.")
+@click.option("--fresh", is_flag=True, help="Make everything anew; nothing is read from the cache.")
 @click.option(
     "--fail-under",
     multiple=True,
@@ -84,15 +84,13 @@ def run(
     loaded = read_config(config, settings=settings)
     limits = read_limits(fail_under, loaded.config)
     if dry_run:
-        plan = plan_benchmark(loaded, output=output, cache=cache)
+        rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh)
         if format == "json":
-            print_json(
-                [dict(zip(("stage", "state", "needs"), row, strict=True)) for row in plan.states()]
-            )
+            print_json([dict(zip(("stage", "state", "needs"), row, strict=True)) for row in rows])
         elif not quiet:
             from rankscope.cli.benchmark_view import show_plan
 
-            show_plan(plan.states(), make_console())
+            show_plan(rows, make_console())
         return
     with watching(quiet=quiet) as watcher:
         result = run_benchmark(

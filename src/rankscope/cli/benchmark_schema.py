@@ -6,8 +6,6 @@ import click
 
 from rankscope.cli.console import print_json
 
-__all__ = ["schema"]
-
 
 @click.command()
 @click.argument(
@@ -24,5 +22,8 @@ def schema(*, kind: str) -> None:
     from rankscope.benchmark.config.json_schema import config_json_schema
     from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 
-    records = {one.kind: one for one in (EvaluationReport, BenchmarkReport, ExperimentManifest)}
-    print_json(config_json_schema() if kind == "config" else records[kind].json_schema())
+    if kind == "config":
+        print_json(config_json_schema())
+        return
+    records = (EvaluationReport, BenchmarkReport, ExperimentManifest)
+    print_json(next(record for record in records if record.kind == kind).json_schema())

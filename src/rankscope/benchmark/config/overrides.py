@@ -137,7 +137,10 @@ def _next_key(
     Known keys come first, the longest of them: a system's name may hold a dot or an equals sign. Of
     two that are spelled alike the one that is written just so is meant, and else neither.
     """
-    rests = {key: text[len(key) :].lstrip() for key in known if text.startswith(spelled(key))}
+    names = {key: spelled(key) for key in known}
+    rests = {
+        key: text[len(name) :].lstrip() for key, name in names.items() if text.startswith(name)
+    }
     matches = [key for key, rest in rests.items() if rest.startswith((separator, "="))]
     longest = [key for key in matches if len(key) == max(map(len, matches))]
     exact = [key for key in longest if text.startswith(key.casefold())]
