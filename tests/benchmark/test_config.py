@@ -18,7 +18,13 @@ import rankscope
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
-from rankscope.benchmark.config.model import MEASURES, Config, FetchConfig, StatisticsConfig
+from rankscope.benchmark.config.model import (
+    ANALYSES,
+    MEASURES,
+    Config,
+    FetchConfig,
+    StatisticsConfig,
+)
 from rankscope.errors import FormatError, InputError, MissingExtraError
 from rankscope.retrieval.options import described
 from rankscope.retrieval.registry import SYSTEMS
@@ -659,6 +665,16 @@ def test_the_schema_names_every_system_and_option() -> None:
     k1 = kinds["bm25"]["anyOf"][0]["properties"]["k1"]
     assert (k1["type"], k1["default"]) == ("number", 1.5)
     assert schema["$defs"]["StatisticsConfig"]["properties"]["test"]["enum"] == list(PAIR_TESTS)
+
+
+def test_a_section_of_an_analysis_follows_from_its_registration(tmp_path: Path) -> None:
+    properties = config_json_schema()["properties"]
+    config = read(tmp_path)
+    assert list(config.config.analyses) == list(ANALYSES)
+    for key, section in ANALYSES.items():
+        assert properties[key]["$ref"] == f"#/$defs/{section.__name__}"
+        assert config.plain()[key] == section().model_dump(mode="json")
+        assert f"unknown key '{key}s'; nearest: {key}" in refused(tmp_path, f"{SHORT}{key}s: 1\n")
 
 
 def test_every_reference_of_the_schema_leads_somewhere() -> None:
