@@ -26,7 +26,6 @@ from rankscope.benchmark.config import (
 from rankscope.benchmark.config_collection import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config_schema import config_json_schema
 from rankscope.errors import FormatError, InputError, MissingExtraError
-from rankscope.retrieval.options import described
 from rankscope.retrieval.registry import SYSTEMS
 from rankscope.statistics.pairwise import PAIR_TESTS, Settings
 
@@ -127,7 +126,7 @@ def test_toml_says_the_same(tmp_path: Path) -> None:
     )
     assert read_config(path, environment={}).sha256 == read(tmp_path).sha256
     path.write_text('name = "soup"\ncollection = "here"\n[systems.lexical.bm25]\nkk = 1.2\n')
-    with pytest.raises(FormatError, match=r"c\.toml:4: unknown option of bm25 'kk'; nearest: k1"):
+    with pytest.raises(FormatError, match=r"c\.toml:4: system lexical: bm25\.kk: unknown option"):
         read_config(path, environment={})
 
 
@@ -267,52 +266,55 @@ def test_specs_that_are_fine(tmp_path: Path, spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("{bm52: {}}", "systems.other: unknown system 'bm52'; nearest: bm25"),
-        ("bm2", "systems.other: unknown system 'bm2'; nearest: bm25"),
-        ("lexical", "systems.other: unknown system 'lexical'"),
-        ("{bm25: {kk1: 1}}", "unknown option of bm25 'kk1'; nearest: k1"),
-        ("{bm25: {k1: a}}", "option k1 of bm25 must be a number from 0 up, not 'a'"),
+        ("{bm52: {}}", "system other: bm52: unknown system 'bm52'; nearest: bm25"),
+        ("bm2", "system other: unknown system 'bm2'; nearest: bm25"),
+        ("lexical", "system other: unknown system 'lexical'"),
+        ("{bm25: {kk1: 1}}", "system other: bm25.kk1: unknown option 'kk1'; nearest: k1"),
+        ("{bm25: {k1: a}}", "bm25.k1: expected a number from 0 up, got 'a'"),
         ("{bm25: {language: englich}}", "unknown language 'englich'; nearest: english"),
-        ("{bm25: {}, vector: {}}", "such as bm25: {k1: 1.2}, not 2 keys (bm25, vector)"),
         (
-            "{}",
-            "systems.other must be a kind of system with its options, such as bm25: {k1: 1.2}, ",
+            "{bm25: {}, vector: {}}",
+            "expected one system, by its name or as a name with its options, got bm25, vector",
         ),
-        ("", "such as bm25: {k1: 1.2}, not null"),
-        ("[bm25]", "such as bm25: {k1: 1.2}, not a list"),
-        ("5", "such as bm25: {k1: 1.2}, not 5"),
+        ("{}", "system other: expected one system, by its name or as a name with its options, got"),
+        ("", "a name with its options, got null"),
+        ("[bm25]", "a name with its options, got a list"),
+        ("5", "a name with its options, got 5"),
         (
             "{fuse: {method: rrf}}",
-            "fuse needs the option of: the systems: a list of names or specs",
+            "fuse: option of is required: the systems: a list of names or specs",
         ),
         (
             "{fuse: {of: lexical}}",
-            "option of of fuse must be a list of systems, by name or spec, not",
+            "fuse.of: expected a list of systems, by name or spec, got 'lexical'",
         ),
         (
             "{fuse: {of: [lexical, vectr]}}",
-            "systems.other.fuse.of.1: unknown system 'vectr'; nearest: ",
+            "system other: fuse.of.1: unknown system 'vectr'; nearest: ",
         ),
         (
             "{fuse: [lexical, vectr]}",
-            "systems.other.fuse.1: unknown system 'vectr'; nearest: vector",
+            "system other: fuse.1: unknown system 'vectr'; nearest: vector",
         ),
         (
             "{rerank: {of: lexcal, ltr: {}}}",
-            "systems.other.rerank.of: unknown system 'lexcal'; nearest:",
+            "system other: rerank.of: unknown system 'lexcal'; nearest:",
         ),
-        ("{fuse: {of: [{bm25: {kk: 1}}]}}", "unknown option of bm25 'kk'; nearest: k1"),
+        ("{fuse: {of: [{bm25: {kk: 1}}]}}", "fuse.of.0.bm25.kk: unknown option 'kk'; nearest: k1"),
         (
             "{fuse: {of: [{bm52: {}}]}}",
-            "systems.other.fuse.of.0: unknown system 'bm52'; nearest: bm25",
+            "system other: fuse.of.0.bm52: unknown system 'bm52'; nearest: bm25",
         ),
         ("{rerank: {of: {rerank: {of: x, ltr: {}}}, ltr: {}}}", "unknown system 'x'"),
-        ("{rerank: {of: lexical, ltr: {pol: 1}}}", "unknown option of ltr 'pol'; nearest: pool"),
-        ("{rewrite: {of: lexical, rm3: {docs: 3}}}", "unknown option of rm3 'docs'"),
+        (
+            "{rerank: {of: lexical, ltr: {pol: 1}}}",
+            "rerank.ltr.pol: unknown option 'pol'; nearest: pool",
+        ),
+        ("{rewrite: {of: lexical, rm3: {docs: 3}}}", "rewrite.rm3.docs: unknown option 'docs'"),
         ("{vector: {embedder: wordlama}}", "unknown embedder 'wordlama'; nearest: wordllama"),
         ("{vector: {embedder: {wordlama: {}}}}", "unknown embedder 'wordlama'; nearest: wordllama"),
-        ("{vector: {embedder: {wordllama: {dims: 3}}}}", "unknown option of wordllama 'dims'"),
-        ("{vector: {chunk: {token: 3}}}", "unknown option of chunk 'token'; nearest: tokens"),
+        ("{vector: {embedder: {wordllama: {dims: 3}}}}", "wordllama.dims: unknown option 'dims'"),
+        ("{vector: {chunk: {token: 3}}}", "chunk.token: unknown option 'token'; nearest: tokens"),
     ],
 )
 def test_specs_that_cannot_be(tmp_path: Path, spec: str, message: str) -> None:
@@ -325,7 +327,9 @@ def test_the_line_is_that_of_the_option(tmp_path: Path) -> None:
     text = SHORT + "  other:\n    fuse:\n      of:\n      - lexical\n      - vectr\n"
     assert refused(tmp_path, text).startswith("c.yaml:9: ")
     text = SHORT + "  other:\n    bm25:\n      k1: 1\n      bb: 2\n"
-    assert refused(tmp_path, text).startswith("c.yaml:8: unknown option of bm25 'bb'")
+    assert refused(tmp_path, text).startswith(
+        "c.yaml:8: system other: bm25.bb: unknown option 'bb'"
+    )
 
 
 def test_a_missing_engine_is_not_the_configs_fault(
@@ -594,9 +598,8 @@ def test_the_schema_names_every_system_and_option() -> None:
     for entry in SYSTEMS:
         assert kinds[entry.name]["description"] == entry.summary
         options = kinds[entry.name]["anyOf"][0]["properties"]
-        assert {name: one["description"] for name, one in options.items()} == {
-            option.name: option.doc for option in described(entry.options)
-        }
+        assert set(options) == set(entry.options_model.model_fields)
+        assert all(option["description"] for option in options.values())
     k1 = kinds["bm25"]["anyOf"][0]["properties"]["k1"]
     assert (k1["type"], k1["default"]) == ("number", 1.5)
     assert schema["$defs"]["StatisticsConfig"]["properties"]["test"]["enum"] == list(PAIR_TESTS)

@@ -114,12 +114,15 @@ def test_a_setting_changes_one_value(
         ("systems.lexical.vector.fields=1", "systems.lexical is bm25, not 'vector'; set an option"),
         (
             "systems.lexical.bm25.kk=1",
-            "--set systems.lexical.bm25.kk: unknown option of bm25 'kk'; n",
+            "--set systems.lexical.bm25.kk: system lexical: bm25.kk: unknown option 'kk'",
         ),
-        ("systems.lexical.bm25.k1=-1", "--set systems.lexical.bm25.k1: option k1 of bm25 must be"),
+        (
+            "systems.lexical.bm25.k1=-1",
+            "--set systems.lexical.bm25.k1: system lexical: bm25.k1: exp",
+        ),
         (
             "systems.new=bm52",
-            "--set systems.new: systems.new: unknown system 'bm52'; nearest: bm25",
+            "--set systems.new: system new: unknown system 'bm52'; nearest: bm25",
         ),
         (
             "measures.7=RR",
@@ -267,7 +270,7 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
 def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
     text = WITH_SECRET.replace("version:", "versoin:")
     with pytest.raises(
-        FormatError, match=r"c.yaml:6: unknown option of python 'versoin'"
+        FormatError, match=r"c.yaml:6: system api: python.versoin: unknown option"
     ) as caught:
         read(tmp_path, text=text, environment={"TOKEN": SECRET})
     assert SECRET[:9] not in "".join(traceback.format_exception(caught.value))

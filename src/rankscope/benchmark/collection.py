@@ -18,7 +18,7 @@ from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.protocol import Query, queries_of
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.training import Training
 from rankscope.scoring.inputs import as_judgments
 
 __all__ = ["Collection", "load_collection"]

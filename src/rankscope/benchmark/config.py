@@ -112,6 +112,10 @@ class FetchConfig(Section):
     """How many batches are asked at the same time, where a system allows it."""
     retries: int = Field(default=2, ge=0)
     """How often a query that failed is asked again."""
+    timeout: float | None = Field(default=None, gt=0)
+    """How many seconds a query may take; if not given, 60 for remote systems, any for others."""
+    rate: float | None = Field(default=None, gt=0)
+    """How many queries are asked in a second at most; if not given, any number."""
 
 
 # --- measures and targets ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from rankscope.benchmark.config_sections import Section, Text, refuse
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS
-from rankscope.retrieval.stages.learning import FOLDS
+from rankscope.retrieval.stages.training import FOLDS
 
 __all__ = ["CROSS_VALIDATION", "CollectionConfig", "CollectionFiles", "TrainingConfig"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,15 +112,16 @@ def run_benchmark(
     loaded = _loaded(config, settings)
     with _no_secrets(loaded):
         benchmark, store = _prepared(loaded, place, cache)
-        name = experiment_id(benchmark)
-        there = None if fresh else _finished(place / name)
-        if there is not None:
-            return Result(place / name, there, reused=True)
-        plan = make_plan(benchmark, store, apart=jobs > 1)
-        done = plan.execute(watcher, jobs=jobs)
-        with unfinished(place, name) as folder:
-            report = write_experiment(benchmark, done, folder, started=started)
-        return Result(place / name, report, reused=False)
+        with closing(benchmark.systems):
+            name = experiment_id(benchmark)
+            there = None if fresh else _finished(place / name)
+            if there is not None:
+                return Result(place / name, there, reused=True)
+            plan = make_plan(benchmark, store, apart=jobs > 1)
+            done = plan.execute(watcher, jobs=jobs)
+            with unfinished(place, name) as folder:
+                report = write_experiment(benchmark, done, folder, started=started)
+            return Result(place / name, report, reused=False)
 
 
 def _check_jobs(jobs: object) -> None:
@@ -176,8 +177,9 @@ def fetch_runs(
     loaded = _loaded(config, settings)
     with _no_secrets(loaded):
         benchmark, store = _prepared(loaded, make_folder(Path(output)), cache)
-        fetching = _Fetching(benchmark, store, Path(output), jobs, watcher, written)
-        return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
+        with closing(benchmark.systems):
+            fetching = _Fetching(benchmark, store, Path(output), jobs, watcher, written)
+            return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

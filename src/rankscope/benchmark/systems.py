@@ -10,9 +10,8 @@ from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
 from rankscope.retrieval.protocol import System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.rerank import Rerank
-from rankscope.retrieval.stages.stage import Stage
+from rankscope.retrieval.stages.stage import Memory
 
 __all__ = ["Systems", "builds_on", "rerank_depth"]
 
@@ -21,9 +20,16 @@ class Systems(Mapping[str, System]):
     """Systems by name, each made and given the corpus when it is first asked for."""
 
     def __init__(
-        self, specs: Mapping[str, Any], collection: Collection, *, folder: Path, cache: Path
+        self,
+        specs: Mapping[str, Any],
+        collection: Collection,
+        *,
+        folder: Path,
+        cache: Path,
+        memory: Memory | None = None,
     ) -> None:
         self._specs = specs
+        self._memory = memory
         self._collection = collection
         self._folder, self._cache = folder, cache
         self._made: dict[str, System] = {}
@@ -63,6 +69,7 @@ class Systems(Mapping[str, System]):
                 folder=self._folder,
                 cache=self._cache,
                 training=self._collection.training,
+                memory=self._memory,
             )
             if self._collection.corpus is not None:
                 system.index(self._collection.corpus)
@@ -71,15 +78,18 @@ class Systems(Mapping[str, System]):
         except RankscopeError as error:
             if str(error).startswith(("system ", "systems ")):  # of one it refers to
                 raise
-            raise InputError(f"system {name}: {error}") from None
+            raise InputError(f"system {name}: {error}") from error
         return system
+
+    def close(self) -> None:
+        """Close every system that was made."""
+        for system in self._made.values():
+            system.close()
 
 
 def builds_on(system: System) -> list[System]:
     """Return the systems that a system asks, directly."""
-    if isinstance(system, Fuse):
-        return list(system.systems)
-    return [system.inner] if isinstance(system, Stage) else []
+    return [part for part in system.parts() if isinstance(part, System)]
 
 
 def rerank_depth(system: System) -> int | None:
