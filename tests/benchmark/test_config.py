@@ -26,7 +26,6 @@ from rankscope.benchmark.config.model import (
     StatisticsConfig,
 )
 from rankscope.errors import FormatError, InputError, MissingExtraError
-from rankscope.retrieval.options import described
 from rankscope.retrieval.registry import SYSTEMS
 from rankscope.statistics.pairwise import PAIR_TESTS, Settings
 
@@ -127,7 +126,9 @@ def test_toml_says_the_same(tmp_path: Path) -> None:
     )
     assert read_config(path, environment={}).sha256 == read(tmp_path).sha256
     path.write_text('name = "soup"\ncollection = "here"\n[systems.lexical.bm25]\nkk = 1.2\n')
-    with pytest.raises(FormatError, match=r"c\.toml:4: unknown option of bm25 'kk'; nearest: k1"):
+    with pytest.raises(
+        FormatError, match=r"c\.toml: systems\.lexical\.bm25: unknown option 'kk'; nearest: k1"
+    ):
         read_config(path, environment={})
 
 
@@ -148,31 +149,34 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
             "retrieval_metric: 3",
             "c.yaml:5: unknown key 'retrieval_metric'; nearest: retrieval_metr",
         ),
-        ("depth: '50'", "c.yaml:5: depth: expected a whole number, got '50'"),
-        ("depth: true", "c.yaml:5: depth: expected a whole number, got true"),
-        ("depth: 1.5", "c.yaml:5: depth: expected a whole number, got 1.5"),
-        ("depth: [1]", "c.yaml:5: depth: expected a whole number, got a list"),
-        ("depth: 0", "c.yaml:5: depth: expected 1 or more, got 0"),
-        ("depth: 99999999", "c.yaml:5: depth: expected 10000000 or less, got 99999999"),
+        ("depth: '50'", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got '50'"),
+        ("depth: true", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got true"),
+        ("depth: 1.5", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got 1.5"),
+        ("depth: [1]", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got a list"),
+        ("depth: 0", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got 0"),
+        (
+            "depth: 99999999",
+            "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got 99999999",
+        ),
         ("baseline: lexicl", "c.yaml:5: baseline: unknown system 'lexicl'; nearest: lexical"),
         ("baseline: [a]", "c.yaml:5: baseline: expected text, got a list"),
         (
             "profile: trec",
             "c.yaml:5: profile: unknown profile 'trec'; nearest: trec_eval-9, trec_eval-10",
         ),
-        ("statistics: 5", "c.yaml:5: statistics: expected a mapping of keys to values, got 5"),
+        ("statistics: 5", "c.yaml:5: statistics: expected a table of keys, got 5"),
         ("statistics:\n  sed: 3", "c.yaml:6: statistics: unknown key 'sed'; nearest: seed"),
         (
             "statistics:\n  seed: 1\n  test: permutaton",
-            "wilcoxon, sign, tukey, got 'permutaton'; nearest: permutation",
+            "c.yaml:7: statistics.test: unknown test 'permutaton'; nearest: permutation",
         ),
         (
             "statistics: {interval: bcaa}",
-            "c.yaml:5: statistics.interval: expected one of bca, percentile, t, wilson, got",
+            "c.yaml:5: statistics.interval: unknown interval 'bcaa'; nearest: bca",
         ),
         (
             "statistics: {correction: hom}",
-            "c.yaml:5: statistics.correction: expected one of none, bonferroni, holm, bh, got",
+            "c.yaml:5: statistics.correction: unknown correction 'hom'; nearest: holm",
         ),
         (
             "statistics: {family: 3}",
@@ -195,20 +199,23 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
             "statistics: {margin: -1}",
             "c.yaml:5: statistics.margin: margin must be a finite number above 0, such as 0.01,",
         ),
-        ("statistics: {seed: -1}", "c.yaml:5: statistics.seed: expected 0 or more, got -1"),
+        (
+            "statistics: {seed: -1}",
+            "c.yaml:5: statistics.seed: expected a whole number from 0 up and below 3.40282e+38,",
+        ),
         (
             "training: {split: a, qrels: b}",
             "c.yaml:5: training.qrels: cannot be combined with split; keep one of them",
         ),
         (
             "training: {folds: 1}",
-            "c.yaml:5: training.folds: expected 2 or more, got 1",
+            "c.yaml:5: training.folds: expected a whole number from 2 up, got 1",
         ),
         ("fetch: {job: 1}", "c.yaml:5: fetch: unknown key 'job'; nearest: jobs"),
-        ("fetch: {batch: 0}", "c.yaml:5: fetch.batch: expected 1 or more, got 0"),
+        ("fetch: {batch: 0}", "c.yaml:5: fetch.batch: expected a whole number from 1 up, got 0"),
         ("segments: [a, a]", "c.yaml:5: segments.1: 'a' appears twice; keep one"),
         ("segments:\n- a\n- 1", "c.yaml:7: segments.1: expected text, got 1"),
-        ("bands: ['']", "c.yaml:5: bands.0: expected text that is not empty, got ''"),
+        ("bands: ['']", "c.yaml:5: bands.0: expected text, got ''"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, more: str, message: str) -> None:
@@ -220,15 +227,15 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, more: str, mess
     [
         (
             "systems: {a: bm25}\ncollection: b",
-            "c.yaml:1: missing key 'name': what the benchmark is called",
+            "c.yaml:1: key name is required: what the benchmark is called",
         ),
         (
             "name: a\nsystems: {a: bm25}",
-            "c.yaml:1: missing key 'collection': what is searched and judged",
+            "c.yaml:1: key collection is required: what is searched and judged",
         ),
         (
             "name: a\ncollection: b",
-            "c.yaml:1: missing key 'systems': the systems by name, each a kind with its options,",
+            "c.yaml:1: key systems is required: the systems by name, each a kind with its",
         ),
         (
             SHORT.replace("soup", "''"),
@@ -259,11 +266,11 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, more: str, mess
         ),
         (
             SHORT.replace("here", "[a]"),
-            "c.yaml:2: collection: expected a mapping of keys to values, got a list",
+            "c.yaml:2: collection: expected text or a table of keys, got a list",
         ),
         (
             SHORT.replace("here", "''"),
-            "c.yaml:2: collection.path: expected text that is not empty, got ''",
+            "c.yaml:2: collection: expected text, got ''",
         ),
     ],
 )
@@ -297,52 +304,67 @@ def test_specs_that_are_fine(tmp_path: Path, spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("{bm52: {}}", "systems.other: unknown system 'bm52'; nearest: bm25"),
-        ("bm2", "systems.other: unknown system 'bm2'; nearest: bm25"),
-        ("lexical", "systems.other: unknown system 'lexical'"),
-        ("{bm25: {kk1: 1}}", "unknown option of bm25 'kk1'; nearest: k1"),
-        ("{bm25: {k1: a}}", "option k1 of bm25 must be a number from 0 up, not 'a'"),
+        ("{bm52: {}}", "c.yaml:5: systems.other: unknown system 'bm52'; nearest: bm25"),
+        ("bm2", "c.yaml:5: systems.other: unknown system 'bm2'; nearest: bm25"),
+        ("lexical", "c.yaml:5: systems.other: unknown system 'lexical'"),
+        ("{bm25: {kk1: 1}}", "c.yaml:5: systems.other.bm25: unknown option 'kk1'; nearest: k1"),
+        ("{bm25: {k1: a}}", "bm25.k1: expected a number from 0 up, got 'a'"),
         ("{bm25: {language: englich}}", "unknown language 'englich'; nearest: english"),
-        ("{bm25: {}, vector: {}}", "such as bm25: {k1: 1.2}, not 2 keys (bm25, vector)"),
         (
-            "{}",
-            "systems.other must be a kind of system with its options, such as bm25: {k1: 1.2}, ",
+            "{bm25: {}, vector: {}}",
+            "expected one system, by its name or as a name with its options, got bm25, vector",
         ),
-        ("", "such as bm25: {k1: 1.2}, not null"),
-        ("[bm25]", "such as bm25: {k1: 1.2}, not a list"),
-        ("5", "such as bm25: {k1: 1.2}, not 5"),
+        ("{}", "c.yaml:5: systems.other: expected one system, by its name or as a name with its"),
+        ("", "a name with its options, got null"),
+        ("[bm25]", "a name with its options, got a list"),
+        ("5", "a name with its options, got 5"),
         (
             "{fuse: {method: rrf}}",
-            "fuse needs the option of: the systems: a list of names or specs",
+            "fuse: option of is required: the systems: a list of names or specs",
         ),
         (
             "{fuse: {of: lexical}}",
-            "option of of fuse must be a list of systems, by name or spec, not",
+            "fuse.of: expected a list of systems, by name or spec, got 'lexical'",
         ),
         (
             "{fuse: {of: [lexical, vectr]}}",
-            "systems.other.fuse.of.1: unknown system 'vectr'; nearest: ",
+            "c.yaml:5: systems.other.fuse.of.1: unknown system 'vectr'; nearest: vector",
         ),
         (
             "{fuse: [lexical, vectr]}",
-            "systems.other.fuse.1: unknown system 'vectr'; nearest: vector",
+            "c.yaml:5: systems.other.fuse.1: unknown system 'vectr'; nearest: vector",
         ),
         (
             "{rerank: {of: lexcal, ltr: {}}}",
-            "systems.other.rerank.of: unknown system 'lexcal'; nearest:",
+            "c.yaml:5: systems.other.rerank.of: unknown system 'lexcal'; nearest: lexical",
         ),
-        ("{fuse: {of: [{bm25: {kk: 1}}]}}", "unknown option of bm25 'kk'; nearest: k1"),
+        (
+            "{fuse: {of: [{bm25: {kk: 1}}]}}",
+            "c.yaml:5: systems.other.fuse.of.0.bm25: unknown option 'kk'; nearest: k1",
+        ),
         (
             "{fuse: {of: [{bm52: {}}]}}",
-            "systems.other.fuse.of.0: unknown system 'bm52'; nearest: bm25",
+            "c.yaml:5: systems.other.fuse.of.0: unknown system 'bm52'; nearest: bm25",
         ),
         ("{rerank: {of: {rerank: {of: x, ltr: {}}}, ltr: {}}}", "unknown system 'x'"),
-        ("{rerank: {of: lexical, ltr: {pol: 1}}}", "unknown option of ltr 'pol'; nearest: pool"),
-        ("{rewrite: {of: lexical, rm3: {docs: 3}}}", "unknown option of rm3 'docs'"),
+        (
+            "{rerank: {of: lexical, ltr: {pol: 1}}}",
+            "c.yaml:5: systems.other.rerank.ltr: unknown option 'pol'; nearest: pool",
+        ),
+        (
+            "{rewrite: {of: lexical, rm3: {docs: 3}}}",
+            "c.yaml:5: systems.other.rewrite.rm3: unknown option 'docs'; nearest: documents",
+        ),
         ("{vector: {embedder: wordlama}}", "unknown embedder 'wordlama'; nearest: wordllama"),
         ("{vector: {embedder: {wordlama: {}}}}", "unknown embedder 'wordlama'; nearest: wordllama"),
-        ("{vector: {embedder: {wordllama: {dims: 3}}}}", "unknown option of wordllama 'dims'"),
-        ("{vector: {chunk: {token: 3}}}", "unknown option of chunk 'token'; nearest: tokens"),
+        (
+            "{vector: {embedder: {wordllama: {dims: 3}}}}",
+            "c.yaml:5: systems.other.vector.embedder.wordllama: unknown option 'dims'; nearest:",
+        ),
+        (
+            "{vector: {chunk: {token: 3}}}",
+            "c.yaml:5: systems.other.vector.chunk: unknown option 'token'; nearest: tokens",
+        ),
     ],
 )
 def test_specs_that_cannot_be(tmp_path: Path, spec: str, message: str) -> None:
@@ -355,7 +377,7 @@ def test_the_line_is_that_of_the_option(tmp_path: Path) -> None:
     text = SHORT + "  other:\n    fuse:\n      of:\n      - lexical\n      - vectr\n"
     assert refused(tmp_path, text).startswith("c.yaml:9: ")
     text = SHORT + "  other:\n    bm25:\n      k1: 1\n      bb: 2\n"
-    assert refused(tmp_path, text).startswith("c.yaml:8: unknown option of bm25 'bb'")
+    assert refused(tmp_path, text).startswith("c.yaml:8: systems.other.bm25: unknown option 'bb'")
 
 
 def test_a_missing_engine_is_not_the_configs_fault(
@@ -378,20 +400,44 @@ def test_names_that_are_fine(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (".a", "the system name '.a' must begin with a letter or digit"),
-        ("-a", "the system name '-a' must begin with a letter or digit"),
-        ("'a '", "and not end with a dot or space, as it becomes a file name"),
-        ("a.", "and not end with a dot or space, as it becomes a file name"),
+        (
+            ".a",
+            "c.yaml:5: systems..a: the name becomes a file name: it must begin with a letter or",
+        ),
+        (
+            "-a",
+            "c.yaml:5: systems.-a: the name becomes a file name: it must begin with a letter or",
+        ),
+        ("'a '", "begin with a letter or digit, and not end with a dot or space"),
+        ("a.", "begin with a letter or digit, and not end with a dot or space"),
         ("..", "must begin with a letter or digit"),
-        ("a/b", "the system name 'a/b' holds '/'; use letters, digits and -_.+ ,=, as it becomes"),
-        (r"'a\b'", "use letters, digits and -_.+ ,=, as it becomes"),
-        (r'"a\tb"', r"the system name 'a\tb' holds '\t'"),
-        (r'"a\0"', r"the system name 'a\x00' holds '\x00'"),
-        ("'a:b'", "the system name 'a:b' holds ':'"),
-        ("😀", "the system name '😀' holds '😀'"),
-        ("''", "the system name '' must have 1 to 80 characters"),
-        ("a" * 81, "must have 1 to 80 characters"),
-        ("漢" * 80, "must have 1 to 80 characters"),
+        (
+            "a/b",
+            "c.yaml:5: systems.a/b: the name becomes a file name: expected letters, digits and",
+        ),
+        (
+            r"'a\b'",
+            "c.yaml:5: systems.a\\b: the name becomes a file name: expected letters, digits and",
+        ),
+        (
+            r'"a\tb"',
+            "c.yaml:5: systems.'a\\tb': the name becomes a file name: expected letters, digits",
+        ),
+        (
+            r'"a\0"',
+            "c.yaml:5: systems.'a\\x00': the name becomes a file name: expected letters, digits",
+        ),
+        (
+            "'a:b'",
+            "c.yaml:5: systems.a:b: the name becomes a file name: expected letters, digits and",
+        ),
+        ("😀", "c.yaml:5: systems.😀: the name becomes a file name: expected letters, digits and"),
+        (
+            "''",
+            "c.yaml:5: systems.: the name becomes a file name: expected 1 to 80 characters, got",
+        ),
+        ("a" * 81, "c.yaml:5:"),
+        ("漢" * 80, "c.yaml:5:"),
         ("Lexical", "the systems lexical and Lexical differ by case only; rename one"),
     ],
 )
@@ -451,7 +497,7 @@ def test_a_measure_asked_for_twice_is_reported_once(tmp_path: Path) -> None:
         ),
         (
             "measures: {a: 1}",
-            "c.yaml:5: measures: expected a measure such as nDCG@10, got a mapping",
+            "c.yaml:5: measures: expected a measure such as nDCG@10, got a table; quote one that",
         ),
         (
             "targets:\n  nDGC@10: 1",
@@ -653,15 +699,16 @@ def test_the_schema_names_every_system_and_option() -> None:
     assert schema["required"] == ["name", "collection", "systems"]
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == {*Config.model_fields, "retrieval_metrics"}
-    assert all(one.get("description") for one in schema["properties"].values())
+    for section in schema["properties"].values():
+        own = schema["$defs"][section["$ref"].rpartition("/")[2]] if "$ref" in section else {}
+        assert section.get("description") or own["description"]
     kinds = schema["$defs"]["System"]["anyOf"][1]["properties"]
     assert list(kinds) == SYSTEMS.names()
     for entry in SYSTEMS:
         assert kinds[entry.name]["description"] == entry.summary
         options = kinds[entry.name]["anyOf"][0]["properties"]
-        assert {name: one["description"] for name, one in options.items()} == {
-            option.name: option.doc for option in described(entry.options)
-        }
+        assert set(options) == set(entry.options_model.model_fields)
+        assert all(option["description"] for option in options.values())
     k1 = kinds["bm25"]["anyOf"][0]["properties"]["k1"]
     assert (k1["type"], k1["default"]) == ("number", 1.5)
     assert schema["$defs"]["StatisticsConfig"]["properties"]["test"]["enum"] == list(PAIR_TESTS)

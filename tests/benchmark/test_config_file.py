@@ -15,12 +15,12 @@ from rankscope.benchmark.config.loading import read_config
 from rankscope.benchmark.config.syntax import (
     LARGEST,
     ConfigFile,
-    Keys,
     parse_config,
     parse_value,
     read_config_file,
 )
 from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.retrieval.options import Keys
 
 LAW = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -95,13 +95,13 @@ def test_a_setting_changes_one_value(
     ("setting", "message"),
     [
         ("dept=50", "--set dept: unknown key 'dept'; nearest: depth"),
-        ("depth=x", "--set depth: expected a whole number, got 'x'"),
+        ("depth=x", "--set depth: expected a whole number from 1 to 10,000,000, got 'x'"),
         ("depth=.nan", "--set depth: '.nan' is not a finite number; quote it if text is meant"),
         (
             "depth.more=3",
             "--set depth.more: depth is 100; it has no keys that could be set",
         ),
-        ("profile.x=3", "--set profile.x: expected text, got a mapping"),
+        ("profile.x=3", "--set profile.x: expected text, got a table"),
         (
             "statistics.sed=3",
             "--set statistics.sed: unknown key 'sed'; nearest: seed",
@@ -120,12 +120,15 @@ def test_a_setting_changes_one_value(
         ),
         (
             "systems.lexical.bm25.kk=1",
-            "--set systems.lexical.bm25.kk: unknown option of bm25 'kk'; n",
+            "--set systems.lexical.bm25.kk: unknown option 'kk'; nearest: k1",
         ),
-        ("systems.lexical.bm25.k1=-1", "--set systems.lexical.bm25.k1: option k1 of bm25 must be"),
+        (
+            "systems.lexical.bm25.k1=-1",
+            "--set systems.lexical.bm25.k1: expected a number from 0 up, got -1",
+        ),
         (
             "systems.new=bm52",
-            "--set systems.new: systems.new: unknown system 'bm52'; nearest: bm25",
+            "--set systems.new: unknown system 'bm52'; nearest: bm25",
         ),
         (
             "measures.7=RR",
@@ -162,7 +165,7 @@ def test_a_setting_is_a_key_and_a_value(tmp_path: Path, setting: str) -> None:
 
 
 def test_errors_of_the_file_still_name_its_line(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"c\.yaml:3: depth: expected a whole number, got 'x'"):
+    with pytest.raises(FormatError, match=r"c\.yaml:3: depth: expected a whole number from 1"):
         read(tmp_path, "statistics.seed=1", text=CONFIG.replace("depth: 100", "depth: x"))
 
 
@@ -210,7 +213,7 @@ def test_a_variable_for_two_systems_that_are_spelled_alike(tmp_path: Path) -> No
         ("RANKSCOPE_SET_DEPT", "RANKSCOPE_SET_DEPT: unknown key 'dept'; nearest: depth"),
         (
             "RANKSCOPE_SET_DEPTH",
-            "the environment variable RANKSCOPE_SET_DEPTH: expected a whole number, got 'x'",
+            "the environment variable RANKSCOPE_SET_DEPTH: expected a whole number from 1 to",
         ),
         (
             "RANKSCOPE_SET_",
@@ -291,7 +294,7 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
 def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
     text = WITH_SECRET.replace("version:", "versoin:")
     with pytest.raises(
-        FormatError, match=r"c.yaml:6: unknown option of python 'versoin'"
+        FormatError, match=r"c.yaml:6: systems.api.python: unknown option 'versoin'"
     ) as caught:
         read(tmp_path, text=text, environment={"TOKEN": SECRET})
     assert SECRET[:9] not in "".join(traceback.format_exception(caught.value))
@@ -333,7 +336,7 @@ def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
         (
             "  lexical",
             "  ${TOKEN}",
-            "c.yaml:4: systems: '${TOKEN}' is allowed only in the values of systems",
+            "c.yaml:4: systems.${TOKEN}: '${TOKEN}' is allowed only in the values of systems",
         ),
     ],
 )

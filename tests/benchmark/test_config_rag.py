@@ -99,7 +99,7 @@ def test_settings_reach_into_it(tmp_path: Path) -> None:
             BLOCK + "fetch: {jobs: 3}\n",
             "c.yaml:9: fetch.jobs: retrieval_metrics sets this too; keep one of them",
         ),
-        (BLOCK + "fetch: 3\n", "c.yaml:9: fetch: expected a mapping of keys to values, got 3"),
+        (BLOCK + "fetch: 3\n", "c.yaml:9: fetch: expected a table of keys, got 3"),
         (
             BLOCK.replace("mrr", "mmr"),
             "c.yaml:5: retrieval_metrics.enabled_metrics.6: unknown measure 'mmr'; nearest: mrr,",
@@ -114,23 +114,23 @@ def test_settings_reach_into_it(tmp_path: Path) -> None:
         ),
         (
             BLOCK.replace("100", "0"),
-            "c.yaml:8: retrieval_metrics.performance.batch_size: expected 1 or more, got 0",
+            "c.yaml:8: retrieval_metrics.performance.batch_size: expected a whole number from 1",
         ),
         (
             BLOCK.replace("0.01", "1"),
-            "c.yaml:7: retrieval_metrics.statistical_analysis.alpha_level: expected less than",
+            "c.yaml:7: retrieval_metrics.statistical_analysis.alpha_level: expected a number",
         ),
         (
             BLOCK.replace("0.01", "0"),
-            "c.yaml:7: retrieval_metrics.statistical_analysis.alpha_level: expected more than",
+            "c.yaml:7: retrieval_metrics.statistical_analysis.alpha_level: expected a number",
         ),
         (
             "retrieval_metrics: 5\n",
-            "c.yaml:4: retrieval_metrics: expected a mapping of keys to values, got 5",
+            "c.yaml:4: retrieval_metrics: expected a table of keys, got 5",
         ),
         (
             "retrieval_metrics:\n",
-            "c.yaml:4: retrieval_metrics: missing key 'enabled_metrics': what is measured, such",
+            "c.yaml:4: retrieval_metrics: key enabled_metrics is required: what is measured,",
         ),
         (
             "retrieval_metrics: {enabled_metrics: []}",

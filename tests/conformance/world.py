@@ -10,7 +10,7 @@ import numpy as np
 
 from rankscope import Corpus, Document, Qrels
 from rankscope.retrieval.protocol import Query
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.training import Training
 
 _WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
 WORDS = _WORDS.split()

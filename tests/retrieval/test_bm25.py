@@ -148,7 +148,7 @@ def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("indexed again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(BM25, "_made", again)
+        patch.setattr(BM25, "_indexed", again)
         second = build_system("bm25", cache=tmp_path)
         second.index(corpus)
         assert [one.pairs() for one in second.search([Query("q", QUESTIONS[0])], 5)] == expected

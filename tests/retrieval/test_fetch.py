@@ -16,7 +16,7 @@ import pytest
 from rankscope import Corpus, Queries
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System
+from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
 
 QUERIES = [Query(f"q{n:02}", f"text {n}") for n in range(20)]
@@ -39,7 +39,7 @@ class Engine(System):
         self.prepared += 1
 
     def identity(self) -> Identity:
-        return Identity("engine", self.version, {}, "snapshot")
+        return Identity(kind="engine", version=self.version, parameters={}, snapshot="x")
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         assert depth
@@ -70,7 +70,7 @@ def test_queries_in_any_form() -> None:
     for queries in (Queries({"q": "text 1"}), {"q": "text 1"}, [Query("q", "text 1")]):
         assert fetch(Engine(), queries).run["q"] == {"text 1": 1.0}
     assert len(fetch(Engine(), []).run) == 0
-    with pytest.raises(InputError, match="query 'q00' stands twice"):
+    with pytest.raises(InputError, match="query 'q00' appears twice"):
         fetch(Engine(), [QUERIES[0], QUERIES[0]])
 
 
@@ -191,7 +191,7 @@ def test_jobs_ask_at_the_same_time_where_the_engine_allows_it() -> None:
         return Ranking(("d",), (1.0,))
 
     engine = Engine(answer)
-    engine.concurrent = True
+    engine.capabilities = Capabilities(concurrent=True)
     result = fetched(engine, jobs=3)
     assert result.run.query_ids == [query.query_id for query in QUERIES]
     threads: set[int] = set()
@@ -258,7 +258,7 @@ def test_options_out_of_range(options: dict[str, int]) -> None:
 
 def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made a folder"):
+    with pytest.raises(InputError, match="cannot create this folder"):
         fetched(Engine(), store=tmp_path / "file")
 
 

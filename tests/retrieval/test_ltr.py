@@ -17,10 +17,10 @@ from rankscope.errors import MissingExtraError
 from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.stages import ltr
-from rankscope.retrieval.stages.learning import Training
 from rankscope.retrieval.stages.ltr import labels_of
 from rankscope.retrieval.stages.ltr_features import WordFeatures, score_rows
 from rankscope.retrieval.stages.rerank import Rerank
+from rankscope.retrieval.stages.training import Training
 
 draw = random.Random(20)
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwx"]
@@ -326,7 +326,7 @@ def test_the_systems_of_a_fuse_are_looked_at() -> None:
     over_fuse = {"rerank": {"of": {"rewrite": {"of": fused, "keywords": {}}}, "ltr": {}}}
     system = made(taught(TITLES), over_fuse)
     assert isinstance(system, Rerank)
-    names = system.reranker.described()["features"]
+    names = system.part.described()["features"]
     assert names[3:9] == [
         f"bm25 {n}: {one}" for n in (1, 2) for one in ("score", "share", "1/rank")
     ]

@@ -10,8 +10,8 @@ import pytest
 from rankscope import Corpus, Qrels, fuse, train_weights
 from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages import fusion as fuse_module
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages import fusion_weights
+from rankscope.retrieval.stages.training import Training
 
 DOCS = [f"d{n}" for n in range(8)]
 CORPUS = Corpus(dict.fromkeys(DOCS, "text"))
@@ -128,7 +128,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(qrels))
         return train_weights(qrels, *more, **options)
 
-    monkeypatch.setattr(fuse_module, "train_weights", counted)
+    monkeypatch.setattr(fusion_weights, "train_weights", counted)
     return seen
 
 
@@ -181,9 +181,9 @@ def test_the_identity_says_how_it_was_learnt(changed: dict[str, Any]) -> None:
     [
         ({"method": "combmed"}, "takes no weights"),
         ({"step": 0.3}, "step must be 1 divided by a whole number"),
-        ({"measure": 7}, "must be a measure"),
+        ({"measure": 7}, "fuse.measure: expected text, got 7"),
         ({"weights": None, "measure": "RR"}, "the option measure goes with weights: train"),
-        ({"weights": "learn"}, "must be train, or a list of numbers"),
+        ({"weights": "learn"}, "expected train, or a list of numbers"),
         ({"of": ["bm25"]}, "two systems or more"),
     ],
 )

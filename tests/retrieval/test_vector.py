@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.errors import InputError, MissingExtraError
-from rankscope.retrieval.chunking import ChunkOptions, chunks_of, document_of, project
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
+from rankscope.retrieval.results import collapse, document_of
+from rankscope.retrieval.vector.chunking import ChunkOptions, chunks_of
 from rankscope.retrieval.vector.embedders import EMBEDDERS, embedded
 from rankscope.retrieval.vector.similarity import Vectors
 from rankscope.retrieval.vector.vector import VectorSearch
@@ -282,18 +283,20 @@ def test_chunks_cover_the_text(words: int, tokens: int, overlap: int) -> None:
     text = " ".join(f"w{n}" for n in range(words))
     if overlap >= tokens:
         overlap = tokens - 1
-    chunks = chunks_of("d", text, ChunkOptions(tokens, overlap))
-    held = [chunk.text.split() for chunk in chunks]
-    assert [text[one.start : one.end] for one in chunks] == [one.text for one in chunks]
-    assert all(len(one) <= tokens for one in held)
-    assert [word for at, one in enumerate(held) for word in one[overlap if at else 0 :]] == (
+    chunks = chunks_of(text, ChunkOptions(tokens=tokens, overlap=overlap))
+    held = [chunk.split() for chunk in chunks]
+    assert all(chunk in text for chunk in chunks)
+    assert all(len(words_of_chunk) <= tokens for words_of_chunk in held)
+    assert [word for at, part in enumerate(held) for word in part[overlap if at else 0 :]] == (
         text.split()
     )
-    assert all(len(one) > overlap for one in held[1:])
-    assert [document_of(one.chunk_id) for one in chunks] == ["d"] * len(chunks)
+    assert all(len(part) > overlap for part in held[1:])
 
 
-def test_projection() -> None:
-    assert project([("d#1#0", 1.0), ("d#1#3", 2.0), ("e#0", 2.0)], 1).pairs() == [("e", 2.0)]
-    with pytest.raises(InputError, match="is not the id of a chunk"):
+def test_from_chunks_to_documents() -> None:
+    chunks = [("d#1#0", 1.0), ("e#0", 2.0), ("d#1#3", 3.0)]
+    documents = [(document_of(chunk_id), score) for chunk_id, score in chunks]
+    assert collapse(documents) == [("d#1", 3.0), ("e", 2.0)]
+    assert collapse(documents, by="first") == [("d#1", 1.0), ("e", 2.0)]
+    with pytest.raises(InputError, match="expected the id of a chunk, such as d1#0, got 'd1'"):
         document_of("d1")

@@ -24,7 +24,7 @@ def spec(kind: str, model: Any) -> dict[str, Any]:
 
 
 def model(kind: Any, name: str, **options: Any) -> Model:
-    return Model(kind, ModelOptions(name, **options), Context(), owner="the test")
+    return Model(kind, ModelOptions(model=name, **options), Context(), owner="the test")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from rankscope.retrieval.cache import keep, kept, make_folder
+from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 
 __all__ = ["Parcel", "Store"]
 
@@ -78,7 +78,7 @@ class Store:
 
     def read(self, key: str) -> Parcel | None:
         """Return a parcel; None if it is not there, or damaged."""
-        content = kept(self._path(key))
+        content = read_entry(self._path(key))
         if content is None:
             return None
         try:
@@ -90,4 +90,4 @@ class Store:
         """Keep a parcel."""
         path = self._path(key)
         make_folder(path.parent)
-        keep(path, parcel.to_bytes())
+        write_entry(path, parcel.to_bytes())

@@ -26,9 +26,9 @@ from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import Finding, Place
 from rankscope.records import CollectionInfo
-from rankscope.retrieval.cache import keep, kept, make_folder
+from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.training import Training
 from rankscope.scoring.inputs import as_judgments
 
 _BLANKS = " \t\n\v\f\r"
@@ -71,7 +71,7 @@ class CorpusFile:
     def remembered(self) -> Contents | None:
         """Return what is known of the file without reading it; None if it is new or changed."""
         entry = self._entry()
-        content = None if entry is None else kept(entry)
+        content = None if entry is None else read_entry(entry)
         return None if content is None else Contents(**json.loads(content))
 
     def contents(self) -> Contents:
@@ -86,7 +86,7 @@ class CorpusFile:
         settled = before is not None and now - self._path.stat().st_mtime_ns > _SETTLED
         if before is not None and settled and before == self._entry():
             make_folder(before.parent)
-            keep(before, json.dumps(asdict(contents)).encode())
+            write_entry(before, json.dumps(asdict(contents)).encode())
         return contents
 
     def _entry(self) -> Path | None:

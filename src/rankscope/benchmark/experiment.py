@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,7 +50,7 @@ from rankscope.records import (
     status_of,
 )
 from rankscope.reports.benchmark import benchmark_as_markdown
-from rankscope.retrieval.protocol import fingerprint
+from rankscope.retrieval.protocol import fingerprint, models_of
 from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.intervals import mean_intervals
 
@@ -60,7 +59,6 @@ __all__ = ["TOP", "experiment_id", "write_experiment"]
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
 
-_ENGINES = ("bm25s", "PyStemmer", "wordllama", "sentence-transformers", "torch", "xgboost-cpu")
 _SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -72,7 +70,8 @@ def experiment_id(benchmark: Benchmark) -> str:
     data = benchmark.collection.info.model_dump()
     config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
     targets = load_targets(config["targets"], config["bands"], benchmark.loaded.folder)
-    key = fingerprint(config, data, dict(benchmark.keys), versions(*_ENGINES), asdict(targets))
+    packages = versions(*benchmark.packages())
+    key = fingerprint(config, data, dict(benchmark.keys), packages, asdict(targets))
     return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
 
 
@@ -249,7 +248,7 @@ class _Writer:
             measures=values,
             accounting=accounting,
             diagnostics=Diagnostics(
-                versions=versions(*_ENGINES),
+                versions=versions(*self.benchmark.packages()),
                 seconds={
                     stage: seconds
                     for stage, seconds in self._seconds().items()
@@ -368,8 +367,12 @@ class _Writer:
                 RunRef(system=one.name, run_id=one.run.run_id, path=one.run.file.path)
                 for one in report.systems
             ],
-            versions=versions(*_ENGINES),
-            models={name: found for name, own in identities.items() if (found := _models(own))},
+            versions=versions(*self.benchmark.packages()),
+            models={
+                name: models
+                for name in self.benchmark.specs
+                if (models := loaded.secrets.hide(models_of(self.benchmark.systems[name])))
+            },
             snapshots={name: own["snapshot"] for name, own in identities.items()},
             git=git_state(loaded.folder),
             seed=loaded.config.statistics.seed,
@@ -433,10 +436,3 @@ def _note(text: str) -> FindingRecord:
         advice="nothing has to be done",
         unit="case",
     )
-
-
-def _models(identity: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what an identity says of models: embedders and rerankers."""
-    parameters = identity.get("parameters", {})
-    parts = (parameters.get(name) for name in ("embedder", "reranker"))
-    return [dict(part) for part in parts if isinstance(part, Mapping)]

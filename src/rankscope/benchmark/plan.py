@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rankscope.benchmark.artifacts import Parcel, Store
+from rankscope.retrieval.progress import cancellable
 
 __all__ = ["Done", "Plan", "Stage", "Step", "Watcher"]
 
@@ -147,7 +148,8 @@ class Plan:
                 raise _HaltedError
             watcher.step(stage.name, done, total, part)
 
-        made = stage.work(needed, step)
+        with cancellable(halt):
+            made = stage.work(needed, step)
         seconds = time.perf_counter() - began
         if whole and made.complete:
             self.store.write(stage.key, made)

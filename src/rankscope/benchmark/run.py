@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -124,7 +124,8 @@ def plan_benchmark(
     with _no_secrets(loaded):
         benchmark = _prepared(loaded, folder, may_read=False)
         store = Store(folder)
-        rows = make_plan(benchmark, store).states()
+        with closing(benchmark.systems):
+            rows = make_plan(benchmark, store).states()
     if fresh:
         return [(name, "to do", needs) for name, _, needs in rows]
     if benchmark.collection.is_known or store.is_empty():
@@ -158,16 +159,17 @@ def run_benchmark(
     loaded = _loaded(config, settings)
     with _no_secrets(loaded), _cache_folder(place, cache, fresh=fresh) as folder:
         benchmark = _prepared(loaded, folder)
-        name = experiment_id(benchmark)
-        finished = None if fresh else _finished(place / name)
-        if finished is not None:
-            return Result(place / name, finished, reused=True)
-        plan = make_plan(benchmark, Store(folder), apart=jobs > 1)
-        _check_corpus(benchmark, plan)
-        done = plan.execute(watcher, jobs=jobs)
-        with unfinished(place, name) as experiment:
-            report = write_experiment(benchmark, done, experiment, started=started)
-        return Result(place / name, report, reused=False)
+        with closing(benchmark.systems):
+            name = experiment_id(benchmark)
+            finished = None if fresh else _finished(place / name)
+            if finished is not None:
+                return Result(place / name, finished, reused=True)
+            plan = make_plan(benchmark, Store(folder), apart=jobs > 1)
+            _check_corpus(benchmark, plan)
+            done = plan.execute(watcher, jobs=jobs)
+            with unfinished(place, name) as experiment:
+                report = write_experiment(benchmark, done, experiment, started=started)
+            return Result(place / name, report, reused=False)
 
 
 def _check_corpus(benchmark: Benchmark, plan: Plan) -> None:
@@ -233,8 +235,9 @@ def fetch_runs(
     place = make_folder(Path(output))
     with _no_secrets(loaded), _cache_folder(place, cache) as folder:
         benchmark = _prepared(loaded, folder)
-        fetching = _Fetching(benchmark, Store(folder), place, jobs, watcher, written)
-        return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
+        with closing(benchmark.systems):
+            fetching = _Fetching(benchmark, Store(folder), place, jobs, watcher, written)
+            return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,18 +11,24 @@ from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
 from rankscope.retrieval.protocol import System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.rerank import Rerank
-from rankscope.retrieval.stages.stage import Stage
+from rankscope.retrieval.stages.stage import Memory
 
 
 class Systems(Mapping[str, System]):
     """Systems by name, each made when it is first asked for, and given the corpus by `indexed`."""
 
     def __init__(
-        self, specs: Mapping[str, Any], collection: Collection, *, folder: Path, cache: Path
+        self,
+        specs: Mapping[str, Any],
+        collection: Collection,
+        *,
+        folder: Path,
+        cache: Path,
+        memory: Memory | None = None,
     ) -> None:
         self._specs = specs
+        self._memory = memory
         self._collection = collection
         self._folder, self._cache = folder, cache
         self._made: dict[str, System] = {}
@@ -57,12 +63,12 @@ class Systems(Mapping[str, System]):
         """Return a system that has been given the corpus, which is read for that."""
         system = self[name]
         if self._collection.corpus is not None:
-            with _naming(name):
+            with naming(name):
                 system.index(self._collection.corpus)
         return system
 
     def _build(self, name: str) -> System:
-        with _naming(name):
+        with naming(name):
             return build_system(
                 self._specs[name],
                 name=name,
@@ -70,7 +76,13 @@ class Systems(Mapping[str, System]):
                 folder=self._folder,
                 cache=self._cache,
                 training=self._collection.training,
+                memory=self._memory,
             )
+
+    def close(self) -> None:
+        """Close every system that was made."""
+        for system in self._made.values():
+            system.close()
 
 
 class _NamedError(InputError):
@@ -78,21 +90,19 @@ class _NamedError(InputError):
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def naming(name: str) -> Iterator[None]:
     """Say in an error which system it is about."""
     try:
         yield
     except (MissingExtraError, _NamedError):  # the latter of one that it refers to
         raise
     except RankscopeError as error:
-        raise _NamedError(f"system {name}: {error}") from None
+        raise _NamedError(f"system {name}: {error}") from error
 
 
 def builds_on(system: System) -> list[System]:
     """Return the systems that a system asks, directly."""
-    if isinstance(system, Fuse):
-        return list(system.systems)
-    return [system.inner] if isinstance(system, Stage) else []
+    return [part for part in system.parts() if isinstance(part, System)]
 
 
 def rerank_depth(system: System) -> int | None:

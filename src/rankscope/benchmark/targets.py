@@ -21,20 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from rankscope.benchmark.config.sections import (
-    Section,
-    Text,
-    actual,
-    entries_of,
-    first_problem,
-    refuse,
-)
+from rankscope.benchmark.config.sections import Section, entries_of, read_section, refuse
 from rankscope.benchmark.config.syntax import read_config_file
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import written
 from rankscope.measures.language import Measure
+from rankscope.retrieval.options import SpecError, Text, given_as
 
 BUILT_IN = Path(__file__).parents[1] / "data" / "targets"
 """The sets that go by their names."""
@@ -57,7 +51,7 @@ def _checked_targets(value: Any) -> Any:
                 _check_number(_measure(name, names, *keys), number, *keys, name)
         elif not isinstance(entry, str) or not entry.strip():
             example = "numbers such as nDCG@10: 0.4, or the name or file of a set"
-            refuse(f"expected {example}, got {actual(entry)}", *keys)
+            refuse(f"expected {example}, got {given_as(entry)}", *keys)
     return value
 
 
@@ -82,7 +76,7 @@ def _measure(name: str, names: dict[Measure, str], *keys: str | int) -> Measure:
 def _check_number(measure: Measure, value: Any, *keys: str | int) -> None:
     """Refuse what the measure cannot be."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        refuse(f"expected a number, got {actual(value)}", *keys)
+        refuse(f"expected a number, got {given_as(value)}", *keys)
     low, high = measure.definition.range
     if not low <= value <= high:
         hint = f"; write {value / 100:g} for {value:g} %" if low <= value / 100 <= high else ""
@@ -147,10 +141,9 @@ class TargetSet:
         """
         file = read_config_file(path)
         try:
-            content = TargetFile.model_validate(file.data)
-        except ValidationError as error:
-            problem = first_problem(error, TargetFile)
-            raise file.error(problem.text, problem.keys, problem.owner) from None
+            content = read_section(TargetFile, file.data)
+        except SpecError as error:
+            raise file.error(error) from None
         targets: dict[str, float] = {}
         bands: dict[str, Bands] = {}
         for name, goals in content.measures.items():

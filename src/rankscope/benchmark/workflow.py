@@ -21,15 +21,13 @@ from rankscope.benchmark.artifacts import Parcel, Store
 from rankscope.benchmark.collection import Collection
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.plan import Plan, Stage, Step
-from rankscope.benchmark.systems import Systems, builds_on, rerank_depth
+from rankscope.benchmark.systems import Systems, builds_on, naming, rerank_depth
 from rankscope.diagnosis.segments import segment_table
 from rankscope.diagnosis.stages import StageSpec, stage_table
-from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched, fetch
-from rankscope.retrieval.protocol import System, fingerprint
-from rankscope.retrieval.registry import named
-from rankscope.retrieval.stages.learning import is_trained
+from rankscope.retrieval.protocol import System, fingerprint, packages_of
+from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.table import Run
 from rankscope.runs.validation import Reference
 from rankscope.scoring.evaluate import Accounting, RunScores, Scores, evaluate, meant
@@ -57,24 +55,32 @@ class Benchmark:
     specs: Mapping[str, Any]
     """The systems' specs, with secrets in them."""
     keys: Mapping[str, str]
-    """What each system is known by before it is given the corpus, which is known by its own hash."""
+    """What each system is known by, without the corpus, which is known by its own hash."""
     cache: Path
+    memory: Memory
+    """Answers that several systems ask for."""
 
     @classmethod
     def of(cls, loaded: LoadedConfig, collection: Collection, *, cache: Path) -> Benchmark:
         """Make the systems of a config; the corpus is not read yet."""
         specs = loaded.systems()
-        systems = Systems(specs, collection, folder=loaded.folder, cache=cache)
-        if not any(is_trained(systems[name]) for name in specs):
+        memory = Memory()
+        systems = Systems(specs, collection, folder=loaded.folder, cache=cache, memory=memory)
+        if not any(systems[name].trained for name in specs):
             info = collection.info.model_copy(update={"training": None})
             collection = replace(collection, info=info)
         keys = {name: systems[name].identity().key for name in specs}
-        return cls(loaded, collection, systems, specs, keys, cache)
+        return cls(loaded, collection, systems, specs, keys, cache, memory)
 
-    def alone(self, name: str) -> System:
-        """Make a system, and what it builds on, for one stage's own use."""
-        folder, cache = self.loaded.folder, self.cache
-        return Systems(self.specs, self.collection, folder=folder, cache=cache).indexed(name)
+    def alone(self) -> Systems:
+        """Return systems for one stage's own use, each made when it is first asked for."""
+        folder, memory = self.loaded.folder, self.memory
+        return Systems(self.specs, self.collection, folder=folder, cache=self.cache, memory=memory)
+
+    def packages(self) -> list[str]:
+        """Return the distributions that the systems compute with."""
+        names = (packages_of(self.systems[name]) for name in self.specs)
+        return sorted({package for packages in names for package in packages})
 
     @property
     def settings(self) -> Settings:
@@ -120,7 +126,8 @@ class Benchmark:
 
     def kind(self, name: str) -> str:
         """Return what kind of system it is."""
-        return named(self.specs[name], "system")[0]
+        spec = self.specs[name]
+        return spec if isinstance(spec, str) else str(next(iter(spec)))
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -202,22 +209,26 @@ def _fetch(benchmark: Benchmark, name: str, beside: Sequence[str] | None) -> Sta
     needs = tuple(f"fetch {one}" for one in benchmark.parents(name) if one in (beside or ()))
 
     def work(_: Mapping[str, Parcel], step: Step) -> Parcel:
-        system = benchmark.systems.indexed(name) if beside is None else benchmark.alone(name)
+        systems = benchmark.systems if beside is None else benchmark.alone()
         try:
-            fetched = fetch(
-                system,
-                queries,
-                depth=config.depth,
-                batch=config.fetch.batch,
-                jobs=config.fetch.jobs,
-                retries=config.fetch.retries,
-                store=benchmark.cache,
-                progress=step,
-                indexing=lambda done, total: step(done, total, "indexing"),
-                name=name,
-            )
-        except InputError as error:
-            raise InputError(f"system {name}: {error}") from None
+            with naming(name):
+                fetched = fetch(
+                    systems.indexed(name),
+                    queries,
+                    depth=config.depth,
+                    batch=config.fetch.batch,
+                    jobs=config.fetch.jobs,
+                    retries=config.fetch.retries,
+                    timeout=config.fetch.timeout,
+                    rate=config.fetch.rate,
+                    store=benchmark.cache,
+                    progress=step,
+                    indexing=lambda done, total: step(done, total, "indexing"),
+                    name=name,
+                )
+        finally:
+            if systems is not benchmark.systems:
+                systems.close()
         return _fetched_parcel(fetched, benchmark)
 
     info = benchmark.collection.info

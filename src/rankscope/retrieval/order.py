@@ -1,7 +1,7 @@
 """The one order of retrieved documents: score from high to low, then id from high to low by bytes.
 
 Systems that score a whole corpus hold their documents sorted by id from high to low, so that of two
-documents with equal scores the one that stands first wins, and ties cost nothing.
+documents with equal scores the one at the lower position wins, and ties cost nothing.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.retrieval.protocol import Ranking
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = ["best_positions", "by_id_descending", "ranked"]
 
 
 def by_id_descending(ids: Sequence[str]) -> list[int]:
@@ -34,25 +30,18 @@ def best_positions(scores: NDArray[Any], depth: int) -> NDArray[np.intp]:
     """
     if 0 < depth < len(scores):
         last = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        found = np.flatnonzero(scores >= last)
+        positions = np.flatnonzero(scores >= last)
     else:
-        found = np.arange(len(scores))
-    return found[np.argsort(-scores[found], kind="stable")[:depth]]
+        positions = np.arange(len(scores))
+    return positions[np.argsort(-scores[positions], kind="stable")[:depth]]
 
 
-def ranked(
-    pairs: Iterable[tuple[str, float]], depth: int | None = None, *, seconds: float = 0.0
-) -> Ranking:
-    """Make a ranking of (doc_id, score) pairs in any order, each document once.
+def ranked(pairs: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return (doc_id, score) pairs, best first.
 
-    >>> ranked([("a", 1.0), ("c", 2.0), ("b", 1.0)]).doc_ids
-    ('c', 'b', 'a')
+    >>> ranked([("a", 1.0), ("c", 2.0), ("b", 1.0)])
+    [('c', 2.0), ('b', 1.0), ('a', 1.0)]
     """
     ordered = sorted(pairs, key=lambda pair: pair[0], reverse=True)
     ordered.sort(key=lambda pair: -pair[1])
-    ordered = ordered[:depth]
-    return Ranking(
-        tuple(doc_id for doc_id, _ in ordered),
-        tuple(float(score) for _, score in ordered),
-        seconds,
-    )
+    return ordered

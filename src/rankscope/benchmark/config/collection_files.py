@@ -14,10 +14,11 @@ from typing import Any, Self
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from rankscope.benchmark.config.sections import Section, Text, refuse
+from rankscope.benchmark.config.sections import Section, refuse
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS
-from rankscope.retrieval.stages.learning import FOLDS
+from rankscope.retrieval.options import Text
+from rankscope.retrieval.stages.training import FOLDS
 
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""

@@ -13,18 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.overrides import Origins, apply_overrides
-from rankscope.benchmark.config.rag_spec import BLOCK, translate
 from rankscope.benchmark.config.secrets import Secrets, find_secrets
-from rankscope.benchmark.config.sections import first_problem
-from rankscope.benchmark.config.specs import check_systems
+from rankscope.benchmark.config.sections import read_section
+from rankscope.benchmark.config.specs import check_specs
 from rankscope.benchmark.config.syntax import dotted, read_config_file
 from rankscope.errors import shown
 from rankscope.files import PathLike
 from rankscope.measures.language import Measure, parse_measures
+from rankscope.retrieval.options import SpecError
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +80,19 @@ def read_config(
     origins = Origins(read_config_file(path))
     data = apply_overrides(origins, settings, environment)
     secrets = find_secrets(data, environment, origins)
-    notes: list[str] = []
-    if BLOCK in data:
-        data, notes = translate(data, origins)
     try:
-        config = Config.model_validate(data)
-    except ValidationError as error:
-        raise origins.error(first_problem(error, Config, also=(BLOCK,))) from None
-    check_systems(config.systems, origins)
+        config = read_section(Config, data)
+        check_specs(config.systems)
+    except SpecError as error:
+        raise origins.error(error) from None
+    block = config.retrieval_metrics
     standard_input = os.fspath(path) == "-"
     return LoadedConfig(
         config=config,
         folder=Path.cwd() if standard_input else Path(path).absolute().parent,
         overrides={dotted(override.keys): override.value for override in origins.overrides},
         secrets=secrets,
-        notes=(*notes, *_merged(data.get("measures"))),
+        notes=(*(block.notes() if block else ()), *_merged(data.get("measures"))),
     )
 
 

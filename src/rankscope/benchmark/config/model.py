@@ -6,12 +6,10 @@ manifest all follow from these models. A new analysis brings its section along: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     Field,
     RootModel,
     create_model,
@@ -20,11 +18,13 @@ from pydantic import (
 )
 
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
-from rankscope.benchmark.config.sections import Section, Texts, actual, entries_of, refuse
+from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
+from rankscope.benchmark.config.sections import Measures, Names, Section, read_section, refuse
+from rankscope.benchmark.config.specs import SystemSpecs
 from rankscope.benchmark.targets import TargetsGiven
-from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
-from rankscope.measures.language import Measure, parse_measures
+from rankscope.retrieval.options import SpecError
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
 from rankscope.statistics.correction import Correction
@@ -102,50 +102,10 @@ class FetchConfig(Section):
     """How many batches are asked at the same time, where a system allows it."""
     retries: int = Field(default=2, ge=0)
     """How often a query that failed is asked again."""
-
-
-# --- measures ------------------------------------------------------------------------------------
-
-
-def _each_once(texts: list[str]) -> list[str]:
-    for at, text in enumerate(texts):
-        if text in texts[:at]:
-            refuse(f"{shown(text)} appears twice; keep one", at)
-    return texts
-
-
-Names = Annotated[Texts, AfterValidator(_each_once)]
-"""A list of texts, none of them twice; a single one needs no list."""
-
-
-def _parsed(given: Any) -> Any:
-    """Check that measures can be read."""
-    for keys, text in entries_of(given):
-        if not isinstance(text, str):
-            hint = "quote one that contains a comma"
-            refuse(f"expected a measure such as nDCG@10, got {actual(text)}; {hint}", *keys)
-        try:
-            parse_measures(text)
-        except RankscopeError as error:
-            refuse(str(error), *keys)
-    return given
-
-
-def _distinct(asked: list[str]) -> list[str]:
-    """Keep each measure once, under the first name it was asked for."""
-    if not asked:
-        refuse("expected at least one measure, such as nDCG@10, got an empty list")
-    return [asked_for(parsed.asked, parsed.measure) for parsed in parse_measures(asked)]
-
-
-def asked_for(name: str, measure: Measure) -> str:
-    """Return the name a measure was asked for, if that alone means it; else its own name."""
-    alone = [parsed.measure for parsed in parse_measures(name)]
-    return name if alone == [measure] else str(measure)
-
-
-Measures = Annotated[Texts, BeforeValidator(_parsed), AfterValidator(_distinct)]
-"""A list of measures."""
+    timeout: float | None = Field(default=None, gt=0)
+    """How many seconds a query may take; if not given, 60 for remote systems, any for others."""
+    rate: float | None = Field(default=None, gt=0)
+    """How many queries are asked in a second at most; if not given, any number."""
 
 
 # --- analyses ------------------------------------------------------------------------------------
@@ -172,7 +132,7 @@ class _Question(Section):
     """What the benchmark is called."""
     collection: CollectionConfig
     """What is searched and judged."""
-    systems: dict[str, Any]
+    systems: SystemSpecs
     """The systems by name, each a kind with its options, such as bm25: {k1: 1.2}."""
     depth: int = Field(default=100, ge=1, le=LARGEST_CUTOFF)
     """How many documents each system returns at most."""
@@ -210,6 +170,20 @@ class Config(_WithAnalyses):
     """How systems are asked."""
     profile: str = "rankscope"
     """Whose rules count: rankscope, or another tool's, such as trec_eval-9."""
+    retrieval_metrics: RetrievalMetrics | None = Field(default=None, exclude=True)
+    """The RAG specification's way to say what is measured, instead of measures."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _translated(cls, data: Any) -> Any:
+        """Turn the RAG specification's block into the keys that it stands for."""
+        if not isinstance(data, dict) or BLOCK not in data:
+            return data
+        try:
+            block = read_section(RetrievalMetrics, data[BLOCK] or {})
+        except SpecError as error:
+            raise error.inside(BLOCK) from None
+        return block.added_to({**data, BLOCK: block})
 
     @property
     def analyses(self) -> dict[str, Any]:

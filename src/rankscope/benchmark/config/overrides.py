@@ -13,9 +13,15 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankscope.benchmark.config.sections import Problem, actual
-from rankscope.benchmark.config.syntax import DEEPEST, ConfigFile, Keys, dotted, parse_value
+from rankscope.benchmark.config.syntax import (
+    DEEPEST,
+    ConfigFile,
+    dotted,
+    parse_value,
+    path_of,
+)
 from rankscope.errors import FormatError, InputError, UnknownNameError, shown
+from rankscope.retrieval.options import Keys, SpecError, given_as
 
 PREFIX = "RANKSCOPE_SET_"
 """How the names of variables that change a config begin."""
@@ -37,13 +43,14 @@ class Origins:
     file: ConfigFile
     overrides: list[Override] = field(default_factory=list)
 
-    def error(self, problem: Problem) -> FormatError:
+    def error(self, error: SpecError) -> FormatError:
         """Return the error that a value is wrong, with the place where it was given."""
-        override = self._override(problem.keys)
+        override = self._override(error.keys)
         if override is None:
-            return self.file.error(problem.text, problem.keys, problem.owner)
-        path = dotted(problem.owner) if len(problem.owner) > len(override.keys) else ""
-        text = f"{path}: {problem.text}" if path else problem.text
+            return self.file.error(error)
+        path = path_of(error)
+        is_inside = len(path) > len(override.keys)  # of what the label names already
+        text = f"{dotted(path)}: {error.problem}" if is_inside else error.problem
         return FormatError(text, source=override.label)
 
     def _override(self, keys: Keys) -> Override | None:
@@ -200,5 +207,5 @@ def _put(holder: Any, keys: Keys, value: Any, label: str) -> None:
         text = f"{dotted(tuple(above))} is a list of {len(holder)}, numbered from 0"
         raise FormatError(f"{text}; it has no {shown(key)}", source=label)
     else:
-        text = f"{dotted(tuple(above))} is {actual(holder)}"
+        text = f"{dotted(tuple(above))} is {given_as(holder)}"
         raise FormatError(f"{text}; it has no keys that could be set", source=label)

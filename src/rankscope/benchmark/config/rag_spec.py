@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from rankscope.benchmark.config.model import Measures, asked_for
-from rankscope.benchmark.config.overrides import Origins
-from rankscope.benchmark.config.sections import Problem, Section, first_problem
-from rankscope.benchmark.config.syntax import Keys
+from rankscope.benchmark.config.sections import Measures, Section, asked_for, refuse
 from rankscope.benchmark.environment import cores
 from rankscope.measures.language import Measure, parse_measures
 
@@ -71,6 +68,25 @@ class RetrievalMetrics(Section):
             names.setdefault(measure, asked_for(parsed.asked, measure))
         return list(names.values())
 
+    def added_to(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a config's data with the keys that the block stands for.
+
+        Raises:
+            SpecError: the config has one of them already.
+        """
+        performance = self.performance
+        jobs = cores() if performance.parallel_processing else None
+        sections: dict[str, dict[str, Any]] = {
+            "statistics": {"alpha": self.statistical_analysis.alpha_level},
+            "fetch": {"batch": performance.batch_size, "jobs": jobs},
+        }
+        merged = _merged(data, {"measures": self.measures()})
+        for key, values in sections.items():
+            section = {} if data.get(key) is None else data[key]
+            if isinstance(section, dict):  # anything else is refused when the section is checked
+                merged[key] = _merged(section, values, key)
+        return merged
+
     def notes(self) -> list[str]:
         """Say which settings have no effect."""
         statistics, performance = self.statistical_analysis, self.performance
@@ -95,6 +111,15 @@ class RetrievalMetrics(Section):
         ]
 
 
+def _merged(data: Mapping[str, Any], values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Return data with some values, those that are None left out; none may be there already."""
+    given = {key: value for key, value in values.items() if value is not None}
+    for key in given:
+        if data.get(key) is not None:
+            refuse(f"{BLOCK} sets this too; keep one of them", *keys, key)
+    return {**data, **given}
+
+
 def _counts_grades(measure: Measure) -> bool:
     parameter = measure.definition.parameter("gain")
     return (
@@ -102,40 +127,3 @@ def _counts_grades(measure: Measure) -> bool:
         and "binary" in parameter.choices
         and measure.options["gain"] == parameter.default
     )
-
-
-def translate(data: Mapping[str, Any], origins: Origins) -> tuple[dict[str, Any], list[str]]:
-    """Return a config's data with the block translated, and notes.
-
-    Raises:
-        FormatError: the block is wrong, or the config says the same by its own keys.
-    """
-    try:
-        block = RetrievalMetrics.model_validate({} if data[BLOCK] is None else data[BLOCK])
-    except ValidationError as error:
-        raise origins.error(first_problem(error, RetrievalMetrics, above=(BLOCK,))) from None
-    translated: dict[str, Any] = {key: value for key, value in data.items() if key != BLOCK}
-    performance = block.performance
-    _add(translated, ("measures",), block.measures(), origins)
-    _add(translated, ("statistics", "alpha"), block.statistical_analysis.alpha_level, origins)
-    _add(translated, ("fetch", "batch"), performance.batch_size, origins)
-    jobs = cores() if performance.parallel_processing else None
-    _add(translated, ("fetch", "jobs"), jobs, origins)
-    return translated, block.notes()
-
-
-def _add(data: dict[str, Any], keys: Keys, value: Any, origins: Origins) -> None:
-    """Put a value into a config that must not have one there yet."""
-    if value is None:
-        return
-    *above, last = map(str, keys)
-    holder = data
-    for key in above:
-        inside = holder.get(key)
-        if inside is not None and not isinstance(inside, dict):
-            return  # refused when the section is checked
-        holder[key] = dict(inside or {})
-        holder = holder[key]
-    if holder.get(last) is not None:
-        raise origins.error(Problem(f"{BLOCK} sets this too; keep one of them", keys, keys))
-    holder[last] = value

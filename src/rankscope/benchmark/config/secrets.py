@@ -13,9 +13,8 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from rankscope.benchmark.config.overrides import Origins
-from rankscope.benchmark.config.sections import Problem
-from rankscope.benchmark.config.syntax import Keys
 from rankscope.errors import InputError, shown
+from rankscope.retrieval.options import Keys, SpecError
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
 _SHORT = 4
@@ -142,7 +141,7 @@ def find_secrets(
             else:
                 values[name] = environment[name]
                 continue
-            raise origins.error(Problem(problem, keys, keys[:-1] if is_key else keys))
+            raise origins.error(SpecError(problem, keys))
     return Secrets(values)
 
 

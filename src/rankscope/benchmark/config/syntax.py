@@ -23,6 +23,7 @@ from yaml.scanner import ScannerError
 
 from rankscope.errors import FormatError, counted, shown
 from rankscope.files import PathLike, open_bytes, source_name, suffix_of
+from rankscope.retrieval.options import Keys, SpecError, UnknownSpecNameError
 from rankscope.tables.delimited import decoded
 
 LARGEST = 1 << 18
@@ -33,9 +34,6 @@ DEEPEST = 50
 
 LONGEST_NUMBER = 100
 """The most characters a number may have."""
-
-Keys = tuple[str | int, ...]
-"""The path to a value: the keys and list positions that lead to it."""
 
 _TOO_DEEP = f"values are nested more than {DEEPEST} deep"
 
@@ -54,14 +52,17 @@ class ConfigFile:
             keys = keys[:-1]
         return self.lines.get(keys)
 
-    def error(self, problem: str, keys: Keys, owner: Keys | None = None) -> FormatError:
-        """Return the error that the value at ``keys`` is wrong, with file, line and path.
+    def error(self, error: SpecError) -> FormatError:
+        """Return the error that a value is wrong, with file, line and path."""
+        path = path_of(error)
+        text = f"{dotted(path)}: {error.problem}" if path else error.problem
+        return FormatError(text, source=self.source, line=self.line(error.keys))
 
-        ``owner`` is the path that the message names, if not that of the value itself.
-        """
-        path = dotted(keys if owner is None else owner)
-        text = f"{path}: {problem}" if path else problem
-        return FormatError(text, source=self.source, line=self.line(keys))
+
+def path_of(error: SpecError) -> Keys:
+    """Return the path that a message names: of an unknown key that of the section it is in."""
+    is_key = isinstance(error, UnknownSpecNameError) and error.keys[-1:] == (error.name,)
+    return error.keys[:-1] if is_key else error.keys
 
 
 def dotted(keys: Keys) -> str:

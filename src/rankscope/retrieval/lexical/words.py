@@ -12,11 +12,13 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
+from threading import Lock
+from typing import Annotated
 
+from pydantic import AfterValidator
+
+from rankscope.errors import UnknownNameError
 from rankscope.retrieval.registry import engine
-
-__all__ = ["Analyzer", "languages", "stop_words", "word_rules"]
-
 
 _PLAIN_WORDS = re.compile(r"\w{2,}").findall
 _MARKS = ("Mn", "Mc")
@@ -24,14 +26,14 @@ _MARKS = ("Mn", "Mc")
 
 def _has_marks(text: str) -> bool:
     r"""Tell whether a text holds accents or vowel signs of their own, which ``\w`` leaves out."""
-    return any(unicodedata.category(one) in _MARKS for one in {*text} if one > "\u02ff")
+    return any(unicodedata.category(letter) in _MARKS for letter in {*text} if letter > "\u02ff")
 
 
 @cache
 def _marked_words() -> Callable[[str], list[str]]:
     r"""Return what finds words of ``\w`` and marks; much slower than ``\w`` alone."""
-    every = map(chr, range(0x300, sys.maxunicode + 1))
-    marks = "".join(one for one in every if unicodedata.category(one) in _MARKS)
+    letters = map(chr, range(0x300, sys.maxunicode + 1))
+    marks = "".join(letter for letter in letters if unicodedata.category(letter) in _MARKS)
     return re.compile(rf"[\w{re.escape(marks)}]{{2,}}").findall
 
 
@@ -46,6 +48,17 @@ def languages() -> list[str]:
     return [*stemmer.algorithms(), "none"]
 
 
+def _known(language: str) -> str:
+    names = languages()
+    if language not in names:
+        raise UnknownNameError("language", language, names)
+    return language
+
+
+Language = Annotated[str, AfterValidator(_known)]
+"""One of the languages with a stemmer, or ``none``."""
+
+
 def stop_words(language: str) -> frozenset[str]:
     """Return the stop words that bm25s has for a language; none where it has no list."""
     lists = engine("bm25s.stopwords", package="bm25s", needed_for="stop words")
@@ -54,14 +67,22 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 class _Terms(dict[str, str]):
-    """The term of every word met so far; empty for a stop word."""
+    """The term of every word met so far; empty for a stop word.
+
+    A stemmer must not be used by two threads at once, and words are looked up by many.
+    """
 
     def __init__(self, stem: Callable[[str], str], dropped: frozenset[str]) -> None:
         self._stem = stem
         self._dropped = dropped
+        self._lock = Lock()
 
     def __missing__(self, word: str) -> str:
-        term = "" if word in self._dropped else self._stem(word)
+        if word in self._dropped:
+            term = ""
+        else:
+            with self._lock:
+                term = self._stem(word)
         self[word] = term
         return term
 

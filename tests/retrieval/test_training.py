@@ -7,7 +7,7 @@ import pytest
 from rankscope import Qrels
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.training import Training
 
 QUERIES = tuple(Query(f"q{n}", f"question number {n}") for n in range(10))
 QRELS = Qrels({query.query_id: {"d1": 1} for query in QUERIES})
@@ -104,8 +104,8 @@ def test_of_several_subtopics_the_highest_grade_counts() -> None:
     [
         (QUERIES, 1, "folds must be a whole number from 2 up"),
         (QUERIES, True, "folds must be a whole number from 2 up"),
-        (QUERIES, 11, "needs as many judged questions in different words, found 10"),
-        ((QUERIES[0], QUERIES[0]), 2, "the training question 'q0' stands twice"),
+        (QUERIES, 11, "needs as many judged questions in different words, got 10"),
+        ((QUERIES[0], QUERIES[0]), 2, "the training question 'q0' appears twice"),
     ],
 )
 def test_what_cannot_be_learnt_from(queries: Any, folds: int, message: str) -> None:
