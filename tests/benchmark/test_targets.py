@@ -115,7 +115,7 @@ def test_a_value_that_is_no_number_is_in_no_band() -> None:
         ("trec-kpl", None, "targets: unknown set 'trec-kpl'; nearest: trec-kpi; a path such as"),
         (None, "zzz", "bands: unknown set 'zzz'; there are: recipe-tutorial, trec-kpi; a path"),
         ("recipe-tutorial", None, "targets: the set 'recipe-tutorial' has bands only, no target"),
-        ("there.yaml", None, "there.yaml: no such file"),
+        ("there.yaml", None, "there.yaml: file not found"),
         (3, None, "targets: expected the name or path of a set, not '3'"),
         (["trec-kpi", ["trec-kpi"]], None, "targets: expected the name or path of a set"),
         (None, {"nDCG@10": 0.3}, "bands: expected the name or path of a set"),

@@ -351,7 +351,7 @@ def test_names_of_formats_and_files(tmp_path: Path) -> None:
         made.write(tmp_path / "q.doc")
     with pytest.raises(InputError, match="no queries to write"):
         Queries({}).write(tmp_path / "q.jsonl")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         read_queries(tmp_path / "none.jsonl")
     with pytest.raises(InputError, match="is a folder"):
         read_queries(tmp_path)

@@ -79,7 +79,7 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> N
         ({"python": 7}, "neither a function nor a retriever"),
         ({"python": "nothing"}, "is named as module:function, not 'nothing'"),
         ({"python": "no_such_module:f"}, "there is no module no_such_module"),
-        ({"run": {"path": "missing.run"}}, "missing.run: no such file"),
+        ({"run": {"path": "missing.run"}}, "missing.run: file not found"),
         ({"run": None}, "run needs the option path"),
         (
             {"rerank": {"of": "bm25"}},
