@@ -7,7 +7,7 @@ appeared, and within a query in the order given. A query may be there with no do
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import Layout
     from rankscope.tables.grouping import Groups
 
-__all__ = ["PairTable"]
+
+class Pieces(NamedTuple):
+    """What a table is made of, for a cache to keep; ``_trusted`` takes it back.
+
+    ``columns`` holds a row for each pair: ``doc_id``, the number, and what else the kind has. The
+    rows of query i are ``offsets[i]:offsets[i + 1]``; it is empty for a query without documents.
+    """
+
+    query_ids: pl.Series
+    offsets: NDArray[np.int64]
+    columns: pl.DataFrame
 
 
 class PairTable(ABC):
@@ -51,14 +61,40 @@ class PairTable(ABC):
         for name, value in state.items():
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def _trusted(
+        cls,
+        query_ids: pl.Series,
+        offsets: NDArray[np.int64],
+        columns: pl.DataFrame,
+        **slots: object,
+    ) -> Self:
+        """Make a table of `Pieces`; ``slots`` are what else the kind has (a run: ``name``).
+
+        For tables rankscope made itself; nothing is checked, grouped, sorted or copied.
+        """
+        table = object.__new__(cls)
+        table._set(query_ids, offsets, columns)
+        for name, value in slots.items():
+            object.__setattr__(table, f"_{name}", value)
+        return table
+
+    @property
+    def pieces(self) -> Pieces:
+        """What the table is made of, not copied."""
+        return Pieces(self._query_ids, self._offsets, self._columns)
+
     def _fill(self, groups: Groups, columns: pl.DataFrame, empty: tuple[str, ...] = ()) -> None:
-        """Set the content, once."""
+        """Set the content, once, from rows in any order; ``empty`` are queries without rows."""
         offsets, query_ids = groups.offsets, groups.query_ids
         if groups.order is not None:
             columns = columns[groups.order]
         if empty:
             query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
             offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
+        self._set(query_ids, offsets, columns)
+
+    def _set(self, query_ids: pl.Series, offsets: NDArray[np.int64], columns: pl.DataFrame) -> None:
         offsets.flags.writeable = False
         for name, value in (
             ("_query_ids", query_ids),
