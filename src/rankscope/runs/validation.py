@@ -24,7 +24,7 @@ from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
 
 __all__ = ["Reference", "Validation", "validate_run"]
 
@@ -121,7 +121,7 @@ def _is_path(data: object) -> bool:
     return isinstance(data, str | os.PathLike)
 
 
-def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
+def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
     """Return rows with all columns; values as text where some are not what they should be."""
     if not _is_path(data):
         if isinstance(data, Run):

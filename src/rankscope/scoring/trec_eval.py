@@ -177,8 +177,7 @@ def _read_results(path: PathLike) -> Run:
             raise
     columns = len(RUN.headerless[6])
     lines = (b" ".join(line.split()[:columns]) for line in file.bytes.split(b"\n"))
-    data = b"\n".join(lines)
-    return run_from(replace(file, data=data, head=data[: len(file.head)]))
+    return run_from(file.holding(b"\n".join(lines)))
 
 
 def _whole_grades(qrels: Qrels) -> Qrels:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankscope.files import PathLike
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
     from rankscope.tables.grouping import Groups
 
 
@@ -44,7 +44,7 @@ class PairTable(ABC):
 
     __slots__ = ("_columns", "_index", "_offsets", "_query_ids")
 
-    layout: Layout
+    layout: PairLayout
     _query_ids: pl.Series
     _offsets: NDArray[np.int64]
     _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
