@@ -176,7 +176,7 @@ def _read_results(path: PathLike) -> Run:
         if not any(finding.name == "malformed-line" for finding in error.findings):
             raise
     columns = len(RUN.headerless[6])
-    lines = (b" ".join(line.split()[:columns]) for line in file.bytes.split(b"\n"))
+    lines = (b" ".join(line.split()[:columns]) for line in file.content.split(b"\n"))
     return run_from(file.holding(b"\n".join(lines)))
 
 

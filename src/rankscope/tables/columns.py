@@ -78,7 +78,11 @@ class Layout(ABC):
 
     @abstractmethod
     def is_header(self, cells: Sequence[str]) -> bool:
-        """Tell whether a first line names columns, or a JSON object is a record."""
+        """Tell whether a first line names columns."""
+
+    @abstractmethod
+    def is_record(self, sniffed: Sniffed) -> bool:
+        """Tell whether the only JSON object of a file is a record, and not everything by id."""
 
     @abstractmethod
     def text_format(self, sniffed: Sniffed) -> str | None:
@@ -108,6 +112,12 @@ class PairLayout(Layout):
         """Tell whether the query and another role are named; one known word may be an id."""
         roles = find_columns(cells, self)
         return "query_id" in roles and len(roles) > 1
+
+    def is_record(self, sniffed: Sniffed) -> bool:
+        """Tell whether the object is one line of plain values, and the suffix does not object."""
+        line = sniffed.line.rstrip()
+        flat = line.endswith("}") and line.count("{") == 1 and "[" not in line
+        return flat and sniffed.by_suffix != "json"
 
     def text_format(self, sniffed: Sniffed) -> str | None:
         """Return the format; without a header, columns are split by white space if they can be."""
@@ -246,6 +256,10 @@ class RecordLayout(Layout):
             {folded(name) for name in known} for known in (self.id_names, self.text_names)
         )
         return names[0] in ids or (not ids.isdisjoint(names) and not texts.isdisjoint(names))
+
+    def is_record(self, sniffed: Sniffed) -> bool:
+        """Tell whether the keys are names of columns."""
+        return self.is_header(sniffed.names)
 
     def text_format(self, sniffed: Sniffed) -> str | None:
         """Return the format; without a header or a telling suffix only tabs can separate text."""

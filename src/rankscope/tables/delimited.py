@@ -24,7 +24,7 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.tables.columns import find_name, rater_columns, require_columns
-from rankscope.tables.detection import BOM, cells_of, separator_of
+from rankscope.tables.detection import BOM, cells_of
 from rankscope.tables.record_rows import Origin, headerless_columns
 from rankscope.tables.rows import Rows
 from rankscope.tables.third_column import ranks_or_scores
@@ -217,11 +217,11 @@ class _Cells:
     def choose(self, layout: RecordLayout, *, tabs: bool) -> None:
         """Look at the first line, to know what separates and what quotes mean."""
         line = self._first_line()
-        self._separator = "\t" if tabs else separator_of(line)
+        self._separator = "\t" if tabs else max(",;", key=line.count)
         header = layout.is_header(cells_of(_body(line), self._separator))
         if not header and not tabs:
             self._separator = ","
-        if tabs and not line.startswith('"'):
+        if tabs and not (header and line.startswith('"')):
             self._quotes = "if needed" if header else "never"
 
     def _first_line(self) -> str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
-from rankscope.tables.columns import RecordLayout
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -91,9 +90,8 @@ def detect_format(sniffed: Sniffed, layout: Layout) -> str | None:
         return "jsonl"
     if sniffed.content == "json list":
         return "json"
-    if sniffed.content == "json object":  # a single record, or everything by id?
-        lone = isinstance(layout, RecordLayout) and layout.is_header(sniffed.names)
-        return "jsonl" if lone else "json"
+    if sniffed.content == "json object":
+        return "jsonl" if layout.is_record(sniffed) else "json"
     return layout.text_format(sniffed)
 
 

@@ -96,7 +96,7 @@ class TableFile:
         return source_name(self.path)
 
     @property
-    def bytes(self) -> bytes:
+    def content(self) -> bytes:
         """The whole content, decompressed."""
         return read_bytes(self.path) if self.data is None else self.data
 
@@ -123,11 +123,11 @@ class TableFile:
         if self.format == "parquet":
             return pairs_from_parquet(self._place, layout, source=source)
         if self.format == "json":
-            return pairs_from_json(self.bytes, layout, source=source)
+            return pairs_from_json(self.content, layout, source=source)
         if self.format == "jsonl":
-            return pairs_from_json_lines(self.bytes, layout, source=source)
+            return pairs_from_json_lines(self.content, layout, source=source)
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
-        return read_columns(self.bytes, layout, source=source, separator=separator)
+        return read_columns(self.content, layout, source=source, separator=separator)
 
     @property
     def _place(self) -> str | bytes:

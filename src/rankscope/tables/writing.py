@@ -15,7 +15,7 @@ from rankscope.tables.jsontext import dump_json, json_pieces
 from rankscope.tables.parquet import parquet_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rankscope.files import PathLike
     from rankscope.tables.pairs import PairTable
@@ -90,6 +90,7 @@ def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
     elif format == "tsv":
         yield records_as_tsv(table.as_text())
     else:
+        pieces: Iterable[str]
         rows = ({"_id": record_id, **fields} for record_id, fields in table.rows())
         if format == "jsonl":
             pieces = (f"{dump_json(row)}\n" for row in rows)
