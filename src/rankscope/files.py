@@ -17,7 +17,7 @@ import sys
 import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError
 
@@ -30,6 +30,11 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
+
+
+def is_path(data: object) -> TypeGuard[PathLike]:
+    """Tell whether something given is a path rather than data."""
+    return isinstance(data, str | os.PathLike)
 
 
 def source_name(path: PathLike, *, output: bool = False) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from rankscope.errors import InputError
 from rankscope.retrieval.options import REQUIRED, option, whole
-from rankscope.retrieval.order import ranked
 from rankscope.retrieval.protocol import Ranking
 
 __all__ = ["Chunk", "ChunkOptions", "chunks_of", "document_of", "project"]
@@ -96,4 +95,4 @@ def project(pairs: Iterable[tuple[str, float]], depth: int | None = None) -> Ran
     for chunk_id, score in pairs:
         doc_id = document_of(chunk_id)
         best[doc_id] = max(score, best.get(doc_id, score))
-    return ranked(best.items(), depth)
+    return Ranking.of(best.items(), depth)

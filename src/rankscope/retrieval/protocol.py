@@ -17,6 +17,7 @@ from typing import Any
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
+from rankscope.runs.order import ranked
 from rankscope.runs.table import Run
 
 __all__ = ["Identity", "Query", "Ranking", "System", "check_depth", "queries_of"]
@@ -45,6 +46,19 @@ class Ranking:
     scores: tuple[float, ...] = ()
     seconds: float = 0.0
     error: str | None = None
+
+    @classmethod
+    def of(
+        cls, pairs: Iterable[tuple[str, float]], depth: int | None = None, *, seconds: float = 0.0
+    ) -> Ranking:
+        """Rank (doc_id, score) pairs that come in any order, each document once.
+
+        >>> Ranking.of([("a", 1.0), ("c", 2.0), ("b", 1.0)]).doc_ids
+        ('c', 'b', 'a')
+        """
+        best = ranked(pairs)[:depth]
+        scores = tuple(float(score) for _, score in best)
+        return cls(tuple(doc_id for doc_id, _ in best), scores, seconds)
 
     @classmethod
     def failed(cls, error: str, seconds: float = 0.0) -> Ranking:

@@ -19,7 +19,6 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.frameworks import adapted
 from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, text, truth, whole
-from rankscope.retrieval.order import ranked
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
 from rankscope.retrieval.python_objects import described_target, find_target, sentence
 from rankscope.retrieval.registry import SYSTEMS, Context
@@ -92,7 +91,7 @@ class PythonSystem(System):
         try:
             pairs = self._retrieve(query, depth)
             seconds = time.perf_counter() - began
-            return ranked(pairs, depth, seconds=seconds)
+            return Ranking.of(pairs, depth, seconds=seconds)
         except Exception as error:
             said = str(error) if isinstance(error, InputError) else sentence(error)
             return Ranking.failed(said, time.perf_counter() - began)

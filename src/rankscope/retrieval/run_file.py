@@ -16,7 +16,6 @@ import polars as pl
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import REQUIRED, as_is, option
-from rankscope.retrieval.order import ranked
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, fingerprint
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.runs.table import Run, as_run, read_run
@@ -86,7 +85,7 @@ class RunSystem(System):
         """Answer each query with the run's documents."""
         depth = check_depth(depth)
         return [
-            ranked(self._run[query.query_id].items(), depth)
+            Ranking.of(self._run[query.query_id].items(), depth)
             if query.query_id in self._run
             else Ranking()
             for query in queries

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankscope.collection.corpus import Corpus, Document, document_text
 from rankscope.errors import shown
-from rankscope.retrieval.order import by_id_descending
+from rankscope.runs.order import by_id_descending
 
 __all__ = ["DEFAULT_FIELDS", "Texts", "fields_option", "without_text"]
 

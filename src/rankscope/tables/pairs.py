@@ -58,8 +58,7 @@ class PairTable(ABC):
         return {name: getattr(self, name) for name in slots}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+        self._set(**state)
 
     @classmethod
     def _trusted(
@@ -69,14 +68,13 @@ class PairTable(ABC):
         columns: pl.DataFrame,
         **slots: object,
     ) -> Self:
-        """Make a table of `Pieces`; ``slots`` are what else the kind has (a run: ``name``).
+        """Make a table of `Pieces`, with the slots that its kind adds.
 
         For tables rankscope made itself; nothing is checked, grouped, sorted or copied.
         """
         table = object.__new__(cls)
-        table._set(query_ids, offsets, columns)
-        for name, value in slots.items():
-            object.__setattr__(table, f"_{name}", value)
+        offsets.flags.writeable = False
+        table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None, **slots)
         return table
 
     @property
@@ -92,17 +90,12 @@ class PairTable(ABC):
         if empty:
             query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
             offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
-        self._set(query_ids, offsets, columns)
-
-    def _set(self, query_ids: pl.Series, offsets: NDArray[np.int64], columns: pl.DataFrame) -> None:
         offsets.flags.writeable = False
-        for name, value in (
-            ("_query_ids", query_ids),
-            ("_offsets", offsets),
-            ("_columns", columns),
-            ("_index", None),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
+
+    def _set(self, **slots: object) -> None:
+        for slot, value in slots.items():
+            object.__setattr__(self, slot, value)
 
     @property
     def query_ids(self) -> list[str]:
@@ -133,7 +126,7 @@ class PairTable(ABC):
     def _position(self, query_id: object) -> int | None:
         if self._index is None:
             index = {query: place for place, query in enumerate(self.query_ids)}
-            object.__setattr__(self, "_index", index)
+            self._set(_index=index)
         return (self._index or {}).get(query_id)  # type: ignore[call-overload, no-any-return]
 
     def __contains__(self, query_id: object) -> bool:

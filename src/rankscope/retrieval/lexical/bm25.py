@@ -21,10 +21,10 @@ from rankscope.errors import InputError
 from rankscope.retrieval.cache import keep_arrays, kept_arrays, make_folder
 from rankscope.retrieval.lexical.words import Analyzer, languages, stop_words, word_rules
 from rankscope.retrieval.options import choice, option, optional, real, words
-from rankscope.retrieval.order import best_positions
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, fingerprint
 from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
 from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option, without_text
+from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

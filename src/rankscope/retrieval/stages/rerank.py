@@ -17,7 +17,6 @@ from typing import Any
 from rankscope.collection.corpus import Corpus, Document
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, whole
-from rankscope.retrieval.order import ranked
 from rankscope.retrieval.protocol import Identity, Query, Ranking, check_depth
 from rankscope.retrieval.python_objects import described_target, find_target, sentence
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry
@@ -146,7 +145,7 @@ def _reordered(ranking: Ranking, new: Sequence[float] | str, depth: int, seconds
     if len(new) != len(top) or not all(map(math.isfinite, new)):
         problem = "the reranker must give one finite score for each document"
         return Ranking.failed(problem, spent)
-    first = ranked(zip(top, new, strict=True))
+    first = Ranking.of(zip(top, new, strict=True))
     floor = min(new)
     below = tuple(floor - place for place in range(1, len(rest) + 1))
     return replace(first, doc_ids=first.doc_ids + rest, scores=first.scores + below, seconds=spent)
