@@ -122,7 +122,7 @@ def test_reports_of_what_cannot_be_compared_replace_old_ones(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["good.json", "none.json"], "none.json: no such file"),
+        (["good.json", "none.json"], "none.json: file not found"),
         (["good.json", "bad.run.json"], "expected the schema 'rankscope/scores/1'"),
         (["good.json", "bad.json", "-m", "AP"], "good.json does not hold AP, only nDCG@10, RR@10"),
         (["good.json", "bad.json", "-m", "nDCH"], "unknown measure 'nDCH'"),

@@ -163,7 +163,7 @@ def test_one_side_of_the_assumptions(run: Run) -> None:
         (["--sd", "0.2", "--queries", "5", "--power", "0.01"], "power must be above alpha"),
         ([*SCORES, "--queries", "5"], "--queries goes with --sd"),
         ([*SCORES, "-m", "NumRet"], "NumRet is summed over queries"),
-        (["qrels.json", "one.json", "none.json"], "none.json: no such file"),
+        (["qrels.json", "one.json", "none.json"], "none.json: file not found"),
         (["qrels.json", "-", "-"], "can be read once only"),
     ],
 )

@@ -76,12 +76,12 @@ def test_json_and_nothing_else(rankscope: Rankscope) -> None:
 def test_one_missing_run_does_not_hide_the_others(rankscope: Rankscope) -> None:
     done = rankscope("runs", "validate", "missing.run", "bad.run", "--format", "json")
     assert [result["run"] for result in json.loads(done.stdout)] == ["bad.run"]
-    assert done.stderr == "rankscope: missing.run: no such file\n"
+    assert done.stderr == "rankscope: missing.run: file not found\n"
 
 
 def test_one_sentence_for_a_mistake(rankscope: Rankscope) -> None:
     done = rankscope("runs", "validate", "god.run")
-    assert done.stderr == "rankscope: god.run: no such file; did you mean good.run?\n"
+    assert done.stderr == "rankscope: god.run: file not found; did you mean good.run?\n"
     assert done.stdout == ""
 
 
@@ -158,7 +158,7 @@ def test_foreign_text_is_shown_and_does_nothing(
 
 def test_a_name_with_a_line_end(rankscope: Rankscope) -> None:
     done = rankscope("runs", "validate", "a\nrankscope: all is well\n.run")
-    assert done.stderr == "rankscope: a\\nrankscope: all is well\\n.run: no such file\n"
+    assert done.stderr == "rankscope: a\\nrankscope: all is well\\n.run: file not found\n"
 
 
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:

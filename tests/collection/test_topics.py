@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankscope.collection.queries import Queries, read_queries
-from rankscope.collection.records import Origin
 from rankscope.collection.topics import read_topics
 from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.tables.record_rows import Origin
 
 LAW = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

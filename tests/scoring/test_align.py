@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
+from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
 from rankscope.scoring import align_tables as tables
-from rankscope.scoring.align import Judgments, Precision, Ties, align
+from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.judgments import Judgments
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
@@ -42,7 +44,7 @@ def test_all_ways_rank_as_the_naive_one(world: World, ties: Ties, precision: Pre
         assert sorted(hits_of(found)) == expected
         sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
         assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
-        assert found.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
+        assert found.hits.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
 
 
 @settings(max_examples=100, deadline=None)
@@ -85,8 +87,7 @@ def test_interleaved_rows_rank_as_grouped_ones(world: World, random: Random) -> 
 @given(world=worlds(), precision=PRECISION)
 def test_ties_are_placed_where_they_begin_and_end(world: World, precision: Precision) -> None:
     for judgments, run in sources(world):
-        hits = align(judgments, run, precision=precision).found
-        assert hits is not None
+        hits = align(judgments, run, precision=precision).hits
         rows = zip(hits.query.tolist(), hits.doc_ids(), hits.tie_first.tolist(), strict=True)
         for place, (number, doc, first) in enumerate(rows):
             scores = world.run[judgments.query_ids[number]]

@@ -198,7 +198,8 @@ def test_a_measure_apart_is_scored_under_its_own_rules() -> None:
     assert scores["RR@10"] == 1 / 2  # a first as given, over both queries
     assert scores["nDCG@1"] == 0.0  # b first by its id, over the query the run has
     assert scores["P@2"] == 1 / 2
-    assert scores.values("RR@10") == {"q": 1.0}
+    assert scores.values("RR@10") == {"q": 1.0, "p": 0.0}
+    assert scores.values("P@2") == {"q": 0.5}
     [bound] = rs.bounds(qrels, run, "RR@10", profile="beir")
     assert (bound.value, bound.ties) == (1 / 2, (1 / 4, 1 / 2))
     [outcome] = rs.why(qrels, run, "RR@10", profiles=["beir"])

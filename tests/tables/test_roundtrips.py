@@ -141,10 +141,10 @@ def test_what_trec_cannot_carry_is_refused(
 ) -> None:
     path = tmp_path / "old.run"
     path.write_bytes(b"the old content")
-    with pytest.raises(InputError, match="cannot stand in a"):
+    with pytest.raises(InputError, match="cannot be written to a"):
         Run(table).write(path, format=format)
     if format == "trec":
-        with pytest.raises(InputError, match="cannot stand in a"):
+        with pytest.raises(InputError, match="cannot be written to a"):
             Qrels(table).write(path, format=format)
     assert path.read_bytes() == b"the old content"
     assert list(tmp_path.iterdir()) == [path]
@@ -152,7 +152,7 @@ def test_what_trec_cannot_carry_is_refused(
 
 def test_a_subtopic_with_a_blank_is_refused(tmp_path: Path) -> None:
     qrels = Qrels({"q": {"d": {"a b": 1, "c": 1}}})
-    with pytest.raises(InputError, match="the subtopic 'a b' cannot stand"):
+    with pytest.raises(InputError, match="the subtopic 'a b' cannot be written"):
         qrels.write(tmp_path / "new.qrels")
     assert list(tmp_path.iterdir()) == []
 
@@ -178,7 +178,7 @@ def test_msmarco_is_no_format_of_qrels(tmp_path: Path) -> None:
 
 
 def test_the_name_must_tell_the_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"end it with one of .*\.csv"):
+    with pytest.raises(InputError, match=r"use one of .*\.csv"):
         Run({"q": ["d"]}).write(tmp_path / "run.unknown")
     assert list(tmp_path.iterdir()) == []
 

@@ -80,11 +80,12 @@ def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: An
     -, standard input.
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
-    from rankscope.tables.writing import format_for
+    from rankscope.tables.columns import RUN
+    from rankscope.tables.detection import format_for
 
     if [*run, options["qrels"]].count("-") > 1:
         raise click.UsageError("standard input (-) can be read once only; name files for the rest")
-    chosen = "trec" if target == "-" and output is None else format_for(target, output)
+    chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     fused = fuse_runs(list(run), **options)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target

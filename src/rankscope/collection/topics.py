@@ -19,11 +19,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from rankscope.collection.jsontext import dump_json
-from rankscope.collection.records import Origin, Row
 from rankscope.errors import InputError, shown
-
-__all__ = ["read_topics", "write_sgml", "write_xml"]
+from rankscope.tables.jsontext import dump_json
+from rankscope.tables.record_rows import Origin, Row
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*+)([^<>]*+)>")
 _FIRST = re.compile(r"<(topic|top)[\s>]", re.I)

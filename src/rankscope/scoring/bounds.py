@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.scoring.align import Hits, Judgments, Precision, QueryPolicy, Ties
-    from rankscope.scoring.rules import Profile
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.align import Hits
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import Profile, QueryPolicy
 
 __all__ = ["Bounds", "bounds", "fill_holes"]
 
@@ -126,9 +128,8 @@ class _World:
             precision=rules.precision,
             queries="strict" if rules.queries == "strict" else "all",
         )
-        assert aligned.found is not None
         self.judged = aligned.judged
-        self.orders = _Orders(self.judged, aligned.found)
+        self.orders = _Orders(self.judged, aligned.hits)
         self.filled = cache(partial(fill_holes, self.judged))
         self._keep = np.ones(len(self.judged), np.bool_)
         if rules.queries == "both":

@@ -18,10 +18,10 @@ from rankscope.errors import UnknownNameError
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
-from rankscope.scoring.align import align, only_queries
+from rankscope.runs.order import ranked
+from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import relevance_level_of
-from rankscope.scoring.inputs import as_judgments, as_one_run
-from rankscope.scoring.ranking import ranked
+from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
@@ -154,19 +154,18 @@ def explain(
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
     name, given = as_one_run(run)
-    documents = dict(given[query_id]) if query_id in given else {}
+    documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)
     alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
-    mask = np.array([one == query_id for one in alone.judged.query_ids])
-    judged = only_queries(alone.judged, mask)
+    judged = alone.judged.only(np.array([one == query_id for one in alone.judged.query_ids]))
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
     factors = _factors(meant, judged)
     condensed = bool(meant.options["judged_only"])
-    in_order = ranked(documents, rules.ties, rules.precision)
+    in_order = ranked(documents.items(), ties=rules.ties, precision=rules.precision)
     listed: Documents = [
-        (doc_id, float(documents[doc_id]), grades.get(doc_id))
-        for doc_id in in_order[: None if condensed else meant.cutoff]
+        (doc_id, float(score), grades.get(doc_id))
+        for doc_id, score in in_order[: None if condensed else meant.cutoff]
     ]
     start = float(compute(meant, judged.cut(0))[0])
     values = _values(meant, judged, len(listed), depth, start)

@@ -1,7 +1,8 @@
-"""Rows: a table as it was read, before anybody judged its content.
+"""Rows: a table of pairs as it was read, before its content is checked.
 
-Every reader ends here and every check starts here. Columns are named by role; values are still as
-they came (text, numbers), so that a problem can be shown as it stands in the file.
+Every reader of pairs returns `Rows` and every check starts from them. Columns are named by role;
+values are still as they were given (text, numbers), so that a problem can be shown as it is in the
+file.
 """
 
 from __future__ import annotations
@@ -15,10 +16,8 @@ import polars as pl
 from rankscope.errors import InputError, Place, shown
 
 if TYPE_CHECKING:
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
     from rankscope.tables.grouping import Groups
-
-__all__ = ["Malformed", "Rows", "as_ids", "as_numbers", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +34,16 @@ class Rows:
 
     frame: pl.DataFrame
     source: str
-    layout: Layout
+    layout: PairLayout
     line_of: Callable[[int], int] | None = None
     malformed: tuple[Malformed, ...] = ()
     malformed_count: int = 0
     ids_complete: bool = False  # the reader made sure that no id is missing
-    empty_queries: tuple[str, ...] = ()  # present, with nothing under them
-    groups: Groups | None = None  # of the queries, where the reader had to find them
+    empty_queries: tuple[str, ...] = ()  # queries without documents
+    groups: Groups | None = None  # by query, if the reader needed them anyway
 
     def place(self, row: int) -> Place:
-        """Return where a row stands."""
+        """Return where a row was read."""
         line = None if self.line_of is None else self.line_of(row)
         ids = {
             role: None if (value := self.frame[role][row]) is None else str(value)
@@ -58,7 +57,7 @@ class Rows:
 def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
     """Return a column of ids as text, exactly as given; numbers become their decimal digits.
 
-    Missing ids stay null, for the checks to find. Categories of text are left as they are.
+    Missing ids stay null, for the checks to find. Categories of text stay categories.
     """
     dtype = column.dtype
     if dtype in (pl.String, pl.Categorical):
@@ -68,12 +67,13 @@ def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
     if dtype.is_float():
         return _float_ids(column, rows)
     raise InputError(
-        f"{rows.source}: the column of {column.name}s has type {dtype}; ids are text or integers"
+        f"{rows.source}: the column of {column.name}s has type {dtype}; expected text or "
+        "whole numbers"
     )
 
 
 def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
-    """Take whole floats as the integers they are; others, and large ones, lost digits already."""
+    """Return whole floats as integers; fractions and large ones are no exact ids, and refused."""
     limit = 2**53 if column.dtype == pl.Float64 else 2**24 if column.dtype == pl.Float32 else 2**11
     whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
     bad = ~whole.fill_null(True)
@@ -81,7 +81,7 @@ def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
         row = bad.arg_max() or 0
         raise InputError(
             f"{rows.place(row)}: the {column.name} {column[row]!r} is a fraction or too large "
-            "to be exact as a floating-point number; pass ids as text or integers"
+            "to be exact as a floating-point number; give ids as text or whole numbers"
         )
     return column.cast(pl.Int64).cast(pl.String)
 
@@ -92,7 +92,7 @@ def missing(ids: pl.Series) -> pl.Series:
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
-    """Return a column as Float64 or integers; text that is no number becomes null."""
+    """Return a column as Float64 or integers; text that is not a number becomes null."""
     dtype = column.dtype
     if dtype.is_integer() or dtype == pl.Float64:
         return column

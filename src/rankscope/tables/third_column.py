@@ -12,8 +12,6 @@ from rankscope.errors import FormatError
 if TYPE_CHECKING:
     from rankscope.tables.rows import Rows
 
-__all__ = ["ranks_or_scores"]
-
 
 def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
     """Return a run's rows with the third column under its right name.

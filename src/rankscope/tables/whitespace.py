@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import shown
+from rankscope.tables.detection import BOM
 from rankscope.tables.rows import Malformed, Rows
 
 if TYPE_CHECKING:
@@ -29,16 +30,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
 
     Bytes = NDArray[np.uint8]
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-__all__ = ["BOM", "Shape", "read_clean", "read_exact", "shape_of"]
 
-BOM = b"\xef\xbb\xbf"
 MALFORMED_KEPT = 3
 _TAB, _NEWLINE, _SPACE, _HASH = 9, 10, 32, 35
 _BLOCK = 1 << 18  # fits a core's own cache
@@ -258,7 +257,7 @@ def read_exact(
     types: dict[str, Any],
     *,
     source: str,
-    layout: Layout,
+    layout: PairLayout,
 ) -> Rows:
     """Split a table by white space, whatever its state; lines that do not fit are reported.
 

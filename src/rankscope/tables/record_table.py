@@ -1,62 +1,54 @@
 """Records by id: what `Queries` and `Corpus` have in common.
 
-Rows come in from objects (`objects`) or files (`reading`), are identified, and kept as columns: ids
-and text as they are, all other fields of a row as one JSON text that is parsed when asked for.
+Rows from objects (`record_rows`) or files (`reading`) are identified and kept as columns: ids and
+text as they are, all other fields of a row as one JSON text that is parsed when needed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from rankscope.collection.delimited import delimited_lines
-from rankscope.collection.jsontext import dump_json
-from rankscope.collection.objects import rows_of
-from rankscope.collection.parquet import parquet_of
-from rankscope.collection.reading import read_rows
-from rankscope.collection.records import FORMATS, Kind, Placed, Row, identify
-from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import PathLike, replacing, source_name, suffix_of
+from rankscope.errors import UnknownNameError, shown
+from rankscope.files import PathLike
+from rankscope.tables.columns import RecordLayout
 from rankscope.tables.frames import ArrowFrame, to_pandas
-from rankscope.tables.reading import BY_SUFFIX
+from rankscope.tables.jsontext import dump_json
+from rankscope.tables.reading import read_records
+from rankscope.tables.record_rows import Placed, Row, identify, rows_of
+from rankscope.tables.writing import write_records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table"]
-
-_CHUNK = 50_000
-_SUGGESTED_FROM = 2_000
-
-Writer = Callable[[Iterable[Row]], Iterator[str]]
+_CHUNK = 50_000  # rows that become columns at a time
+_SUGGESTED_FROM = 2_000  # ids among which the nearest to an unknown one is looked for
 
 
-class Table:
-    """Rows by id, immutable; the base of `Queries` and `Corpus`."""
+class RecordTable:
+    """Records by id, immutable; the base of `Queries` and `Corpus`."""
 
     __slots__ = ("_frame", "_positions")
 
-    _kind: ClassVar[Kind]
-    _writers: ClassVar[Mapping[str, Writer]] = {}
-    _suffixes: ClassVar[Mapping[str, str]] = BY_SUFFIX
+    layout: ClassVar[RecordLayout]
 
     def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
         self._positions: dict[str, int] | None = None
         if isinstance(data, type(self)):
             self._frame: pl.DataFrame = data._frame
         else:
-            self._frame = _collect(rows_of(data, self._kind), self._kind)
+            self._frame = _collected(rows_of(data, self.layout), self.layout)
 
     @classmethod
     def _read(cls, path: PathLike, format: str | None) -> Self:
-        made = cls.__new__(cls)
-        made._positions = None
-        made._frame = _collect(read_rows(path, cls._kind, format=format), cls._kind)
-        return made
+        table = cls.__new__(cls)
+        table._positions = None
+        table._frame = _collected(read_records(path, cls.layout, format=format), cls.layout)
+        return table
 
     @property
     def ids(self) -> list[str]:
@@ -82,25 +74,26 @@ class Table:
             return self._index()[record_id]
         except (KeyError, TypeError):
             known = islice(self._index(), _SUGGESTED_FROM)
-            raise UnknownNameError(f"{self._kind.noun} id", str(record_id), known) from None
+            raise UnknownNameError(f"{self.layout.noun} id", str(record_id), known) from None
 
     def _fields(self, row: tuple[str | None, ...]) -> Row:
         """Return the fields of one stored row, without the id."""
         fields: Row = {
             name: text
-            for name, text in zip(self._kind.columns, row[1:-1], strict=True)
+            for name, text in zip(self.layout.columns, row[1:-1], strict=True)
             if text is not None
         }
         if row[-1] is not None:
             fields.update(json.loads(row[-1]))
         return fields
 
-    def _rows(self) -> Iterator[tuple[str, Row]]:
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Iterate over (id, fields)."""
         for row in self._frame.iter_rows():
             yield row[0], self._fields(row)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Table) or type(other) is not type(self):
+        if not isinstance(other, RecordTable) or type(other) is not type(self):
             return NotImplemented
         if len(self) != len(other):
             return False
@@ -115,14 +108,17 @@ class Table:
     def __repr__(self) -> str:
         rows = (self._fields(row) for row in self._frame.head(3).iter_rows())
         texts = (next(iter(fields.values()), "") for fields in rows)
-        seen = [f"{shown(a, 24)}: {shown(b, 40)}" for a, b in zip(self.ids[:3], texts, strict=True)]
-        more = ", …" if len(self) > len(seen) else ""
-        noun = self._kind.noun if len(self) == 1 else self._kind.nouns
-        return f"{type(self).__name__}({len(self)} {noun}: {', '.join(seen)}{more})"
+        examples = [
+            f"{shown(record_id, 24)}: {shown(text, 40)}"
+            for record_id, text in zip(self.ids[:3], texts, strict=True)
+        ]
+        more = ", …" if len(self) > len(examples) else ""
+        noun = self.layout.noun if len(self) == 1 else self.layout.nouns
+        return f"{type(self).__name__}({len(self)} {noun}: {', '.join(examples)}{more})"
 
     def to_dict(self) -> dict[str, Row]:
         """Return ``{id: {"text": ..., and every other field}}``; the constructor takes it back."""
-        return dict(self._rows())
+        return dict(self.rows())
 
     def to_polars(self) -> pl.DataFrame:
         """Return a frame with one column per field.
@@ -130,27 +126,44 @@ class Table:
         A field with one type (text, whole number, number, truth, or lists of one of them) is a
         column of that type, any other is a column of JSON text.
         """
-        frame, _ = self._expanded()
-        id_column = self._kind.id_column
+        frame, _ = self.expanded()
+        id_column = self.layout.id_column
         free = id_column
         while free in frame.columns:  # a field of that name beside the id
             free = f"metadata.{free}"
         beside = {id_column: free} if free != id_column else {}
         return frame.rename({**beside, "_id": id_column})
 
-    def _expanded(self) -> tuple[pl.DataFrame, list[str]]:
+    def expanded(self) -> tuple[pl.DataFrame, list[str]]:
         """Return all fields as columns, and the names of those that hold JSON text."""
-        rows = [fields for _, fields in self._rows()]
-        names = dict.fromkeys(name for fields in rows for name in fields)
         columns, as_json = {"_id": self._frame["id"]}, []
-        for name in sorted(names, key=lambda name: name not in self._kind.columns):
-            values = [fields.get(name) for fields in rows]
-            kind = _column_type(values)
-            if kind is None:
+        for name, values in self._by_field():
+            dtype = _column_type(values)
+            if dtype is None:
                 as_json.append(name)
-                values = [None if value is None else dump_json(value) for value in values]
-            columns[name] = pl.Series(values, dtype=kind or pl.String())
+                texts = [None if value is None else dump_json(value) for value in values]
+                columns[name] = pl.Series(texts, dtype=pl.String())
+            else:
+                columns[name] = pl.Series(values, dtype=dtype)
         return pl.DataFrame(columns), as_json
+
+    def as_text(self) -> pl.DataFrame:
+        """Return all fields as columns of text; a value that is not text is its JSON."""
+        columns = {"_id": self._frame["id"]}
+        for name, values in self._by_field():
+            texts = [
+                value if value is None or isinstance(value, str) else dump_json(value)
+                for value in values
+            ]
+            columns[name] = pl.Series(texts, dtype=pl.String())
+        return pl.DataFrame(columns)
+
+    def _by_field(self) -> Iterator[tuple[str, list[object]]]:
+        """Yield each field with its values, those kept as text first."""
+        rows = [fields for _, fields in self.rows()]
+        names = dict.fromkeys(name for fields in rows for name in fields)
+        for name in sorted(names, key=lambda name: name not in self.layout.columns):
+            yield name, [fields.get(name) for fields in rows]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `to_polars` as a pandas frame; needs pandas and pyarrow."""
@@ -158,58 +171,29 @@ class Table:
 
     def write(self, path: PathLike, *, format: str | None = None) -> None:
         """Write a file, in the format named or the one its suffix tells, compressed by suffix."""
-        known = (*FORMATS, *self._writers)
-        if format is not None and format not in known:
-            raise UnknownNameError("format", format, known)
-        name = format or self._suffixes.get(suffix_of(path))
-        source = source_name(path)
-        if name not in known:
-            raise InputError(
-                f"{source}: the name does not tell a format for {self._kind.nouns}; name one of "
-                f"{', '.join(known)}"
-            )
-        if not len(self):
-            raise InputError(
-                f"{source}: there are no {self._kind.nouns} to write; give at least one"
-            )
-        with replacing(path) as sink:
-            if name == "parquet":
-                sink.write(parquet_of(*self._expanded()))
-            else:
-                for piece in self._written(name):
-                    sink.write(piece.encode())
-
-    def _written(self, name: str) -> Iterator[str]:
-        rows = ({"_id": record_id, **fields} for record_id, fields in self._rows())
-        if name == "jsonl":
-            yield from (f"{dump_json(row)}\n" for row in rows)
-        elif name == "json":
-            for number, row in enumerate(rows):
-                yield f"{',' if number else '['}\n{dump_json(row)}"
-            yield "\n]\n"
-        elif name in ("tsv", "csv"):
-            yield from delimited_lines(list(rows), "\t" if name == "tsv" else ",", self._kind)
-        else:
-            yield from self._writers[name](rows)
+        write_records(self, path, format=format)
 
 
-def _collect(placed: Iterable[Placed], kind: Kind) -> pl.DataFrame:
-    """Store rows as columns: ``id``, the kind's text columns, and the other fields as JSON."""
-    schema = pl.Schema(dict.fromkeys(("id", *kind.columns, "extras"), pl.String()))
+def _collected(records: Iterable[Placed], layout: RecordLayout) -> pl.DataFrame:
+    """Store rows as columns: ``id``, the layout's text columns, and the other fields as JSON."""
+    schema = pl.Schema(dict.fromkeys(("id", *layout.columns, "extras"), pl.String()))
     chunks = [schema.to_frame()]
     values: list[tuple[str | None, ...]] = []
     first: dict[str, int] = {}
-    for origin, position, row in placed:
-        record_id, fields = identify((origin, position, row), kind)
+    for placed in records:
+        origin, position, _ = placed
+        record_id, fields = identify(placed, layout)
         if record_id in first:  # positions may be equal: several topics can share a line
-            at = f"{origin.unit} {first[record_id]}"
-            twice = f"{kind.noun} {shown(record_id)} was given before, at {at}"
-            raise origin.error(f"{twice}; give every {kind.noun} its own id", position)
+            raise origin.error(
+                f"{layout.noun} {shown(record_id)} was given before, at {origin.unit} "
+                f"{first[record_id]}; give every {layout.noun} its own id",
+                position,
+            )
         first[record_id] = position
         try:
-            values.append((record_id, *_stored(fields, kind)))
+            values.append((record_id, *_stored(fields, layout)))
         except ValueError as error:
-            raise origin.error(f"{kind.noun} {shown(record_id)}: {error}", position) from None
+            raise origin.error(f"{layout.noun} {shown(record_id)}: {error}", position) from None
         if len(values) == _CHUNK:
             chunks.append(pl.DataFrame(values, schema=schema, orient="row"))
             values = []
@@ -217,9 +201,9 @@ def _collect(placed: Iterable[Placed], kind: Kind) -> pl.DataFrame:
     return pl.concat(chunks)
 
 
-def _stored(fields: Row, kind: Kind) -> list[str | None]:
+def _stored(fields: Row, layout: RecordLayout) -> list[str | None]:
     texts: list[str | None] = []
-    for name in kind.columns:
+    for name in layout.columns:
         text = fields.get(name)
         if isinstance(text, str):
             del fields[name]
@@ -228,11 +212,11 @@ def _stored(fields: Row, kind: Kind) -> list[str | None]:
     return [*texts, dump_json(fields) if fields else None]
 
 
-def _canonical(extras: str | None) -> object:
+def _canonical(extras: str | None) -> str:
     """Return fields such that equal content compares equal: a null field is no field, 1.0 is 1."""
     fields = json.loads(extras, parse_float=_number) if extras else {}
-    kept = {name: value for name, value in fields.items() if value is not None}
-    return json.dumps(kept, sort_keys=True)
+    present = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps(present, sort_keys=True)
 
 
 def _number(text: str) -> float:
@@ -247,14 +231,14 @@ def _column_type(values: list[object]) -> pl.DataType | None:
         inner = _column_type([item for value in present for item in value])  # type: ignore[attr-defined]
         whole = all(None not in value for value in present)  # type: ignore[operator]
         return pl.List(inner) if whole and inner is not None and not inner.is_nested() else None
-    kinds = {type(value) for value in present}
-    if kinds <= {str}:
+    types = {type(value) for value in present}
+    if types <= {str}:
         return pl.String()
-    if kinds == {bool}:
+    if types == {bool}:
         return pl.Boolean()
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in present):  # type: ignore[operator]
+    if types == {int} and all(-(2**63) <= value < 2**63 for value in present):  # type: ignore[operator]
         return pl.Int64()
-    if not kinds <= {int, float}:
+    if not types <= {int, float}:
         return None
     exact = all(isinstance(value, float) or abs(value) <= 2**53 for value in present)  # type: ignore[arg-type]
     return pl.Float64() if exact else None
