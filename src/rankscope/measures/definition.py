@@ -16,25 +16,6 @@ from rankscope.errors import InputError, shown
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
 
-__all__ = [
-    "JUDGED_ONLY",
-    "Aggregate",
-    "CutoffRule",
-    "Definition",
-    "Function",
-    "GainTable",
-    "Parameter",
-    "Value",
-    "choice",
-    "flag",
-    "gain",
-    "number",
-    "numbers",
-    "optional_number",
-    "relevance_level",
-    "written",
-]
-
 GainTable = tuple[tuple[float, float], ...]
 """Gains by grade, sorted by grade; a grade that is not listed keeps itself as its gain."""
 
