@@ -292,7 +292,7 @@ def test_whole_numbers_and_text_are_the_same_ids(
     expected = align(Judgments({"q": grades}), {"q": scores}, ties=ties)
     mixed: Any = {"q": some_as_numbers(scores, retrieved)}
     for qrels in (grades, some_as_numbers(grades, judged)):
-        found = align(Judgments({"q": qrels}), mixed, ties=ties)  # type: ignore[dict-item]
+        found = align(Judgments({"q": qrels}), mixed, ties=ties)
         assert hits_of(found) == hits_of(expected)
         assert found.hits.doc_ids() == expected.hits.doc_ids()
         [told] = evaluate({"q": qrels}, mixed, "RR", ties=ties).values("RR").values()
