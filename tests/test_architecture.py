@@ -14,8 +14,10 @@ PACKAGE = Path(rankscope.__file__).parent
 
 FLOW: tuple[tuple[str, ...], ...] = (
     ("errors",),
+    ("part",),
     ("findings",),
     ("files",),
+    ("document",),
     ("tables",),
     ("collection",),
     ("runs",),

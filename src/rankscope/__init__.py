@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from rankscope.errors import InputError as InputError
     from rankscope.errors import InvalidDataError as InvalidDataError
     from rankscope.errors import MissingExtraError as MissingExtraError
+    from rankscope.errors import Place as Place
     from rankscope.errors import RankscopeError as RankscopeError
     from rankscope.errors import UnknownNameError as UnknownNameError
     from rankscope.findings import Finding as Finding
-    from rankscope.findings import Place as Place
     from rankscope.integrations.convert import convert as convert
     from rankscope.measures.judged import JudgedRun as JudgedRun
     from rankscope.measures.language import Measure as Measure
@@ -66,7 +66,7 @@ _HOME = {
     "Judgments": "scoring.judgments",
     "Measure": "measures.language",
     "MissingExtraError": "errors",
-    "Place": "findings",
+    "Place": "errors",
     "Qrels": "collection.qrels",
     "Queries": "collection.queries",
     "RankscopeError": "errors",

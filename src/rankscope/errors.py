@@ -9,11 +9,13 @@ The hierarchy::
     ├── UnknownNameError     a name nobody registered; knows the nearest (also a LookupError)
     └── MissingExtraError    an optional package is missing (also an ImportError)
 
-A message is one sentence: what was expected, what came, where, and what to do.
+A message is one sentence: what was expected, what was found, where, and what to do. `Place` says
+where.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = [
     "InputError",
     "InvalidDataError",
     "MissingExtraError",
+    "Place",
     "RankscopeError",
     "UnknownNameError",
     "counted",
@@ -43,6 +46,28 @@ def counted(count: int, noun: str) -> str:
     """Return a number with its noun: ``3 queries``, ``1 line``, ``1,024 lines``."""
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was seen; what does not apply is None."""
+
+    source: str
+    """The file, or what it is called."""
+    line: int | None = None
+    """The line, counted from 1."""
+    query_id: str | None = None
+    """The query."""
+    doc_id: str | None = None
+    """The document."""
+
+    def __str__(self) -> str:
+        where = self.source if self.line is None else f"{self.source}:{self.line}"
+        if self.query_id is not None:
+            where += f", query {shown(self.query_id, 40)}"
+        if self.doc_id is not None:
+            where += f", document {shown(self.doc_id, 40)}"
+        return where
 
 
 class RankscopeError(Exception):

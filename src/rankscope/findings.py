@@ -1,30 +1,25 @@
-"""Findings: what a check saw, as data.
+"""Findings: what a check saw, as data, under a code that does not change.
 
-A check has a stable code; a finding is one check that fired on one input. Readers, ``runs
-validate`` and ``evaluate`` all speak through findings, so a problem has the same code and the same
-words wherever it is met.
+Every code is declared once, where its check is written, and is in one registry (`codes`) that the
+documentation is generated from. Readers, ``runs validate``, analyses and benchmarks all speak
+through findings, so a problem has the same code and the same words wherever it is met. A check
+that cannot look says so: `NotApplicable`, with its reason.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Generic, Literal, TypeVar
 
-from rankscope.errors import shown
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from rankscope.errors import Place
+from rankscope.part import Part
 
-__all__ = [
-    "PLACES_SHOWN",
-    "Check",
-    "Checks",
-    "Finding",
-    "Place",
-    "Seen",
-    "Severity",
-    "worst_first",
-]
+__all__ = ["Finding", "Place"]
 
 Subject = TypeVar("Subject")
 
@@ -36,42 +31,36 @@ PLACES_SHOWN = 3
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something was seen; what does not apply is None."""
-
-    source: str
-    line: int | None = None
-    query_id: str | None = None
-    doc_id: str | None = None
-
-    def __str__(self) -> str:
-        where = self.source if self.line is None else f"{self.source}:{self.line}"
-        if self.query_id is not None:
-            where += f", query {shown(self.query_id, 40)}"
-        if self.doc_id is not None:
-            where += f", document {shown(self.doc_id, 40)}"
-        return where
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check that fired.
-
-    ``message`` is what was seen, ``advice`` the recovery action, ``count`` how many cases there are
-    (lines, documents, queries: ``unit`` says which), ``places`` the first three of them, and
-    ``evidence`` the numbers behind the message.
-    """
+class Finding(Part):
+    """Something a reader should know: one check that fired on one input."""
 
     code: str
+    """Such as RS101; docs/checks.md lists them."""
     name: str
+    """The same in words."""
     severity: Severity
+    """How bad it is."""
     message: str
+    """What was seen."""
     advice: str
+    """What to do about it."""
     count: int = 1
+    """How many cases there are."""
     unit: str = "line"
+    """What is counted: lines, documents, queries, …"""
     places: tuple[Place, ...] = ()
-    evidence: dict[str, Any] = field(default_factory=dict)
+    """The first three of them."""
+    evidence: dict[str, Any] = Field(default_factory=dict)
+    """The numbers behind the message."""
+    system: str | None = None
+    """In a benchmark, the system it is about; left out where it is about all of them."""
+
+    @model_serializer(mode="wrap")
+    def _without_system(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        if self.system is None:
+            del data["system"]
+        return data
 
     @property
     def sentence(self) -> str:
@@ -79,14 +68,94 @@ class Finding:
         where = f"{self.places[0]}: " if self.places else ""
         return f"{where}{self.message} [{self.code}]; {self.advice}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {**asdict(self), "places": [asdict(place) for place in self.places]}
+
+class NotApplicable(Part):
+    """A check or an analysis that could not look, and why; this is not the same as "passed"."""
+
+    name: str
+    """The check or analysis."""
+    reason: str
+    """Why it could not look, such as "no corpus was given"."""
+    code: str | None = None
+    """The check's code; null for an analysis, which may have several."""
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Order findings by severity, then by code."""
     return sorted(findings, key=lambda finding: (_ORDER[finding.severity], finding.code))
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of finding: everything about it that is the same each time."""
+
+    code: str
+    name: str
+    severity: Severity
+    unit: str
+    advice: str
+    meaning: str
+    """What it means, in a sentence or two, for the documentation."""
+
+    def finding(
+        self,
+        message: str,
+        *,
+        count: int = 1,
+        places: tuple[Place, ...] = (),
+        evidence: Mapping[str, Any] | None = None,
+        severity: Severity | None = None,
+        system: str | None = None,
+    ) -> Finding:
+        """Make a finding; ``severity`` replaces the usual one where a case is less grave."""
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=severity or self.severity,
+            message=message,
+            advice=self.advice,
+            count=count,
+            unit=self.unit,
+            places=places[:PLACES_SHOWN],
+            evidence=dict(evidence or {}),
+            system=system,
+        )
+
+
+AnyCode = TypeVar("AnyCode", bound=Code)
+
+_CODES: dict[str, Code] = {}
+
+_DECLARING = (
+    "runs.checks",
+    "runs.checks_against",
+    "collection.qrels_checks",
+    "statistics.strata",
+    "diagnosis",
+    "benchmark.findings",
+)
+"""The modules that declare codes."""
+
+
+def declare(
+    code: str, name: str, severity: Severity, *, unit: str, advice: str, meaning: str
+) -> Code:
+    """Register a code; each may be declared once."""
+    return _registered(Code(code, name, severity, unit, advice, " ".join(meaning.split())))
+
+
+def _registered(code: AnyCode) -> AnyCode:
+    if code.code in _CODES:
+        raise ValueError(f"the code {code.code} is declared twice")
+    _CODES[code.code] = code
+    return code
+
+
+def codes() -> list[Code]:
+    """Return every code there is, in order."""
+    for module in _DECLARING:
+        import_module(f"rankscope.{module}")
+    return [_CODES[code] for code in sorted(_CODES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,31 +169,27 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Generic[Subject]):
-    """One check: a stable code and name, how bad it is, what to do, and the function that looks."""
+class Unable:
+    """What a check returns if it cannot look, with the reason."""
 
-    code: str
-    name: str
-    severity: Severity
-    unit: str
-    advice: str
-    look: Callable[[Subject], Seen | None]
+    reason: str
 
-    def __call__(self, subject: Subject) -> Finding | None:
+
+@dataclass(frozen=True, slots=True)
+class Check(Code, Generic[Subject]):
+    """A code with the function that looks."""
+
+    look: Callable[[Subject], Seen | Unable | None]
+
+    def __call__(self, subject: Subject) -> Finding | NotApplicable | None:
         """Look at a subject; a finding if the check fires."""
         seen = self.look(subject)
         if seen is None:
             return None
-        return Finding(
-            code=self.code,
-            name=self.name,
-            severity=self.severity,
-            message=seen.message,
-            advice=self.advice,
-            count=seen.count,
-            unit=self.unit,
-            places=seen.places[:PLACES_SHOWN],
-            evidence=seen.evidence,
+        if isinstance(seen, Unable):
+            return NotApplicable(name=self.name, reason=seen.reason, code=self.code)
+        return self.finding(
+            seen.message, count=seen.count, places=seen.places, evidence=seen.evidence
         )
 
 
@@ -139,23 +204,26 @@ class Checks(Generic[Subject]):
 
     def add(
         self, code: str, name: str, severity: Severity, *, unit: str, advice: str
-    ) -> Callable[[Callable[[Subject], Seen | None]], Check[Subject]]:
-        """Register the decorated function as a check."""
+    ) -> Callable[[Callable[[Subject], Seen | Unable | None]], Check[Subject]]:
+        """Register the decorated function as a check; its docstring says what it means."""
 
-        def register(look: Callable[[Subject], Seen | None]) -> Check[Subject]:
-            if any(known.code == code for known in self._checks):
-                raise ValueError(f"check {code} stands twice")
-            self._checks.append(Check(code, name, severity, unit, advice, look))
-            return self._checks[-1]
+        def register(look: Callable[[Subject], Seen | Unable | None]) -> Check[Subject]:
+            meaning = " ".join((inspect.getdoc(look) or "").split())
+            check = _registered(Check(code, name, severity, unit, advice, meaning, look))
+            self._checks.append(check)
+            return check
 
         return register
 
     def errors(self, subject: Subject) -> list[Finding]:
         """Run the checks that are errors."""
-        found = (check(subject) for check in self._checks if check.severity == "error")
-        return [finding for finding in found if finding is not None]
+        results = (check(subject) for check in self._checks if check.severity == "error")
+        return [result for result in results if isinstance(result, Finding)]
 
-    def all(self, subject: Subject) -> list[Finding]:
-        """Run every check."""
-        found = (check(subject) for check in self._checks)
-        return [finding for finding in found if finding is not None]
+    def all(self, subject: Subject) -> tuple[list[Finding], list[NotApplicable]]:
+        """Run every check; also tell which could not look."""
+        results = [check(subject) for check in self._checks]
+        return (
+            [result for result in results if isinstance(result, Finding)],
+            [result for result in results if isinstance(result, NotApplicable)],
+        )

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from rankscope import findings
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.qrels_checks import QRELS_CHECKS
@@ -399,10 +400,11 @@ def test_every_check_is_documented() -> None:
     assert all(len(meaning) > 10 and len(what_to_do) > 10 for *_, meaning, what_to_do in rows)
 
 
-def test_a_code_cannot_stand_twice() -> None:
+def test_a_code_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "_CODES", {})
     checks: Checks[object] = Checks()
     checks.add("RS1", "one", "note", unit="line", advice="")(lambda _: None)
-    with pytest.raises(ValueError, match="RS1 stands twice"):
+    with pytest.raises(ValueError, match="RS1 is declared twice"):
         checks.add("RS1", "two", "note", unit="line", advice="")(lambda _: None)
 
 

@@ -240,7 +240,9 @@ def _weighed(strata: Strata, changes: FloatArray, alpha: float) -> Finding:
     [whole] = paired_tests(changes, test="t")
     against = [one.p_corrected for one in strata.strata if one.difference * strata.difference < 0]
     by_chance = min(whole.p, *against) > alpha
-    return replace(strata.finding, severity="note") if by_chance else strata.finding
+    if by_chance:
+        return strata.finding.model_copy(update={"severity": "note"})
+    return strata.finding
 
 
 def _told(seen: dict[str, Finding], field: str, system: str, baseline: str) -> Finding:
@@ -249,16 +251,13 @@ def _told(seen: dict[str, Finding], field: str, system: str, baseline: str) -> F
     others = [name for name in seen if name != measure]
     also = f"; likewise {', '.join(others)}" if others else ""
     message = f"{system} against {baseline} by {field}, {measure}: {first.message}{also}"
-    return replace(
-        first,
-        message=message,
-        evidence={
-            "field": field,
-            "system": system,
-            "baseline": baseline,
-            "differences": {name: one.evidence for name, one in seen.items()},
-        },
-    )
+    evidence = {
+        "field": field,
+        "system": system,
+        "baseline": baseline,
+        "differences": {name: one.evidence for name, one in seen.items()},
+    }
+    return first.model_copy(update={"message": message, "evidence": evidence})
 
 
 def _small(field: str, groups: Sequence[Group]) -> list[Finding]:

@@ -72,7 +72,7 @@ class Reference:
         judged: Qrels | None = None
         if qrels is not None:
             judgments = prepared(_rows(qrels, QRELS))
-            findings = QRELS_CHECKS.all(judgments)
+            findings, _ = QRELS_CHECKS.all(judgments)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
         return cls(tuple(findings), judged, _query_ids(queries), _corpus_ids(corpus))
@@ -83,7 +83,11 @@ class Reference:
         under_test = RunUnderTest(rows, depth=depth)
         ids = None if self.corpus_ids is None else self.corpus_ids()
         against = RunAgainst(under_test, self.qrels, self.query_ids, ids)
-        findings = [*RUN_CHECKS.all(under_test), *self.findings, *AGAINST_CHECKS.all(against)]
+        findings = [
+            *RUN_CHECKS.all(under_test)[0],
+            *self.findings,
+            *AGAINST_CHECKS.all(against)[0],
+        ]
         lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
         return Validation(
             source=rows.source,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankscope.errors import InputError, shown
-from rankscope.findings import Place
+from rankscope.errors import InputError, Place, shown
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import Layout
