@@ -49,7 +49,7 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.total(hits.query, worth), run.graded(rel))
 
 
-@define("G", parameters=[GAIN, REL], example="G")
+@define("G", parameters=[GAIN, REL], example="G", tie_bounds=False)
 def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Gains discounted by how far they lag behind the best possible ranking.
 

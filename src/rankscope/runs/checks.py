@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from rankscope.tables.rows import Rows
 
-__all__ = ["RUN_CHECKS", "RunUnderTest"]
-
 
 class RunUnderTest:
     """A run's rows with what the checks share: groups, scores, the order by score.

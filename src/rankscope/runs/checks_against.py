@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
     from rankscope.runs.checks import RunUnderTest
 
-__all__ = ["AGAINST_CHECKS", "RunAgainst", "guess_mismatch"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunAgainst:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.runs.order import Precision, Ties
 
-__all__ = ["PROFILES", "Profile", "profile_named"]
-
 QueryPolicy = Literal["all", "both", "strict"]
 """Which queries count: ``all`` judged ones (missing ones score 0), those judged and in ``both``, or
 ``strict``ly all, with an error if one is missing from the run."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rankscope.runs.fusion.pooling import Pool
     from rankscope.runs.order import Floats, Ints
 
+__all__ = ["fuse"]
+
 DEFAULTS: dict[str, Any] = {
     "k": 60,
     "p": 0.9,
