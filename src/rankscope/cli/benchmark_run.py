@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, format_option
-from rankscope.cli.output import emit
+from rankscope.cli.output import emit, print_line
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
@@ -113,16 +114,16 @@ def show_plan(states: list[tuple[str, str, str]], *, format: str, quiet: bool) -
 def show_result(result: Result, *, format: str, quiet: bool) -> int:
     """Print a finished benchmark, and return 1 if a run is broken or a query failed."""
     from rankscope.cli import ANSWER_IS_NO
-    from rankscope.document.text import visible
 
     if result.reused and format == "table" and not quiet:
-        click.echo("nothing has changed since this benchmark was run; --fresh runs it again\n")
+        print_line("nothing has changed since this benchmark was run; --fresh runs it again")
+        print_line()
     if not quiet or format == "json":
-        emit(result.report, format=format)
+        emit(result.report, format=format, data=lambda: json.loads(result.report.to_json()))
     if format == "table" and not quiet:
         paths = [Path(result.folder) / name for name in _REPORTS]
-        click.echo()
+        print_line()
         for path in [path for path in paths if path.exists()] or [result.folder]:
-            click.echo(visible(f"written to {path}"))
+            print_line(f"written to {path}")
     has_errors = any(finding.severity == "error" for finding in result.report.findings)
     return ANSWER_IS_NO if has_errors else 0

@@ -32,6 +32,13 @@ def make_console() -> Console:
     return Output(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 
+def print_line(text: str = "") -> None:
+    """Print a line that is not broken, such as a path."""
+    from rankscope.document.text import visible
+
+    make_console().print(visible(text), soft_wrap=True)
+
+
 def emit(
     result: object,
     *,

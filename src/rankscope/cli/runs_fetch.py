@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, SYSTEMS
-from rankscope.cli.output import print_json
+from rankscope.cli.output import print_json, print_line
 from rankscope.document.text import visible
 from rankscope.errors import counted
 
@@ -56,7 +56,7 @@ def fetch(
 
     def report(run: FetchedRun) -> None:
         if format == "table" and not quiet:
-            click.echo(visible(_line(run)))
+            print_line(_line(run))
 
     with watching(quiet=quiet) as watcher:
         runs = fetch_runs(

@@ -197,7 +197,8 @@ def _sections(document: Document, level: int = 2) -> Iterator[str]:
         yield f"<section{link}{lead}>"
         if section.title:
             yield _heading(section.title, level)
-        yield from (_block(block, level + 1) for block in section.all_blocks)
+        inner = level + 1 if section.title else level
+        yield from (_block(block, inner) for block in section.all_blocks)
         yield "</section>"
 
 

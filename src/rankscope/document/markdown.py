@@ -35,9 +35,13 @@ _STARTS_BLOCK = re.compile(r"^(\d+(?=[.)])|)([-+.)=])(?=[\s=+-]|$)")
 
 def escaped(text: object) -> str:
     """Return text that Markdown shows as it is, on one line, also in a table."""
-    line = visible(text).strip()
-    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _STARTS_BLOCK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", line))
+    return _STARTS_BLOCK.sub(r"\1\\\2", _inside(str(text).strip()))
+
+
+def _inside(text: str) -> str:
+    """Escape what is special inside a line."""
+    line = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\g<0>", line)
 
 
 def code_span(text: object) -> str:
@@ -81,7 +85,8 @@ class _Writer:
             parts.append([self.heading(0, self.document.title)])
             parts.append([self.inline(self.document.subtitle)] if self.document.subtitle else [])
         for section in self.document.sections:
-            blocks = [part for block in section.all_blocks for part in self.block(block)]
+            inner = 2 if section.title else 1
+            blocks = [part for block in section.all_blocks for part in self.block(block, inner)]
             if blocks:
                 parts.append([self.heading(1, section.title)] if section.title else [])
                 parts += blocks
@@ -96,14 +101,16 @@ class _Writer:
             return escaped(text)
         parts, at = [], 0
         for match in self.names.finditer(text):
-            parts += [_within(text[at : match.start()]), code_span(match[0])]
+            parts += [_inside(text[at : match.start()]), code_span(match[0])]
             at = match.end()
-        return "".join([*parts, _within(text[at:])]).strip()
+        return _STARTS_BLOCK.sub(r"\1\\\2", "".join([*parts, _inside(text[at:])]).strip())
 
-    def block(self, block: Block) -> Iterable[list[str]]:
+    def block(self, block: Block, below: int) -> Iterable[list[str]]:
         if isinstance(block, Chart):
             return
         if isinstance(block, Table):
+            if block.title:
+                yield [self.heading(below, block.title)]
             yield from self.table(block)
         elif isinstance(block, Findings):
             yield from self.table(findings_table(block)) if block.findings else [["No findings."]]
@@ -120,8 +127,6 @@ class _Writer:
         return [f"- {self.inline(text)}" for text in texts]
 
     def table(self, table: Table) -> Iterable[list[str]]:
-        if table.title:
-            yield [self.heading(2, table.title)]
         if table.rows:
             head = [escaped(title_of(column)) for column in table.columns]
             rows = [
@@ -149,13 +154,6 @@ class _Writer:
             shown += escaped(cell.marker) if not cell.marker[:1].isspace() else cell.marker
         rest = escaped(f"{cell.letters} {behind(cell, column)}")
         return " ".join(filter(None, [shown, interval_of(cell, column), rest]))
-
-
-def _within(text: str) -> str:
-    """Escape a part of a sentence; the spaces around it stay."""
-    lead = " " if text[:1].isspace() else ""
-    tail = " " if text[-1:].isspace() and text.strip() else ""
-    return f"{lead}{escaped(text)}{tail}"
 
 
 def _fenced(block: Code) -> list[str]:

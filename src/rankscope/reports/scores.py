@@ -103,7 +103,7 @@ def _means_table(scores: Scores) -> Table:
     def cell(name: str, measure: str) -> Cell:
         value = means[name][measure]
         is_best = len(scores.runs) > 1 and value == best[measure]
-        return Cell(_value(measure, value), best=is_best)
+        return Cell(_value(measure, value), best=is_best, tone="good" if is_best else "plain")
 
     return Table(
         (Column("run", "text"), *map(Column, scores.measures)),
@@ -163,10 +163,10 @@ def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
     ]
     grade = max((bound.hole_grade for _, bound in named), default=1.0)
     if ties:
-        yield _bounds_table("equal scores could move these means", ties, "lowest", "highest")
+        yield _bounds_table("Equal scores could move these means", ties, "lowest", "highest")
     if holes:
         titles = ("nonrelevant", f"relevant ({grade:g})")
-        yield _bounds_table("if all unjudged documents were", holes, *titles)
+        yield _bounds_table("If all unjudged documents were", holes, *titles)
 
 
 def _bounds_table(title: str, rows: list[list[Value]], low: str, high: str) -> Table:
