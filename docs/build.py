@@ -21,7 +21,7 @@ from rich.console import Console
 
 from rankscope import records
 from rankscope.benchmark.config.json_schema import config_json_schema
-from rankscope.cli import benchmark_run
+from rankscope.cli import output
 from rankscope.cli.app import app
 from rankscope.measures.definition import Definition, written
 from rankscope.measures.registry import all_definitions
@@ -130,14 +130,14 @@ def demo_picture() -> str:
         file=io.StringIO(),
     )  # fmt: skip
     console.print("[bold]$ make demo[/bold]")
-    original = getattr(benchmark_run, "make_console")  # noqa: B009
-    setattr(benchmark_run, "make_console", lambda: console)  # noqa: B010
+    original = output.make_console
+    setattr(output, "make_console", lambda: console)  # noqa: B010
     try:
         with tempfile.TemporaryDirectory() as folder:
             app.main(["demo", "--output", folder], standalone_mode=False)
             recorded = console.export_svg(title="", code_format=SVG, unique_id="demo")
     finally:
-        setattr(benchmark_run, "make_console", original)  # noqa: B010
+        setattr(output, "make_console", original)  # noqa: B010
     return recorded.replace(folder, "rankscope-demo")
 
 

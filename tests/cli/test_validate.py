@@ -55,7 +55,7 @@ def test_exit_codes(rankscope: Rankscope, arguments: list[str], code: int) -> No
 
 def test_a_table_for_people(rankscope: Rankscope) -> None:
     out = rankscope("runs", "validate", "bad.run", "--depth", "2").stdout
-    assert "✗ not valid  bad.run  1 query, 2 lines, 2 documents a query; 2 errors" in out
+    assert out.startswith("✗ not valid: bad.run, 1 query, 2 lines, 2 documents a query; 2 errors")
     assert "RS104 score-not-a-number  1 line" in out
     assert "the score is 'high', which is no number" in out
     assert "at: bad.run:2, query 'q1', document 'd1'" in out
@@ -115,7 +115,7 @@ def test_a_terminal_that_lacks_the_signs(rankscope: Rankscope, tmp_path: Path) -
     (tmp_path / "grün.run").write_text(BAD, "utf-8")
     done = rankscope("runs", "validate", "grün.run", encoding="ascii")
     assert done.returncode == 1
-    assert "\\u2717 not valid  gr\\xfcn.run" in done.stdout
+    assert "\\u2717 not valid: gr\\xfcn.run" in done.stdout
     done = rankscope("runs", "validate", "grün.run", "--format", "json", encoding="latin-1")
     assert json.loads(done.stdout)[0]["run"] == "grün.run"
 

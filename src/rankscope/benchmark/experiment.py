@@ -25,6 +25,8 @@ from rankscope.benchmark.workflow import (
     scores_of,
     versions,
 )
+from rankscope.document.html import page
+from rankscope.document.markdown import as_markdown
 from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding
@@ -49,7 +51,7 @@ from rankscope.records import (
     TimingRecord,
     status_of,
 )
-from rankscope.reports.benchmark import benchmark_as_markdown
+from rankscope.reports.benchmark import benchmark_document
 from rankscope.retrieval.protocol import fingerprint, models_of
 from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.intervals import mean_intervals
@@ -138,7 +140,9 @@ class _Writer:
         )
         report = report.model_copy(update={"verdict": verdict(report)})
         self._text(REPORT, report.to_json())
-        self._text("BenchmarkComparison.md", benchmark_as_markdown(report))
+        document = benchmark_document(report)
+        self._text("BenchmarkComparison.md", as_markdown(document))
+        self._text("BenchmarkReport.html", page(document))
         self._text(MANIFEST, self._manifest(report).to_json())
         return report
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankscope.cli.console import visible
+from rankscope.document.text import visible
 from rankscope.errors import counted
 
 __all__ = ["convert"]

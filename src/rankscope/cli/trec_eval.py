@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["trec_eval"]
-
 
 @click.command("trec-eval")
 @click.argument("qrels")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import runpy
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -14,11 +12,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rankscope.benchmark.verdict import verdict
-from rankscope.cli.benchmark_view import show_benchmark, show_plan
+from rankscope.document.terminal import as_text, draw
 from rankscope.records import BenchmarkReport
-
-sample = runpy.run_path(str(Path(__file__).parents[1] / "reports" / "sample.py"))["sample"]
-
+from rankscope.reports.benchmark import benchmark_document
+from reports.sample import sample
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -27,10 +24,8 @@ def changed(part: T, **update: Any) -> T:
     return part.model_copy(update=update)
 
 
-def printed(report: BenchmarkReport, width: int = 100, folder: Path | None = None) -> str:
-    page = io.StringIO()
-    show_benchmark(report, Console(file=page, width=width, color_system=None), folder=folder)
-    return page.getvalue()
+def printed(report: BenchmarkReport, width: int = 100) -> str:
+    return as_text(benchmark_document(report), width)
 
 
 def coloured(report: BenchmarkReport, *, no_color: bool = False) -> str:
@@ -38,7 +33,7 @@ def coloured(report: BenchmarkReport, *, no_color: bool = False) -> str:
     console = Console(
         file=page, width=100, force_terminal=True, color_system="standard", no_color=no_color
     )
-    show_benchmark(report, console)
+    draw(benchmark_document(report), console)
     return page.getvalue()
 
 
@@ -59,25 +54,48 @@ def table(text: str, first: str) -> list[str]:
 def test_main_table(report: BenchmarkReport) -> None:
     text = printed(report)
     head, *rows = table(text, "measure")
-    assert head.split() == ["measure", "words", "letters", "hybrid", "reranked"]
-    assert len(rows) == len(report.measures)
-    for info, row in zip(report.measures, rows, strict=True):
+    assert head.split() == ["measure", "words", "(baseline)", "letters", "hybrid", "reranked"]
+    assert len(rows) == 2 * len(report.measures), "intervals are below their values"
+    for info, row, below in zip(report.measures, rows[::2], rows[1::2], strict=True):
         assert row.startswith(info.measure)
         for system in report.systems:
-            value = next(one.value for one in system.measures if one.measure == info.measure)
-            assert f"{value:.3f}" in row
-    assert rows[0].split() == [
-        *("nDCG@10", "0.691", "±.057", "b", "0.672", "±.056", "b"),
-        *("0.701", "±.057", "b", "0.846‡*±.042", "a"),
-    ]
-    assert "* best mean; ±: half of the 95% interval of the mean (BCa bootstrap)" in text
+            value = next(one for one in system.measures if one.measure == info.measure)
+            assert f"{value.value:.3f}" in row
+            assert value.interval is not None
+            assert f"[{value.interval.low:.3f}, {value.interval.high:.3f}]" in below
+    assert rows[0].split() == ["nDCG@10", "0.691", "b", "0.672", "b", "0.701", "b", "0.846↑‡*", "a"]
+    assert "* best mean\nin brackets: 95% interval of the mean (BCa bootstrap)\n" in text
+    assert "†: better" not in text
+    assert "† better (↑) or worse (↓) than words at p ≤ 0.05, ‡ at p ≤ 0.01" in text
+    assert "same letter: no significant difference" in text
 
 
-def test_numbers_stand_below_each_other(report: BenchmarkReport) -> None:
-    _, *rows = table(printed(report), "measure")
-    places = {tuple(found.start() for found in re.finditer("±", row)) for row in rows}
+def test_intervals_are_beside_their_values_where_there_is_room(report: BenchmarkReport) -> None:
+    _, *rows = table(printed(report, 140), "measure")
+    assert len(rows) == len(report.measures)
+    assert re.search(r"0\.846↑‡\* \[0\.\d{3}, 0\.\d{3}\] a$", rows[0])
+
+
+@pytest.mark.parametrize("width", [100, 140])
+def test_numbers_are_below_each_other(report: BenchmarkReport, width: int) -> None:
+    _, *rows = table(printed(report, width), "measure")
+    lines = [row for row in rows if "[" in row]
+    places = {tuple(found.start() for found in re.finditer(r"\[", row)) for row in lines}
     assert len(places) == 1
     assert len(next(iter(places))) == len(report.systems)
+
+
+def test_an_interval_is_not_half_its_width(report: BenchmarkReport) -> None:
+    """1.000 [0.735, 1.000] was once printed as 1.000 ±.132."""
+    value = changed(
+        report.systems[0].measures[0],
+        value=1.0,
+        interval=changed(report.systems[0].measures[0].interval, low=0.735, high=1.0),  # type: ignore[type-var]
+    )
+    alone = changed(report.systems[0], measures=[value])
+    text = printed(changed(report, systems=[alone], measures=report.measures[:1], comparison=None))
+    assert "1.000 [0.735, 1.000]" in text
+    assert "±" not in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
@@ -112,68 +130,77 @@ def five(report: BenchmarkReport) -> BenchmarkReport:
 
 
 def test_five_systems_and_seven_measures_are_one_table(report: BenchmarkReport) -> None:
-    head, *rows = table(printed(five(report), 100), "measure")
-    assert head.split()[1:] == ["words", "letters", "hybrid", "reranked", "vector"]
-    assert len(rows) == 7
+    head, *rows = table(printed(five(report), 102), "measure")
+    names = ["words", "(baseline)", "letters", "hybrid", "reranked", "vector"]
+    assert head.split()[1:] == names
+    assert len(rows) == 14
 
 
 def test_many_systems_are_rows(report: BenchmarkReport) -> None:
     many = [changed(report.systems[1], name=f"system-{number}") for number in range(12)]
     text = printed(changed(report, systems=many, measures=report.measures[:2], comparison=None))
     assert table(text, "system")[0].split() == ["system", "nDCG@10", "AP@100"]
+    assert len(table(text, "system")) == 13
 
 
 def test_colours_mean_something(report: BenchmarkReport) -> None:
     text = coloured(report)
-    assert "\x1b[1;32m0.846‡ ±.042 a\x1b[0m" in text, "best and better than the baseline"
-    assert re.search(r"\x1b\[33m[^\x1b]*0\.691 ! warn", text)
-    assert re.search(r"\x1b\[31m[^\x1b]*0\.821 ✗ fail", text)
-    assert re.search(r"\x1b\[32m[^\x1b]*0\.701 ✓ pass", text)
+    assert "\x1b[1;32m0.846↑‡" in text, "best and better than the baseline"
+    assert re.search(r"\x1b\[33m[^\x1b]*0\.691 !", text)
+    assert re.search(r"\x1b\[31m[^\x1b]*0\.821 ✗", text)
+    assert re.search(r"\x1b\[32m[^\x1b]*0\.701 ✓", text)
     assert "bold: best mean" in text
     assert "\x1b[33mwarning: letters" in text
     without = coloured(report, no_color=True)
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", without)
-    assert "\x1b[1m0.846‡ ±.042 a\x1b[0m" in without
+    assert "\x1b[1m0.846↑‡" in without
 
 
 def test_worse_than_the_baseline_is_red() -> None:
-    assert re.search(r"\x1b\[31m0\.\d{3}[†‡]", coloured(sample(("words", "reranked"), "reranked")))
+    text = coloured(sample(("words", "reranked"), "reranked"))
+    assert re.search(r"\x1b\[31m0\.\d{3}↓[†‡]", text)
 
 
 def test_stages(report: BenchmarkReport) -> None:
-    head, *rows = table(printed(report, 80), "stage")
-    assert head.split("   ")[-1].strip() == "in/out top 10"
+    head, *rows = table(printed(report, 100), "stage")
+    assert head.split()[-3:] == ["ceiling", "gained", "lost"]
     assert rows[0].startswith("hybrid (fuse)       words ")
-    assert rows[1].startswith("                    letters "), "a stage is named once"
+    assert rows[1].startswith("hybrid (fuse)       letters ")
     stage = report.stages[-1]
-    assert f"{stage.ceiling['nDCG@10']:.3f}" in rows[2]
-    assert f"+{stage.promoted} -{stage.lost}" in rows[2]
-    assert "in/out" not in printed(changed(report, stages=report.stages[:2]))
+    assert rows[2].split()[-3:] == [
+        *(f"{stage.ceiling['nDCG@10']:.3f}", str(stage.promoted), str(stage.lost)),
+    ]
+    assert "relevant documents gained / lost in the top 10" in printed(report, 140)
+    assert "gained" not in printed(changed(report, stages=report.stages[:2]))
 
 
 def test_targets_only_where_there_are_some(report: BenchmarkReport) -> None:
     rows = table(printed(report), "target")
     assert rows[1].split() == [
-        *("nDCG@10", "≥", "0.7", "0.691", "!", "warn", "0.672", "!", "warn"),
-        *("0.701", "✓", "pass", "0.846", "✓", "pass"),
+        "nDCG@10",
+        "≥",
+        "0.7",
+        "0.691",
+        "!",
+        "0.672",
+        "!",
+        "0.701",
+        "✓",
+        "0.846",
+        "✓",
     ]
     none = [changed(one, target=None, status="unknown") for one in report.kpis]
-    text = printed(changed(report, kpis=none))
+    infos = [changed(one, target=None) for one in report.measures]
+    text = printed(changed(report, kpis=none, measures=infos))
     assert not any(line.startswith("target") for line in text.splitlines())
 
 
-def test_warnings_verdict_and_files(report: BenchmarkReport, tmp_path: Path) -> None:
-    text = printed(report, folder=tmp_path)
+def test_the_verdict_comes_first(report: BenchmarkReport) -> None:
+    text = printed(report)
+    order = ["Benchmark: recipes", "Verdict", "- reranked is better", "Results", "Findings"]
+    assert sorted(order, key=text.index) == order
     assert "warning: letters: 31 % of the first 10 documents were never judged [RS107]" in text
-    assert "what to do about it and 1 note: in the reports" in text
-    assert text.index("warning:") < text.index("- reranked is better") < text.index("written to")
-    assert text.splitlines()[-1] == f"written to {tmp_path}"
-    (tmp_path / "BenchmarkReport.json").touch()
-    (tmp_path / "BenchmarkComparison.md").touch()
-    assert printed(report, folder=tmp_path).splitlines()[-2:] == [
-        f"written to {tmp_path / 'BenchmarkComparison.md'}",
-        f"written to {tmp_path / 'BenchmarkReport.json'}",
-    ]
+    assert "what to do and 1 note: in the reports" in text
 
 
 def test_many_findings(report: BenchmarkReport) -> None:
@@ -190,11 +217,11 @@ def test_one_system() -> None:
     text = printed(sample(("hybrid",), None))
     assert table(text, "measure")[0].split() == ["measure", "hybrid"]
     assert "best mean" not in text
-    assert "share a letter" not in text
+    assert "same letter" not in text
 
 
 def test_two_systems_with_a_baseline_need_no_letters() -> None:
-    assert "share a letter" not in printed(sample(("words", "letters")))
+    assert "same letter" not in printed(sample(("words", "letters")))
 
 
 def test_missing_values(report: BenchmarkReport) -> None:
@@ -208,7 +235,7 @@ def test_missing_values(report: BenchmarkReport) -> None:
     assert [row.split() for row in rows[:3]] == [
         ["nDCG@10", "–"],
         ["AP@100", "1,234"],
-        ["RR@10", "0.796"],
+        ["RR@10", "(MRR@10)", "0.796", "[-∞,", "∞]"],
     ]
 
 
@@ -232,24 +259,10 @@ def test_hostile_names(report: BenchmarkReport) -> None:
         stages=[stage],
         verdict=[bad],
     )
-    text = printed(hostile, folder=Path("out") / "a\x1b[2Jb")
+    text = printed(hostile)
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "\u202e" not in text
     assert "\\x1b[31mred" in text
     assert "[bold]" in text, "names are no markup"
     assert max(map(cell_len, text.splitlines())) <= 100
-
-
-def test_plan() -> None:
-    page = io.StringIO()
-    rows = [("fetch words", "there", ""), ("score", "to do", "the run of \x1b[1mwords")]
-    show_plan(rows, Console(file=page, width=80, color_system=None))
-    assert [line.rstrip() for line in page.getvalue().splitlines()] == [
-        "stage         state   needs",
-        "fetch words   there   –",
-        "score         to do   the run of \\x1b[1mwords",
-    ]
-    empty = io.StringIO()
-    show_plan([], Console(file=empty, width=80, color_system=None))
-    assert empty.getvalue() == "nothing to do\n"

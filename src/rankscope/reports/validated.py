@@ -1,0 +1,37 @@
+"""A validation as a document: whether a run is valid, and every finding with what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankscope.document.blocks import Document, Findings, Section, good_if, sentences
+from rankscope.document.views import view
+from rankscope.errors import counted
+
+if TYPE_CHECKING:
+    from rankscope.runs.validation import Validation
+
+
+@view
+def validation_document(validation: Validation) -> Document:
+    """Show the answer first, then the findings, worst first."""
+    fewest, _, most = validation.documents_per_query
+    per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    severities = [finding.severity for finding in validation.findings]
+    tally = ", ".join(
+        counted(severities.count(severity), severity) for severity in dict.fromkeys(severities)
+    )
+    answer = "✓ valid" if validation.ok else "✗ not valid"
+    size = (
+        f"{counted(validation.queries, 'query')}, {counted(validation.rows, 'line')}, {per_query} "
+        "documents a query"
+    )
+    verdict = sentences(
+        [f"{answer}: {validation.source}, {size}; {tally or 'no findings'}"], good_if(validation.ok)
+    )
+    findings = [Findings(validation.findings)] if validation.findings else []
+    return Document(
+        f"Validation of {validation.source}",
+        (Section("", (verdict, *findings)),),
+        names=frozenset([validation.source]),
+    )
