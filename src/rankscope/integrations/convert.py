@@ -19,7 +19,7 @@ from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_o
 from rankscope.runs.table import read_run
 from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
 from rankscope.tables.detection import HEAD, Sniffed, sniff
-from rankscope.tables.parquet import parquet_columns
+from rankscope.tables.parquet import scan_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +66,8 @@ def _kind_by_content(path: PathLike) -> Kind | None:
         head = stream.read(HEAD)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
-            return _kind_by_names(parquet_columns(head + stream.read(), source=source_name(path)))
+            lazy = scan_parquet(head + stream.read(), source=source_name(path))
+            return _kind_by_names(lazy.collect_schema().names())
     if sniffed.content == "markup" and re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
         return "queries"
     return _kind_by_names(sniffed.names) or _kind_by_width(sniffed)

@@ -67,14 +67,12 @@ class Layout(ABC):
     """One kind of table.
 
     ``formats`` can be read and written; ``suffixes`` are the file name suffixes of those formats
-    that other kinds do not have. ``headerless`` gives, by number of columns, the columns of a file
-    without a header (None: a column that is ignored).
+    that other kinds do not have.
     """
 
     kind: Kind
     formats: tuple[str, ...]
     suffixes: Mapping[str, str] = field(hash=False)
-    headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
 
     @abstractmethod
     def is_header(self, cells: Sequence[str]) -> bool:
@@ -97,11 +95,14 @@ class PairLayout(Layout):
     """A table of query–document pairs; ``value`` is the number of a pair.
 
     ``lists`` are the keys under which a JSON record may hold all documents of its query.
+    ``headerless`` gives, by number of columns, the roles in a file without a header (None: a column
+    that is ignored).
     """
 
     value: str
     optional: tuple[str, ...]
     lists: tuple[str, ...]
+    headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -232,8 +233,9 @@ class TextFormat(NamedTuple):
 class RecordLayout(Layout):
     """A table of records by id; of several names, the first is the one written.
 
-    ``columns`` are the fields kept as text; all others are kept as JSON. ``markup`` are the formats
-    that begin with a tag.
+    ``columns`` are the fields kept as text; all others are kept as JSON. ``headerless`` gives, by
+    their number, the columns of a file without a header. ``markup`` are the formats that begin with
+    a tag.
     """
 
     noun: str
@@ -241,6 +243,7 @@ class RecordLayout(Layout):
     id_names: tuple[str, ...]
     text_names: tuple[str, ...]
     columns: tuple[str, ...]
+    headerless: Mapping[int, tuple[str, ...]] = field(hash=False)
     needs_text: bool = False
     markup: Mapping[str, TextFormat] = field(default_factory=dict, hash=False)
 

@@ -25,7 +25,7 @@ import polars as pl
 from rankscope.errors import FormatError, shown
 from rankscope.tables.columns import find_name, rater_columns, require_columns
 from rankscope.tables.detection import BOM, cells_of
-from rankscope.tables.record_rows import Origin, headerless_columns
+from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows
 from rankscope.tables.third_column import ranks_or_scores
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from rankscope.tables.columns import PairLayout, RecordLayout
-    from rankscope.tables.record_rows import Placed, Row
+    from rankscope.tables.record_rows import Origin, Row
 
     Line = tuple[int, str]
 
@@ -153,10 +153,10 @@ def _line_finder(data: bytes, *, has_header: bool) -> Callable[[int], int]:
 
 
 def read_lines(
-    lines: Iterator[bytes], source: str, layout: RecordLayout, *, tabs: bool
-) -> Iterator[Placed]:
+    lines: Iterator[bytes], origin: Origin, layout: RecordLayout, *, tabs: bool
+) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a table, with a header or of as many columns as the kind expects."""
-    origin = Origin(source, "line")
+    source = str(origin.source)
     numbered = enumerate(lines, start=1)
     texts = ((number, decoded(line, source=source, line=number)) for number, line in numbered)
     cells = _Cells(texts, origin)
@@ -181,7 +181,7 @@ def read_lines(
                 fields[name] = cell
             elif name == text_name:
                 fields[name] = ""
-        yield origin, number, fields
+        yield number, fields
 
 
 def _column_names(
@@ -194,7 +194,7 @@ def _column_names(
             raise origin.error(f"the header names {shown(twice)} twice; rename one", number)
         return names
     if len(row) in layout.headerless:
-        return [str(name) for name in layout.headerless[len(row)]]
+        return list(layout.headerless[len(row)])
     raise origin.error(
         f"has {len(row)} cells and no header; expected the columns "
         f"{' or '.join(headerless_columns(layout))}, or a header that names the id "

@@ -1,8 +1,6 @@
-"""JSON and JSON lines, of pairs and of records.
+"""JSON and JSON lines as text; `objects` (pairs) and `record_rows` (records) say what they mean.
 
-Pairs come as dicts of dicts, lists of records, or records that hold a ranked list; records come as
-a list, as an object by id, or one on each line. What the objects mean is for `objects` (pairs) and
-`record_rows` (records) to say. `dump_json` is also how records keep fields that are not text.
+`dump_json` is also how records keep fields that are not text.
 """
 
 from __future__ import annotations
@@ -16,15 +14,11 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import FormatError, shown
 from rankscope.tables.delimited import decoded
 from rankscope.tables.detection import BOM
-from rankscope.tables.objects import rows_from_mapping, rows_from_records
-from rankscope.tables.record_rows import Origin, keyed_rows, listed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rankscope.tables.columns import PairLayout, RecordLayout
-    from rankscope.tables.record_rows import Placed, Row
-    from rankscope.tables.rows import Rows
+    from rankscope.tables.record_rows import Row
 
 _DEEPEST = 100
 _FIRST_ID = re.compile(rb'\s*\{\s*"_id"\s*:\s*"([^"\\\x00-\x1f\x80-\xff]+)"\s*,')
@@ -68,7 +62,8 @@ def parse_json(text: str, *, source: str, line: int | None = None) -> Any:
     raise FormatError(problem, source=source, line=line)
 
 
-def _object_or_list(data: bytes, source: str) -> Any:
+def read_json(data: bytes, *, source: str) -> dict[str, Any] | list[Any]:
+    """Parse a file that is one object or one list."""
     value = parse_json(decoded(data.removeprefix(BOM), source=source), source=source)
     if isinstance(value, dict | list):
         return value
@@ -77,8 +72,8 @@ def _object_or_list(data: bytes, source: str) -> Any:
     )
 
 
-def _objects(
-    lines: Iterable[bytes], source: str, *, ids_only: bool = False
+def read_json_lines(
+    lines: Iterable[bytes], *, source: str, ids_only: bool = False
 ) -> Iterator[tuple[int, Row]]:
     """Yield the object on each line; ``ids_only`` looks no further than a leading ``_id``."""
     for number, line in enumerate(lines, start=1):
@@ -96,43 +91,6 @@ def _objects(
                 line=number,
             )
         yield number, value
-
-
-def pairs_from_json(data: bytes, layout: PairLayout, *, source: str) -> Rows:
-    """Read ``{query: {doc: value}}``, ``{query: [doc, …]}`` or a list of records."""
-    value = _object_or_list(data, source)
-    if isinstance(value, dict):
-        return rows_from_mapping(value, layout, source=source)
-    return rows_from_records(value, layout, source=source)
-
-
-def pairs_from_json_lines(data: bytes, layout: PairLayout, *, source: str) -> Rows:
-    """Read a pair, or all pairs of a query, from each line."""
-    lines: list[int] = []
-
-    def records() -> Iterator[Row]:
-        for line, record in _objects(data.removeprefix(BOM).split(b"\n"), source):
-            lines.append(line)
-            yield record
-
-    return rows_from_records(records(), layout, source=source, lines=lines)
-
-
-def records_from_json(data: bytes, source: str, layout: RecordLayout) -> Iterator[Placed]:
-    """Yield the rows of a list of records, or of an object from id to record."""
-    value = _object_or_list(data, source)
-    origin = Origin(source, "item")
-    if isinstance(value, dict):
-        return keyed_rows(value, origin, layout)
-    return listed_rows(value, origin, layout)
-
-
-def records_from_json_lines(
-    lines: Iterable[bytes], source: str, *, ids_only: bool
-) -> Iterator[Placed]:
-    """Yield the row on each line."""
-    origin = Origin(source, "line")
-    return ((origin, line, row) for line, row in _objects(lines, source, ids_only=ids_only))
 
 
 # --- writing

@@ -26,7 +26,7 @@ from rankscope.tables.ids import id_text
 from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rankscope.tables.columns import PairLayout
 
@@ -114,6 +114,20 @@ def _is_columns(data: Mapping[Any, Any]) -> bool:
         isinstance(values, Iterable) and not isinstance(values, str | bytes)
         for values in data.values()
     )
+
+
+def rows_from_lines(
+    numbered: Iterable[tuple[int, Any]], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take records with the lines they were read from."""
+    lines: list[int] = []
+
+    def records() -> Iterator[Any]:
+        for line, record in numbered:
+            lines.append(line)
+            yield record
+
+    return rows_from_records(records(), layout, source=source, lines=lines)
 
 
 def rows_from_records(

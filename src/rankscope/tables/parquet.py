@@ -1,4 +1,4 @@
-"""Parquet, of pairs and of records.
+"""Parquet: a frame at once, for pairs, or records in batches.
 
 Parquet carries everything: a field of records that has no plain type is written as JSON text, and
 the file's metadata names these columns, so that they come back as what they were.
@@ -16,16 +16,14 @@ from rankscope.errors import FormatError, shown
 from rankscope.tables.columns import find_name
 from rankscope.tables.frames import engine_errors
 from rankscope.tables.jsontext import parse_json
-from rankscope.tables.objects import rows_from_frame
-from rankscope.tables.record_rows import Origin, frame_rows
+from rankscope.tables.record_rows import frame_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from rankscope.tables.columns import PairLayout, RecordLayout
-    from rankscope.tables.record_rows import Placed, Row
-    from rankscope.tables.rows import Rows
+    from rankscope.tables.columns import RecordLayout
+    from rankscope.tables.record_rows import Origin, Row
 
 _BATCH = 5_000
 _JSON_COLUMNS = "rankscope.json"
@@ -39,30 +37,25 @@ def _damage_reported(source: str) -> AbstractContextManager[None]:
     )
 
 
-def parquet_columns(data: str | bytes, *, source: str) -> list[str]:
-    """Return the names of the columns of a file (by name, or its bytes)."""
+def scan_parquet(data: str | bytes, *, source: str) -> pl.LazyFrame:
+    """Open a file, by its name or its bytes."""
     with _damage_reported(source):
-        return _scan(data).collect_schema().names()
+        return pl.scan_parquet(data, glob=False, hive_partitioning=False)
 
 
-def _scan(data: str | bytes) -> pl.LazyFrame:
-    return pl.scan_parquet(data, glob=False, hive_partitioning=False)
-
-
-def pairs_from_parquet(data: str | bytes, layout: PairLayout, *, source: str) -> Rows:
-    """Read all pairs of a file (by name, or its bytes)."""
+def parquet_frame(data: str | bytes, *, source: str) -> pl.DataFrame:
+    """Read all columns of a file, by its name or its bytes."""
     with _damage_reported(source):
-        frame = _scan(data).collect()
-    return rows_from_frame(frame, layout, source=source)
+        return scan_parquet(data, source=source).collect()
 
 
 def records_from_parquet(
-    data: str | bytes, source: str, layout: RecordLayout, *, ids_only: bool
-) -> Iterator[Placed]:
-    """Yield the rows of a file (by name, or its bytes), decoding one batch at a time."""
-    origin = Origin(source, "row")
+    data: str | bytes, origin: Origin, layout: RecordLayout, *, ids_only: bool
+) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a file, by its name or its bytes, decoding one batch at a time."""
+    source = str(origin.source)
+    lazy = scan_parquet(data, source=source)
     with _damage_reported(source):
-        lazy = _scan(data)
         columns = lazy.collect_schema().names()
         metadata = pl.read_parquet_metadata(io.BytesIO(data) if isinstance(data, bytes) else data)
         as_json = set(json.loads(metadata.get(_JSON_COLUMNS, "[]"))).intersection(columns)
@@ -76,18 +69,17 @@ def records_from_parquet(
         if not batch.height:
             return
         for _, position, row in frame_rows(batch, origin, layout, before=before):
-            yield origin, position, _restored(row, as_json, origin, position)
+            for name in as_json.intersection(row):
+                row[name] = _restored(row[name], name, origin, position)
+            yield position, row
         before += batch.height
 
 
-def _restored(row: Row, as_json: set[str], origin: Origin, position: int) -> Row:
-    """Return a row with its JSON parsed."""
-    for name in as_json.intersection(row):
-        try:
-            row[name] = parse_json(str(row[name]), source="")  # on no line of the file
-        except FormatError as error:
-            raise origin.error(f"the field {shown(name)}: {error.problem}", position) from None
-    return row
+def _restored(text: object, name: str, origin: Origin, position: int) -> object:
+    try:
+        return parse_json(str(text), source="")  # on no line of the file
+    except FormatError as error:
+        raise origin.error(f"the field {shown(name)}: {error.problem}", position) from None
 
 
 def parquet_bytes(frame: pl.DataFrame, json_columns: list[str] | None = None) -> bytes:

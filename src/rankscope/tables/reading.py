@@ -27,14 +27,10 @@ from rankscope.tables.detection import (
     sniff,
 )
 from rankscope.tables.grouping import group_by_query
-from rankscope.tables.jsontext import (
-    pairs_from_json,
-    pairs_from_json_lines,
-    records_from_json,
-    records_from_json_lines,
-)
-from rankscope.tables.parquet import pairs_from_parquet, records_from_parquet
-from rankscope.tables.record_rows import Origin
+from rankscope.tables.jsontext import read_json, read_json_lines
+from rankscope.tables.objects import rows_from_frame, rows_from_lines, rows_from_object
+from rankscope.tables.parquet import parquet_frame, records_from_parquet
+from rankscope.tables.record_rows import Origin, rows_of
 from rankscope.tables.rows import Rows
 from rankscope.tables.third_column import ranks_or_scores
 from rankscope.tables.whitespace import read_clean, read_exact
@@ -121,11 +117,13 @@ class TableFile:
             return self._by_white_space(roles, as_text=as_text)
         layout, source = self.layout, self.source
         if self.format == "parquet":
-            return pairs_from_parquet(self._place, layout, source=source)
+            return rows_from_frame(parquet_frame(self._place, source=source), layout, source=source)
         if self.format == "json":
-            return pairs_from_json(self.content, layout, source=source)
+            return rows_from_object(read_json(self.content, source=source), layout, source=source)
         if self.format == "jsonl":
-            return pairs_from_json_lines(self.content, layout, source=source)
+            lines = self.content.removeprefix(BOM).split(b"\n")
+            numbered = read_json_lines(lines, source=source)
+            return rows_from_lines(numbered, layout, source=source)
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
         return read_columns(self.content, layout, source=source, separator=separator)
 
@@ -217,19 +215,21 @@ class _RecordFile:
     def rows(self, format: str, *, ids_only: bool) -> Iterator[Placed]:
         """Return the rows of a file of this format."""
         source, layout = source_name(self.path), self.layout
+        if format == "json":
+            return rows_of(read_json(self._content(), source=source), layout, source)
+        origin = Origin(source, "row" if format == "parquet" else "line")
         if format == "parquet":
             name = os.path.abspath(os.fspath(self.path))
             place = name if is_plain_file(self.path) else self._content()
-            return records_from_parquet(place, source, layout, ids_only=ids_only)
-        if format == "jsonl":
-            return records_from_json_lines(self._lines(), source, ids_only=ids_only)
-        if format in ("tsv", "csv"):
-            return read_lines(self._lines(), source, layout, tabs=format == "tsv")
-        if format == "json":
-            return records_from_json(self._content(), source, layout)
-        origin = Origin(source, "line")
-        text = decoded(self._content().removeprefix(BOM), source=source)
-        return ((origin, line, row) for line, row in layout.markup[format].read(text, origin))
+            rows = records_from_parquet(place, origin, layout, ids_only=ids_only)
+        elif format == "jsonl":
+            rows = read_json_lines(self._lines(), source=source, ids_only=ids_only)
+        elif format in ("tsv", "csv"):
+            rows = read_lines(self._lines(), origin, layout, tabs=format == "tsv")
+        else:
+            text = decoded(self._content().removeprefix(BOM), source=source)
+            rows = layout.markup[format].read(text, origin)
+        return ((origin, position, row) for position, row in rows)
 
     def _content(self) -> bytes:
         return self.head + self.stream.read()

@@ -80,27 +80,29 @@ def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
 # --- from Python objects
 
 
-def rows_of(data: Any, layout: RecordLayout) -> Iterator[Placed]:
-    """Return the rows of whatever was given: a mapping, a frame, or an iterable of rows."""
+def rows_of(data: Any, layout: RecordLayout, source: str | None = None) -> Iterator[Placed]:
+    """Return the rows of whatever was given: a mapping, a frame, or an iterable of rows.
+
+    ``source`` is the JSON file that the data was parsed from.
+    """
     if isinstance(data, str | bytes | os.PathLike):
         raise InputError(
             f"{shown(data)} is a name, not {layout.nouns}; to read a file use "
             f"read_{layout.kind}(path)"
         )
-    origin = Origin(None, "row")
     if hasattr(data, "__arrow_c_stream__"):
-        return frame_rows(frame_of(data, source=layout.nouns), origin, layout)
+        return frame_rows(frame_of(data, source=layout.nouns), Origin(None, "row"), layout)
     if isinstance(data, Mapping):
-        return keyed_rows(data, Origin(None, "item"), layout)
+        return _keyed_rows(data, Origin(source, "item"), layout)
     if isinstance(data, Iterable):
-        return listed_rows(data, origin, layout)
+        return _listed_rows(data, Origin(source, "row" if source is None else "item"), layout)
     raise InputError(
         f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
         f"({type(data).__name__})"
     )
 
 
-def keyed_rows(
+def _keyed_rows(
     data: Mapping[Any, object], origin: Origin, layout: RecordLayout
 ) -> Iterator[Placed]:
     """Yield the rows of a mapping from id to text, or from id to fields."""
@@ -122,14 +124,13 @@ def keyed_rows(
             )
 
 
-def listed_rows(data: Iterable[object], origin: Origin, layout: RecordLayout) -> Iterator[Placed]:
+def _listed_rows(data: Iterable[object], origin: Origin, layout: RecordLayout) -> Iterator[Placed]:
     """Yield the rows of a list of mappings or of tuples."""
     for position, item in enumerate(data, start=1):
         if isinstance(item, Mapping):
             yield origin, position, dict(item)
         elif isinstance(item, tuple | list) and len(item) in layout.headerless:
-            names = map(str, layout.headerless[len(item)])
-            yield origin, position, dict(zip(names, item, strict=True))
+            yield origin, position, dict(zip(layout.headerless[len(item)], item, strict=True))
         else:
             tuples = " or ".join(f"({names})" for names in headerless_columns(layout))
             raise origin.error(f"expected named fields or {tuples}, got {shown(item)}", position)
@@ -137,7 +138,7 @@ def listed_rows(data: Iterable[object], origin: Origin, layout: RecordLayout) ->
 
 def headerless_columns(layout: RecordLayout) -> list[str]:
     """Return the columns of a tuple or of a line without a header, for a message."""
-    return [", ".join(map(str, names)) for names in layout.headerless.values()]
+    return [", ".join(names) for names in layout.headerless.values()]
 
 
 def frame_rows(
