@@ -17,10 +17,10 @@ from rankscope.errors import MissingExtraError
 from rankscope.retrieval.protocol import Query, System
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.stages import ltr
-from rankscope.retrieval.stages.training import Training
 from rankscope.retrieval.stages.ltr import labels_of
 from rankscope.retrieval.stages.ltr_features import WordFeatures, score_rows
 from rankscope.retrieval.stages.rerank import Rerank
+from rankscope.retrieval.stages.training import Training
 
 draw = random.Random(20)
 WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwx"]
