@@ -55,7 +55,7 @@ UNKNOWN = Query("unknown", "zyzzyva xylotomous")
 
 
 def overlap(query: str, text: str) -> float:
-    """Count the words of a query that stand in a text."""
+    """Count the words of a query that occur in a text."""
     held = text.lower().split()
     return float(sum(held.count(word) for word in query.lower().split()))
 
@@ -106,13 +106,14 @@ TRAINING = Training(
 class Case:
     """A system to hold to the rules: its spec, and the same with another parameter.
 
-    ``by_text``: an unknown word finds nothing; ``by_id``: the text does not matter at all.
+    ``by_text``: an unknown word finds nothing. ``own_documents``: it searches something else than
+    the corpus it is given.
     """
 
     spec: Callable[[Corpus], dict[str, Any]]
     other: Callable[[Corpus], dict[str, Any]]
     by_text: bool = True
-    by_id: bool = False
+    own_documents: bool = False
 
 
 def run_of(corpus: Corpus) -> Any:
@@ -184,10 +185,10 @@ CASES = {
     "python": Case(
         lambda corpus: {"python": {"function": searcher(corpus), "version": "1"}},
         lambda corpus: {"python": {"function": searcher(corpus), "version": "2"}},
+        own_documents=True,
     ),
     "run": Case(
         lambda corpus: {"run": {"path": run_of(corpus)}},
         lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
-        by_id=True,
     ),
 }

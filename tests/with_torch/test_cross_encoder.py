@@ -109,7 +109,7 @@ def test_a_document_that_cannot_be_read(small: Callable[..., Path]) -> None:
 @pytest.mark.parametrize("value", ["nan", "inf"])
 def test_scores_that_are_not_finite(small: Callable[..., Path], value: str) -> None:
     said = scores(reranker(small("CrossEncoder", broken=value)), "leek", "b", "a")
-    assert f"gave the document 'b' the score {value}, which is no number to rank by" in said
+    assert f"gave the document 'b' the score {value}, which is not a finite number" in said
 
 
 def test_a_model_that_raises(small: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:

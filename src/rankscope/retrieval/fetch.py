@@ -46,6 +46,7 @@ from rankscope.retrieval.protocol import (
     System,
     check_depth,
     queries_of,
+    sentence,
     without_secrets,
 )
 from rankscope.runs.table import Run
@@ -185,7 +186,7 @@ def fetch(
         if unanswered:
             pace.stop.check()
             with watched(indexing):
-                system.prepare()
+                _prepare(task)
         began = time.perf_counter()
         batches = [unanswered[low : low + size] for low in range(0, len(unanswered), size)]
         retried = 0
@@ -324,6 +325,23 @@ class _Task:
 
     def __post_init__(self) -> None:
         self.alone = None if self.system.capabilities.concurrent else threading.Lock()
+
+
+def _prepare(task: _Task) -> None:
+    """Prepare the system; if it asks to wait, wait, and go on."""
+    for attempt in range(task.retries + 1):
+        try:
+            task.system.prepare()
+        except Exception as error:
+            wait = Ranking.failed_by(error).retry_after
+            if wait is None:
+                raise
+            if wait > LONGEST_WAIT or attempt == task.retries:
+                raise InputError(sentence(error)) from error
+            log.info("the system asks to wait %.1f s before it is prepared", wait)
+            task.pace.stop.sleep(wait)
+        else:
+            return
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.lexical.words import Language, word_rules
 from rankscope.retrieval.options import Options, TextList
-from rankscope.retrieval.protocol import Component, System, fingerprint, sentence
+from rankscope.retrieval.protocol import Capabilities, Component, System, fingerprint, sentence
 from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
 from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.ltr_features import (
@@ -157,6 +157,7 @@ class LTR(Reranker):
         self._stage = stage
         self._others = _components(stage.inner) if self._given is None else self._given
         refuse_trained("ltr", [stage.inner, *self._others])
+        self.capabilities = replace(Capabilities.of(*self._others), concurrent=False)
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, for what is known about its words."""

@@ -20,6 +20,7 @@ from pydantic import Field
 from rankscope.collection.corpus import Corpus, Document
 from rankscope.errors import shown
 from rankscope.retrieval.protocol import (
+    Capabilities,
     Component,
     Identity,
     Query,
@@ -92,6 +93,7 @@ class Rerank(Stage):
         self.depth = options.depth
         self._corpus: Corpus | None = None
         self.part.over(self)
+        self.capabilities = Capabilities.of(self.inner, self.part)
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, and hand it down."""
