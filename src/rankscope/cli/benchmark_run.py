@@ -12,6 +12,7 @@ from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, format_option
 from rankscope.cli.output import emit, print_line
 
 if TYPE_CHECKING:
+    from rankscope.benchmark.plan import StageState
     from rankscope.benchmark.run import Result
 
 _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
@@ -84,8 +85,10 @@ def run(
     return status
 
 
-def show_plan(states: list[tuple[str, str, str]], *, format: str, quiet: bool) -> None:
+def show_plan(states: list[StageState], *, format: str, quiet: bool) -> None:
     """Print what a run would do: each stage, whether its result is there, and what it needs."""
+    from dataclasses import asdict
+
     from rankscope.document.blocks import (
         Cell,
         Document,
@@ -99,15 +102,19 @@ def show_plan(states: list[tuple[str, str, str]], *, format: str, quiet: bool) -
     titles = ("stage", "state", "needs")
     tones: dict[str, Tone] = {"there": "good", "to do": "warning"}
     rows = tuple(
-        (Cell(stage), Cell(state, tone=tones.get(state, "plain")), Cell(needs or None))
-        for stage, state, needs in states
+        (
+            Cell(stage.stage),
+            Cell(stage.state, tone=tones.get(stage.state, "plain")),
+            Cell(stage.needs or None),
+        )
+        for stage in states
     )
     block = Table(text_columns(*titles), rows) if rows else sentences(["nothing to do"])
     if not quiet or format == "json":
         emit(
             Document("Plan", (Section("", (block,)),)),
             format=format,
-            data=lambda: [dict(zip(titles, state, strict=True)) for state in states],
+            data=lambda: [asdict(state) for state in states],
         )
 
 

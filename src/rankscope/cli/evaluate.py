@@ -17,8 +17,7 @@ from rankscope.cli.options import (
 from rankscope.cli.output import emit, write_text
 
 if TYPE_CHECKING:
-    from rankscope.scoring.bounds import Bounds
-    from rankscope.scoring.evaluate import Scores
+    pass
 
 
 @click.command()
@@ -95,14 +94,7 @@ def evaluate(
         scores,
         format=format,
         target=target,
-        data=lambda: _plain(scores, bounds_by_run, per_query=per_query),
+        data=lambda: scores.record(per_query=per_query, bounds=bounds_by_run).to_dict(),
         per_query=per_query,
         bounds=bounds_by_run,
     )
-
-
-def _plain(scores: Scores, bounds: dict[str, list[Bounds]], *, per_query: bool) -> dict[str, Any]:
-    data = scores.to_dict(per_query=per_query)
-    for name, run_bounds in bounds.items():
-        data["runs"][name]["bounds"] = [bound.to_dict() for bound in run_bounds]
-    return data

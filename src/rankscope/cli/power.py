@@ -17,9 +17,6 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.output import emit
 
-SCHEMA = "rankscope/power/1"
-"""What ``--format json`` prints."""
-
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[QRELS RUN RUN]")
@@ -67,14 +64,17 @@ def power(
     """
     if difference is not None and not (math.isfinite(difference) and difference):
         raise click.UsageError("--difference must be a finite number other than 0")
-    output = {"format": format, "target": target}
     if sd is None:
         if len(files) != 3:
             raise click.UsageError("give QRELS and two RUNs, or --sd to reckon from assumptions")
         if queries:
             raise click.UsageError("--queries goes with --sd; with runs their queries are counted")
-        options = {"target": difference, "alpha": alpha, "power": wanted, "seed": seed}
-        _from_scores(files, measures or ("nDCG@10",), options, output)
+        check_standard_input(*files)
+        from rankscope.statistics.power import power as find
+
+        options: Any = {"target": difference, "alpha": alpha, "power": wanted, "seed": seed}
+        report = find(*files, measures or "nDCG@10", **options)
+        emit(report, format=format, target=target)
         return
     if files or measures:
         raise click.UsageError("--sd replaces files and measures; give one or the other")
@@ -82,67 +82,7 @@ def power(
         raise click.UsageError("--sd needs --difference or --queries beside it")
     if not (math.isfinite(sd) and sd > 0):
         raise click.UsageError("--sd must be a finite number above 0, such as 0.2")
-    _from_assumptions(queries, difference, {"sd": sd, "alpha": alpha}, wanted, output)
+    from rankscope.statistics.power import plan_power
 
-
-def _from_scores(
-    files: tuple[str, ...],
-    measures: tuple[str, ...],
-    options: dict[str, Any],
-    output: dict[str, Any],
-) -> None:
-    from rankscope.measures.language import parse_measures
-    from rankscope.reports.power_report import power_document
-    from rankscope.statistics.comparable import Pairs, take_records
-    from rankscope.statistics.power import power_report
-
-    check_standard_input(*files)
-    qrels, baseline, candidate = files
-    asked = parse_measures(measures)
-    pairs = Pairs.of(*take_records(baseline, candidate, asked, qrels=qrels), asked)
-    reports = {
-        str(measure): power_report(row, **options)
-        for measure, row in zip(pairs.measures, pairs.differences, strict=True)
-    }
-    emit(
-        power_document(reports, pairs.names),
-        data=lambda: {
-            "schema": SCHEMA,
-            "runs": list(pairs.names),
-            "queries": len(pairs.query_ids),
-            "seed": options["seed"],
-            "measures": {name: report.to_dict() for name, report in reports.items()},
-        },
-        **output,
-    )
-
-
-def _from_assumptions(
-    queries: tuple[int, ...],
-    difference: float | None,
-    known: dict[str, Any],
-    power: float,
-    output: dict[str, Any],
-) -> None:
-    from rankscope.reports.power_report import assumptions_document
-    from rankscope.statistics.power import detectable_difference, power_for, queries_needed
-
-    sizes = []
-    for n in dict.fromkeys(queries):
-        smallest = detectable_difference(n=n, power=power, **known)
-        sizes.append(
-            {
-                "queries": n,
-                "detectable": smallest if math.isfinite(smallest) else None,
-                "power": None if difference is None else power_for(difference, n=n, **known),
-            }
-        )
-    answer = {
-        "schema": SCHEMA,
-        **known,
-        "power": power,
-        "difference": difference,
-        "needed": None if difference is None else queries_needed(difference, power=power, **known),
-        "sizes": sizes,
-    }
-    emit(assumptions_document(answer), data=lambda: answer, **output)
+    plan = plan_power(sd=sd, difference=difference, queries=queries, alpha=alpha, power=wanted)
+    emit(plan, format=format, target=target)

@@ -90,7 +90,7 @@ def _problems(run: FetchedRun) -> list[str]:
 
 def _line(run: FetchedRun) -> str:
     findings = ", ".join(finding.name for finding in run.findings) or "no findings"
-    p95, stored = run.timings["p95"], run.timings["stored"]
+    p95, stored = run.timings.p95, run.timings.stored
     latency = "" if p95 is None else f", p95 {1000 * p95:.1f} ms"
     kept = f" ({stored:,} kept from before)" if stored else ""
     queries = counted(len(run.run.query_ids), "query")
@@ -106,6 +106,6 @@ def _plain(run: FetchedRun) -> dict[str, object]:
         "rows": len(run.run),
         "ok": run.ok,
         "failures": dict(run.failures),
-        "timings": dict(run.timings),
+        "timings": run.timings.to_dict(),
         "findings": [finding.to_dict() for finding in run.findings],
     }

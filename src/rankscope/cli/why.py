@@ -40,27 +40,10 @@ def why(
     Scores it under several tools' rules and changes one rule at a time. With --mine and --theirs,
     finds the rules that reproduce these numbers.
     """
-    from rankscope.reports.attribution import why_document
-    from rankscope.scoring.inputs import as_judgments, as_runs
-    from rankscope.scoring.why import reproduce
     from rankscope.scoring.why import why as explain_difference
 
     check_standard_input(qrels, run)
-    judgments = as_judgments(qrels)
-    runs, _ = as_runs([run])
     names = [name.strip() for name in profiles.split(",")] if profiles else list(PROFILES)
-    outcomes = explain_difference(judgments, runs, measure, profiles=names)
     numbers = [number for number in (mine, theirs) if number is not None]
-    reproduced = {number: reproduce(judgments, runs, measure, number) for number in numbers}
-    emit(
-        why_document(outcomes, reproduced),
-        format=format,
-        target=target,
-        data=lambda: {
-            "outcomes": [outcome.to_dict() for outcome in outcomes],
-            "reproduced": {
-                number: [reproduction.to_dict() for reproduction in reproductions]
-                for number, reproductions in reproduced.items()
-            },
-        },
-    )
+    result = explain_difference(qrels, [run], measure, profiles=names, numbers=numbers)
+    emit(result, format=format, target=target)

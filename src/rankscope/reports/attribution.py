@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -19,20 +19,17 @@ from rankscope.document.text import number
 from rankscope.document.views import view
 
 if TYPE_CHECKING:
-    from rankscope.scoring.why import Outcome, Reproduction
+    from rankscope.scoring.why import Outcome, Reproduction, Why
 
 
 @view
-def outcome_document(outcome: Outcome) -> Document:
-    """Show one profile's value."""
-    return why_document([outcome], {})
-
-
-def why_document(
-    outcomes: Sequence[Outcome], reproduced: Mapping[str, Sequence[Reproduction]]
-) -> Document:
+def why_document(result: Why) -> Document:
     """Show every profile's value; given numbers, and the rules that give them, come first."""
-    lines = [line for value, found in reproduced.items() for line in _reproduced(value, found)]
+    lines = [
+        line
+        for value, reproductions in result.reproduced.items()
+        for line in _reproduced(value, reproductions)
+    ]
     table = Table(
         (
             *text_columns("rules of", "measure"),
@@ -40,11 +37,11 @@ def why_document(
             Column("difference", signed=True),
             Column("because of", "text"),
         ),
-        tuple(map(_row, outcomes)),
+        tuple(map(_row, result.outcomes)),
         name_columns=2,
     )
     return Document(
-        f"Values of {outcomes[0].measure} under the rules of several tools",
+        f"Values of {result.outcomes[0].measure} under the rules of several tools",
         (*([Section("", (Sentences(tuple(lines)),))] if lines else []), Section("", (table,))),
     )
 

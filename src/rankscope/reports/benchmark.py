@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankscope.diagnosis.registry import all_analyses
 from rankscope.document.blocks import (
     Bar,
     Block,
@@ -31,7 +32,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.analyses import segments_section, stages_section
+from rankscope.findings import NotApplicable
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
 
 if TYPE_CHECKING:
@@ -58,14 +59,11 @@ _STATUS: dict[Status, tuple[str, Tone]] = {
 @view
 def benchmark_document(report: BenchmarkReport) -> Document:
     """Show a benchmark, from the verdict down to how to repeat it."""
-    alpha = _alpha(report)
-    lower = [info.measure for info in report.measures if not info.higher_is_better]
     sections = (
         Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
         Section("Results", (_chart(report), _main_table(report)), _best_table(report)),
         _targets_section(report),
-        stages_section(report.stages, alpha=alpha, lower_is_better=lower),
-        segments_section(report.segments, alpha=alpha, lower_is_better=lower),
+        *_analyses(report),
         Section("Time", details=(_time_table(report),) if report.systems else ()),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),)),
@@ -85,6 +83,18 @@ def benchmark_document(report: BenchmarkReport) -> Document:
     )
 
 
+def _analyses(report: BenchmarkReport) -> Iterator[Section]:
+    """Show what each analysis says, and in one section at the end which could not look, and why."""
+    reasons = []
+    for analysis in all_analyses():
+        answer = getattr(report.analyses, analysis.name)
+        if isinstance(answer, NotApplicable):
+            reasons.append(f"{analysis.title}: {answer.reason}")
+        elif answer is not None:
+            yield analysis.section(answer)
+    yield Section("Not applicable", details=(sentences(reasons, listed=True),) if reasons else ())
+
+
 def _opening(report: BenchmarkReport) -> str:
     collection = report.collection
     sizes = [counted(collection.queries, "query"), counted(collection.judgments, "judgment")]
@@ -102,8 +112,7 @@ def _opening(report: BenchmarkReport) -> str:
 
 
 def _alpha(report: BenchmarkReport) -> float:
-    settings = {} if report.comparison is None else report.comparison.settings
-    return float(settings.get("alpha", 0.05))
+    return 0.05 if report.comparison is None else report.comparison.settings.alpha
 
 
 def _value(system: SystemRecord, measure: str) -> MeasureValue | None:
@@ -193,8 +202,7 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
     intervals = (value.interval for system in report.systems for value in system.measures)
     first = next((interval for interval in intervals if interval is not None), None)
     level = "" if first is None else f"{first.level:.0%} "
-    settings: dict[str, Any] = {} if comparison is None else comparison.settings
-    method = "" if comparison is None else f" ({_called(METHODS, settings.get('interval'))})"
+    method = "" if comparison is None else f" ({METHODS[comparison.settings.interval]})"
     yield f"in brackets: {level}interval of the mean{method}"
     if any(not info.higher_is_better for info in report.measures):
         yield "↓ behind a measure: lower is better"
@@ -204,19 +212,14 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         yield f"{marker_note(comparison.baseline, alpha=_alpha(report))}, after correction"
     if _shows_letters(report):
         yield "same letter: no significant difference (all pairs)"
-    resamples = settings.get("resamples")
-    drawn = f", {resamples:,} resamples" if isinstance(resamples, int) else ""
+    settings = comparison.settings
     yield (
-        f"{_called(PAIR_TESTS, settings.get('test'))}, two-sided{drawn}, "
-        f"seed {settings.get('seed')}; {comparison.family}; "
+        f"{PAIR_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
+        f"seed {settings.seed}; {comparison.family}; "
         f"{counted(comparison.queries, 'query')}, the same for all systems"
     )
     if report.profile != "rankscope":
         yield f"rules of {report.profile}"
-
-
-def _called(titles: Any, name: Any) -> str:
-    return str(titles.get(name, name))
 
 
 def _best_table(report: BenchmarkReport) -> tuple[Table, ...]:

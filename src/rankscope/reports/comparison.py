@@ -41,7 +41,7 @@ def comparison_document(comparison: Comparison) -> Document:
     chart = Chart(
         first,
         tuple(
-            Bar(mean.run, mean.value, ends(mean.interval), "strong" if mean.best else "plain")
+            Bar(mean.run, mean.mean, ends(mean.interval), "strong" if mean.best else "plain")
             for mean in comparison.means
             if mean.measure == first
         ),
@@ -90,7 +90,7 @@ def _queries(comparison: Comparison) -> str:
     for name, accounting in comparison.accounting.items():
         if accounting.missing:
             fate = fates.get(accounting.missing_policy, "")
-            missing = counted(len(accounting.missing), "judged query")
+            missing = counted(accounting.missing, "judged query")
             parts.append(f"{name} lacks {missing}, {fate}")
     if comparison.left_out:
         parts.append(f"{counted(comparison.left_out, 'judged query')} left out")
@@ -149,7 +149,7 @@ def _means_table(comparison: Comparison) -> Table:
 
 def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
     letters = mean.letters if shows_letters(comparison) else ""
-    cell = Cell(mean.value, ends(mean.interval), letters=letters, best=mean.best)
+    cell = Cell(mean.mean, ends(mean.interval), letters=letters, best=mean.best)
     for pair in comparison.pairs:
         is_this = (pair.system, pair.measure) == (mean.run, mean.measure)
         if is_this and pair.base == comparison.baseline and pair.verdict in ("better", "worse"):
@@ -193,8 +193,8 @@ def _pairs_table(comparison: Comparison) -> Table:
 def _strata_blocks(comparison: Comparison) -> Iterator[Table | Sentences]:
     for part in comparison.strata:
         yield _strata_table(part)
-        if part.result.finding is not None:
-            yield Sentences((Sentence(f"warning: {part.result.finding.sentence}", "warning"),))
+        if part.finding is not None:
+            yield Sentences((Sentence(f"warning: {part.finding.sentence}", "warning"),))
 
 
 def _strata_table(part: StratifiedPair) -> Table:
@@ -211,11 +211,10 @@ def _strata_table(part: StratifiedPair) -> Table:
                 Cell(stratum.difference, ends(stratum.interval)),
                 Cell(stratum.p_corrected),
             )
-            for stratum in part.result.strata
+            for stratum in part.strata
         ),
         title=(
-            f"{part.measure}, {part.system} against {part.base}, by stratum "
-            f"(p: {part.result.correction})"
+            f"{part.measure}, {part.system} against {part.base}, by stratum (p: {part.correction})"
         ),
     )
 
@@ -260,7 +259,7 @@ def _data(comparison: Comparison) -> Table:
         row |= {"d": pair.effect.d, "d_low": pair.effect.low, "d_high": pair.effect.high}
         rows.append(row)
     for part in comparison.strata:
-        for stratum in part.result.strata:
+        for stratum in part.strata:
             row = {name: getattr(stratum, name, None) for name in _DATA}
             row |= {"measure": part.measure, "base": part.base, "system": part.system}
             row |= {"stratum": stratum.label, "queries": stratum.n, "correction": correction}

@@ -26,7 +26,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.changes import Change, ExperimentComparison
+    from rankscope.benchmark.changes import ExperimentComparison, SystemChange
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
 
@@ -55,7 +55,7 @@ def changes_document(comparison: ExperimentComparison) -> Document:
     )
 
 
-def _verdict(changes: Sequence[Change]) -> list[str]:
+def _verdict(changes: Sequence[SystemChange]) -> list[str]:
     """Name what became better and worse."""
     lines = []
     for word in ("worse", "better"):
@@ -65,7 +65,7 @@ def _verdict(changes: Sequence[Change]) -> list[str]:
     return lines or ["no difference shown"]
 
 
-def _changes_table(changes: Sequence[Change]) -> Table:
+def _changes_table(changes: Sequence[SystemChange]) -> Table:
     rows = []
     for change in changes:
         cell = Cell(change.difference, ends(change.interval))

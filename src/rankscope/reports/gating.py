@@ -25,7 +25,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.statistics.gate import Check, GateResult, Reason
+    from rankscope.statistics.gate import GateResult, MeasureCheck, Reason
 
 SUITE = "rankscope gate"
 """What the test suite is called in JUnit's XML."""
@@ -70,7 +70,7 @@ def gate_document(result: GateResult) -> Document:
             "baseline": result.baseline,
             "candidate": result.candidate,
             "queries": str(result.queries),
-            "qrels_sha256": result.qrels,
+            "qrels_sha256": result.qrels.sha256,
             "profile": result.profile,
             "test": how_tested(result),
         },
@@ -107,8 +107,9 @@ def how_tested(result: GateResult) -> str:
     over = f", corrected by Holm over {count} measures" if count > 1 else ""
     is_lower_better = any(not check.higher_is_better for check in result.checks)
     arrow = "; ↓ lower is better, so that a rise counts as a drop" if is_lower_better else ""
+    test = f"two-sided paired test ({result.test.method}, seed {result.test.seed})"
     return (
-        f"two-sided paired test ({result.method}, seed {result.seed}){over}, significant up to "
+        f"{test}{over}, significant up to "
         f"{result.alpha:g}; visible: the smallest drop found with {percent(result.power)} "
         f"probability{arrow}"
     )
@@ -137,7 +138,7 @@ def _columns(result: GateResult) -> tuple[Column, ...]:
     )
 
 
-def _row(check: Check) -> tuple[Cell, ...]:
+def _row(check: MeasureCheck) -> tuple[Cell, ...]:
     seen = check.visible_drop
     visible = "unknown" if seen is None else "none" if seen == float("inf") else seen
     return (
@@ -152,11 +153,11 @@ def _row(check: Check) -> tuple[Cell, ...]:
     )
 
 
-def _checks_table(result: GateResult, checks: Sequence[Check]) -> Table:
+def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
     return Table(_columns(result), tuple(map(_row, checks)))
 
 
-def _losses_table(result: GateResult, check: Check) -> Table:
+def _losses_table(result: GateResult, check: MeasureCheck) -> Table:
     return Table(
         (Column("query", "text"), *map(Column, ("baseline", "candidate")),
          Column("change", signed=True)),
@@ -169,7 +170,7 @@ def _losses_table(result: GateResult, check: Check) -> Table:
     )  # fmt: skip
 
 
-def _case(result: GateResult, check: Check) -> Case:
+def _case(result: GateResult, check: MeasureCheck) -> Case:
     cells = zip(_columns(result), _row(check), strict=True)
     output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in cells]
     output += [f"warning: {check.warning}"] * bool(check.warning)

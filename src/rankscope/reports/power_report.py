@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     Block,
@@ -21,7 +20,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.statistics.power import Estimate, PowerReport
+    from rankscope.statistics.power import Estimate, Power, PowerPlan, PowerReport, QueryCount
 
 _HOW = (
     "two-sided paired t test; simulation: queries drawn from these, moved to the difference in "
@@ -30,46 +29,44 @@ _HOW = (
 
 
 @view
-def report_document(report: PowerReport) -> Document:
-    """Show what the differences of one measure say."""
-    return power_document({"the measure": report}, ("the first run", "the second"))
-
-
-def power_document(reports: Mapping[str, PowerReport], runs: tuple[str, str]) -> Document:
+def power_document(report: PowerReport) -> Document:
     """Show what two runs' differences say, measure by measure."""
+    first, second = report.runs
     blocks: list[Block] = []
-    for name, report in reports.items():
-        spread = f"standard deviation {report.sd:.4f} over {counted(report.n, 'query')}"
-        head = f"{name}: {runs[1]} minus {runs[0]} is {report.observed:+.4f}, {spread}"
+    for measure, power in report.measures.items():
+        spread = f"standard deviation {power.sd:.4f} over {counted(power.n, 'query')}"
+        head = f"{measure}: {second} minus {first} is {power.observed:+.4f}, {spread}"
         blocks.append(sentences([head], "strong"))
-        blocks.append(_answers(report) if report.sd else _no_answer(report))
+        blocks.append(_answers(power) if power.sd else _no_answer(power))
     return Document(
-        f"Power: {runs[1]} against {runs[0]}",
+        f"Power: {second} against {first}",
         (Section("", (*blocks, Notes((_HOW,)))),),
-        names=frozenset([*reports, *runs]),
+        names=frozenset([*report.measures, *report.runs]),
     )
 
 
-def _no_answer(report: PowerReport) -> Block:
-    why = "one query has no spread" if report.n == 1 else "the difference never varies"
+def _no_answer(power: Power) -> Block:
+    why = "one query has no spread" if power.n == 1 else "the difference never varies"
     return sentences([f"{why}, so nothing can be said about what could be seen"], "warning")
 
 
-def _answers(report: PowerReport) -> Table:
-    likely = percent(report.power)
+def _answers(power: Power) -> Table:
+    likely = percent(power.power)
     rows = [
-        _row(f"smallest difference seen with {likely} probability", report.detectable),
-        _row("probability to see the observed difference", report.power_observed),
+        _row(f"smallest difference seen with {likely} probability", power.detectable),
+        _row("probability to see the observed difference", power.power_observed),
     ]
-    if report.needed is not None:
-        question = f"queries that show a difference of {report.target:g} with {likely} probability"
-        rows.append(_row(question, report.needed, whole=True))
+    if power.needed is not None:
+        question = f"queries that show a difference of {power.target:g} with {likely} probability"
+        rows.append(_row(question, power.needed, whole=True))
     return Table(
         (Column("question", "text"), Column("formula"), Column("simulation")), plain_rows(rows)
     )
 
 
-def _row(question: str, estimate: Estimate, *, whole: bool = False) -> list[str | float]:
+def _row(
+    question: str, estimate: Estimate | QueryCount, *, whole: bool = False
+) -> list[str | float]:
     cells: list[str | float] = [question]
     for value in (estimate.formula, estimate.simulation):
         if value is None:
@@ -81,25 +78,26 @@ def _row(question: str, estimate: Estimate, *, whole: bool = False) -> list[str 
     return cells
 
 
-def assumptions_document(answer: Mapping[str, Any]) -> Document:
-    """Show what follows from a standard deviation alone; ``answer`` is the JSON's content."""
-    difference, likely = answer["difference"], percent(answer["power"])
+@view
+def plan_document(plan: PowerPlan) -> Document:
+    """Show what follows from a standard deviation alone."""
+    likely = percent(plan.power)
     columns = [Column("queries"), Column(f"smallest difference seen ({likely})")]
-    if difference is not None:
-        columns.append(Column(f"probability to see {difference:g}", digits=3))
+    if plan.difference is not None:
+        columns.append(Column(f"probability to see {plan.difference:g}", digits=3))
     rows = []
-    for size in answer["sizes"]:
-        seen = "none" if size["detectable"] is None else size["detectable"]
-        rows.append([size["queries"], seen, size["power"]][: len(columns)])
+    for size in plan.sizes:
+        smallest = "none" if math.isinf(size.detectable) else size.detectable
+        rows.append([size.queries, smallest, size.power][: len(columns)])
     blocks: list[Block] = []
-    if answer["needed"] is not None:
-        needed = counted(answer["needed"], "query")
-        seen = f"A true difference of {difference:g} is seen with {likely} probability"
-        blocks.append(sentences([f"{seen} from {needed} on."], "strong"))
+    if plan.needed is not None:
+        needed = counted(plan.needed, "query")
+        head = f"A true difference of {plan.difference:g} is seen with {likely} probability"
+        blocks.append(sentences([f"{head} from {needed} on."], "strong"))
     if rows:
         blocks.append(Table(tuple(columns), plain_rows(rows)))
     how = (
-        f"two-sided paired t test at {answer['alpha']:g}, standard deviation of the differences "
-        f"{answer['sd']:g}"
+        f"two-sided paired t test at {plan.alpha:g}, standard deviation of the differences "
+        f"{plan.sd:g}"
     )
     return Document("Power from assumptions", (Section("", (*blocks, Notes((how,)))),))

@@ -24,8 +24,9 @@ from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 
 if TYPE_CHECKING:
-    from rankscope.scoring.bounds import Bounds
-    from rankscope.scoring.evaluate import Accounting, RunScores, Scores
+    from rankscope.scoring.accounting import Accounting
+    from rankscope.scoring.bounds import Bounds, BoundsTable
+    from rankscope.scoring.evaluate import RunScores, Scores
 
 _MISSING = {"all": "counted as 0", "both": "left out of the means", "strict": "an error"}
 
@@ -48,17 +49,19 @@ def scores_document(
 
 
 @view
-def bounds_document(bounds: Bounds) -> Document:
-    """Show how far one mean could move."""
-    tables = tuple(_bounds_tables({"": [bounds]}))
-    return Document(f"Bounds of {bounds.measure}", (Section("", tables),))
+def bounds_document(bounds: BoundsTable) -> Document:
+    """Show how far the means of one run could move."""
+    tables = tuple(_bounds_tables({"": bounds}))
+    return Document(
+        f"Bounds of {', '.join(bound.measure for bound in bounds)}", (Section("", tables),)
+    )
 
 
 def accounting_sentences(accounting: Accounting) -> list[str]:
     """Say what a mean is made of; the first sentence is always there."""
     parts = [f"mean over {counted(accounting.queries, 'query')}"]
     if accounting.missing:
-        missing = counted(len(accounting.missing), "judged query")
+        missing = counted(accounting.missing, "judged query")
         parts.append(f"{missing} missing from the run, {_MISSING[accounting.missing_policy]}")
     if accounting.without_relevant:
         count = counted(accounting.without_relevant, "query")
@@ -66,7 +69,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         parts.append(f"{count} without a relevant document, {fate}")
     if accounting.unjudged:
         parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
-    tied = {cutoff: count for cutoff, count in accounting.tied.items() if count}
+    tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())
         parts.append(f"queries with tied scores across {places}")
@@ -155,16 +158,18 @@ def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
     """Show how far equal scores and unjudged documents could move the means, where they could."""
     named = [(name, bound) for name, run_bounds in bounds.items() for bound in run_bounds]
     ties: list[list[Value]] = [
-        [name, bound.measure, bound.value, *(bound.ties or ("not known", "not known"))]
+        [name, bound.measure, bound.value, "not known", "not known"]
+        if bound.ties is None
+        else [name, bound.measure, bound.value, bound.ties.lowest, bound.ties.highest]
         for name, bound in named
-        if bound.ties is None or f"{bound.ties[0]:.4f}" != f"{bound.ties[1]:.4f}"
+        if bound.ties is None or f"{bound.ties.lowest:.4f}" != f"{bound.ties.highest:.4f}"
     ]
     holes: list[list[Value]] = [
-        [name, bound.measure, bound.value, *bound.holes]
+        [name, bound.measure, bound.value, bound.holes.nonrelevant, bound.holes.relevant]
         for name, bound in named
         if bound.holes is not None
     ]
-    grade = max((bound.hole_grade for _, bound in named), default=1.0)
+    grade = max((bound.holes.grade for _, bound in named if bound.holes is not None), default=1.0)
     if ties:
         yield _bounds_table("Equal scores could move these means", ties, "lowest", "highest")
     if holes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Document, Findings, Section, good_if, sentences
+from rankscope.document.blocks import Document, Findings, Notes, Section, good_if, sentences
 from rankscope.document.views import view
 from rankscope.errors import counted
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @view
 def validation_document(validation: Validation) -> Document:
     """Show the answer first, then the findings, worst first."""
-    fewest, _, most = validation.documents_per_query
+    fewest, most = validation.documents_per_query.min, validation.documents_per_query.max
     per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     severities = [finding.severity for finding in validation.findings]
     tally = ", ".join(
@@ -27,11 +27,18 @@ def validation_document(validation: Validation) -> Document:
         "documents a query"
     )
     verdict = sentences(
-        [f"{answer}: {validation.source}, {size}; {tally or 'no findings'}"], good_if(validation.ok)
+        [f"{answer}: {validation.run}, {size}; {tally or 'no findings'}"], good_if(validation.ok)
     )
     findings = [Findings(validation.findings)] if validation.findings else []
+    reasons = dict.fromkeys(check.reason for check in validation.not_applicable)
+    unable = [
+        f"not checked, as {reason}: "
+        + ", ".join(check.name for check in validation.not_applicable if check.reason == reason)
+        for reason in reasons
+    ]
+    notes = [Notes(tuple(unable))] if unable else []
     return Document(
-        f"Validation of {validation.source}",
-        (Section("", (verdict, *findings)),),
-        names=frozenset([validation.source]),
+        f"Validation of {validation.run}",
+        (Section("", (verdict, *findings, *notes)),),
+        names=frozenset([validation.run]),
     )

@@ -35,7 +35,6 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.part import Part
 from rankscope.retrieval.answers import Answers, query_key
 from rankscope.retrieval.progress import Progress, current_cancel, watched
 from rankscope.retrieval.protocol import (
@@ -49,6 +48,7 @@ from rankscope.retrieval.protocol import (
     sentence,
     without_secrets,
 )
+from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 from rankscope.tables.columns import RUN
 from rankscope.tables.rows import Rows
@@ -65,31 +65,6 @@ LONGEST_WAIT = 600.0
 """A system that asks to wait longer than this many seconds is not waited for."""
 
 Answer = TypeVar("Answer")
-
-
-class Timings(Part):
-    """How long it took, in seconds.
-
-    The percentiles are over the queries answered, of the time of each; for an answer taken from the
-    store, when it was made.
-    """
-
-    index: float
-    """What making or loading the index took."""
-    search: float
-    """From the first question to the last answer."""
-    p50: float | None
-    """The median over queries."""
-    p95: float | None
-    """The 95th percentile over queries."""
-    p99: float | None
-    """The 99th percentile over queries."""
-    asked: int
-    """How many queries were put to the system in this call."""
-    stored: int
-    """How many answers came from the store."""
-    retried: int
-    """How many questions were repeated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

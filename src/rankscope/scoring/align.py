@@ -85,6 +85,24 @@ def align(
     for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
         if chosen not in words:
             raise UnknownNameError(rule, chosen, words)
+    if isinstance(run, Mapping) or judgments.alignments is None:
+        return _aligned(judgments, run, ties, precision, queries, cutoffs)
+    key = (id(run), ties, precision, queries)  # the run is kept too, so its id stays its own
+    _, known = judgments.alignments.get(key, (run, None))
+    if known is None or not set(cutoffs) <= known.hits.tied_at.keys():
+        known = _aligned(judgments, run, ties, precision, queries, cutoffs)
+        judgments.alignments[key] = run, known
+    return known
+
+
+def _aligned(  # noqa: PLR0917
+    judgments: Judgments,
+    run: Run | Mapping[str, Mapping[str, float]],
+    ties: Ties,
+    precision: Precision,
+    queries: QueryPolicy,
+    cutoffs: tuple[int, ...],
+) -> Aligned:
     ids = judgments.query_ids
     if isinstance(run, Mapping):
         from rankscope.scoring.align_dicts import hits_in_dicts  # noqa: PLC0415

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from rankscope.collection.qrels import Qrels
     from rankscope.measures.judged import IntArray
-    from rankscope.scoring.align import Hits
+    from rankscope.runs.table import Run
+    from rankscope.scoring.align import Aligned, Hits
 
 __all__ = ["Judgments"]
 
@@ -27,10 +28,14 @@ __all__ = ["Judgments"]
 class Judgments:
     """Qrels as both ways of aligning need them; made of a table or of plain dicts.
 
-    Where judgments have subtopics, a document's plain grade is its highest.
+    Where judgments have subtopics, a document's plain grade is its highest. With ``remember``, a
+    `Run` that was aligned with them is not aligned again while they live.
     """
 
-    def __init__(self, qrels: Qrels | Mapping[str, Mapping[str, float]]) -> None:
+    def __init__(
+        self, qrels: Qrels | Mapping[str, Mapping[str, float]], *, remember: bool = False
+    ) -> None:
+        self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
         self._numeric = _numeric_ids(qrels) if isinstance(qrels, Mapping) else None
         self._qrels = qrels
         if isinstance(qrels, Mapping) and self._numeric is None:

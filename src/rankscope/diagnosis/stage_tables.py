@@ -1,8 +1,8 @@
-"""Sections of analyses: groups of queries, and the stages of a pipeline."""
+"""How stages of a pipeline are shown: the section of the analysis in `stages`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -18,78 +18,16 @@ from rankscope.document.blocks import (
     plain_rows,
     text_columns,
 )
+from rankscope.statistics.matrix import Scale
 
 if TYPE_CHECKING:
-    from rankscope.records import Segment, SegmentMean, StageChange, StageRow
+    from rankscope.diagnosis.stages import StageChange, StageRow, Stages
 
 
-# --- groups of queries ---------------------------------------------------------------------------
-
-
-def segments_section(
-    segments: Sequence[Segment],
-    *,
-    alpha: float = 0.05,
-    lower_is_better: Collection[str] = (),
-) -> Section:
-    """Show the first measure of each system in each group, and its difference to the baseline."""
-    tables = [
-        _segment_table(segment, alpha, lower_is_better) for segment in segments if segment.groups
-    ]
-    return Section("Groups of queries", details=tuple(tables))
-
-
-def _segment_table(segment: Segment, alpha: float, lower_is_better: Collection[str]) -> Table:
-    main = segment.groups[0].means[0].measure
-    systems = list(dict.fromkeys(mean.system for group in segment.groups for mean in group.means))
-    rows = []
-    for group in segment.groups:
-        means = {mean.system: mean for mean in group.means if mean.measure == main}
-        cells = (_group_cell(means.get(system), alpha, lower_is_better) for system in systems)
-        rows.append((Cell(group.label), Cell(group.n), *cells))
-    notes = [f"{main} with its interval; the JSON holds the other measures"]
-    if any(mean.difference is not None for group in segment.groups for mean in group.means):
-        notes.append(
-            "in parentheses: the difference to the baseline; its signs as above, p-values "
-            "corrected over the groups"
-        )
-    if segment.unlabelled:
-        count = segment.unlabelled
-        notes.append(f"not known of {count:,} {'query' if count == 1 else 'queries'}")
-    title = "number of words" if segment.field == "words" else segment.field
-    return Table(
-        (
-            Column("group", "text"),
-            Column("queries"),
-            *(Column(system, digits=3) for system in systems),
-        ),
-        tuple(rows),
-        title=f"By {title}",
-        notes=tuple(notes),
-    )
-
-
-def _group_cell(mean: SegmentMean | None, alpha: float, lower_is_better: Collection[str]) -> Cell:
-    if mean is None:
-        return Cell()
-    cell = Cell(mean.mean, ends(mean.interval), change=mean.difference)
-    is_better = ((mean.difference or 0) > 0) != (mean.measure in lower_is_better)
-    return marked(cell, mean.p_corrected, alpha=alpha, is_better=is_better)
-
-
-# --- stages --------------------------------------------------------------------------------------
-
-
-def stages_section(
-    stages: Sequence[StageRow],
-    *,
-    alpha: float = 0.05,
-    lower_is_better: Collection[str] = (),
-) -> Section:
+def stages_section(result: Stages) -> Section:
     """Show what each stage changed, and how far a reranker is from what it could reach."""
-    if not any(stage.of for stage in stages):
-        return Section("Stages")
-    changes = _changes_table(stages, alpha, lower_is_better)
+    stages = result.stages
+    changes = _changes_table(stages, result.alpha)
     details: list[Block] = [_means_table(stages)]
     details += _other_changes(stages)
     details += _rerankers_table(stages)
@@ -101,9 +39,7 @@ def _main(stages: Sequence[StageRow]) -> str:
     return next(iter(stages[0].measures))
 
 
-def _changes_table(
-    stages: Sequence[StageRow], alpha: float, lower_is_better: Collection[str]
-) -> Table:
+def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
     """Return what each stage changed in the main measure."""
     main = _main(stages)
     with_ceiling = any(main in stage.ceiling for stage in stages)
@@ -111,7 +47,7 @@ def _changes_table(
     for stage in stages:
         changes = [change for change in stage.changes if change.measure == main]
         for place, change in enumerate(changes):
-            is_better = (change.difference > 0) != (main in lower_is_better)
+            is_better = Scale.of(main).is_better(change.difference)
             cell = Cell(change.difference, ends(change.interval))
             whole: list[Value] = [stage.promoted, stage.lost] if place == 0 else ["", ""]
             ceiling: Value = stage.ceiling.get(main, "") if place == 0 else ""
