@@ -18,7 +18,6 @@ import rankscope as rs
 from rankscope.diagnosis.stages import StageRow, StageSpec, stage_table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding
-from rankscope.records import FindingRecord, StageRow
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests

@@ -78,12 +78,18 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "schema of a number": (put("schema", value=1), "got '1'"),
     "no qrels": (lambda data: data.pop("qrels"), "qrels is missing"),
     "no hash": (put("qrels", value={}), "qrels.sha256 is missing"),
-    "short hash": (put("qrels", "sha256", value="abc"), "qrels.sha256 is 'abc'; expected 64 hexadecimal digits"),
+    "short hash": (
+        put("qrels", "sha256", value="abc"),
+        "qrels.sha256 is 'abc'; expected 64 hexadecimal digits",
+    ),
     "no profile": (put("profile", value=None), "profile is 'None'; expected text"),
     "no measures": (put("measures", value={}), "measures is '{}'; expected at least one"),
     "list of measures": (put("measures", value=["AP"]), r"measures is .*; expected an object"),
     "measure of a number": (put("measures", value={"AP": 3}), "measures.AP is '3'; expected text"),
-    "no runs": (put("runs", value={}), "runs is '{}'; expected at least one; write the file again with"),
+    "no runs": (
+        put("runs", value={}),
+        "runs is '{}'; expected at least one; write the file again with",
+    ),
     "run of a list": (put("runs", "bm25", value=[]), r"run 'bm25' is '\[\]'; expected an object"),
     "means only": (
         lambda data: run_of(data).pop("per_query"),

@@ -328,3 +328,12 @@ def sample(
             "seconds": {"index": 1.2, "search": 4.4, "score": 0.8},
         }
     )
+
+
+def with_analyses(report: BenchmarkReport, **rows: Any) -> BenchmarkReport:
+    """Return the report with other segments or stages."""
+    analyses = report.analyses
+    for name, found in rows.items():
+        answer = getattr(analyses, name).model_copy(update={name: tuple(found)})
+        analyses = analyses.model_copy(update={name: answer})
+    return report.model_copy(update={"analyses": analyses})

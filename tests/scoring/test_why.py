@@ -12,7 +12,6 @@ import rankscope as rs
 from rankscope.scoring.why import Reproduction
 
 
-
 def reproduce(qrels: Any, run: Any, measure: str, number: str) -> tuple[Reproduction, ...]:
     """Return the rules that give a number."""
     return rs.why(qrels, run, measure, profiles=[], numbers=[number]).reproduced[number]

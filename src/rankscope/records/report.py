@@ -223,43 +223,48 @@ def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
     It had segments and stages at its top, without what they are compared by, and a comparison
     without what the rest of the report says already.
     """
-    measures, systems, findings = (
-        [entry for entry in data.get(key) or [] if isinstance(entry, dict)]
-        for key in ("measures", "systems", "findings")
-    )
-    compared = data.get("comparison")
-    common = {
-        "measure": measures[0].get("measure") if measures else None,
-        "alpha": 0.05,
-    }
+    compared, settings = data.get("comparison"), {}
     if isinstance(compared, dict):
-        accounting = {str(system.get("name")): system.get("accounting") for system in systems}
-        judged = [
-            entry.get("judged", 0) for entry in accounting.values() if isinstance(entry, dict)
-        ]
+        settings = _object(compared.get("settings"))
+        accounting = {
+            str(system.get("name")): system.get("accounting")
+            for system in _objects(data, "systems")
+        }
+        judged = [_object(entry).get("judged") for entry in accounting.values()]
+        sizes = [size for size in (*judged, compared.get("queries")) if isinstance(size, int)]
         compared = {
             **compared,
-            "left_out": max(judged, default=0) - compared.get("queries", 0),
+            "left_out": max(sizes, default=0) - sizes[-1] if sizes else 0,
             "profile": data.get("profile"),
             "strata": [],
             "accounting": accounting,
         }
-        settings = compared.get("settings")
-        common["alpha"] = settings.get("alpha", 0.05) if isinstance(settings, dict) else 0.05
+    main = next((info.get("measure") for info in _objects(data, "measures")), None)
+    common = {"measure": main, "alpha": settings.get("alpha", 0.05)}
     analyses = {}
-    for analysis, key, more in (
-        (SEGMENTS, "segments", {"baseline": data.get("baseline")}),
-        (STAGES, "stages", {}),
-    ):
+    for analysis, more in ((SEGMENTS, {"baseline": data.get("baseline")}), (STAGES, {})):
         codes = {code.code for code in analysis.codes}
-        if data.get(key):
+        if rows := data.get(analysis.name):
+            findings = [one for one in _objects(data, "findings") if one.get("code") in codes]
             analyses[analysis.name] = {
                 **common,
                 **more,
-                key: data[key],
-                "findings": [finding for finding in findings if finding.get("code") in codes],
+                analysis.name: rows,
+                "findings": findings,
             }
     return {**data, "comparison": compared, "analyses": analyses}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects of a list; what else it holds is for the check that follows."""
+    entries = data.get(key)
+    return (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
 
 
 class BenchmarkReport(KeptRecord, Shown):
