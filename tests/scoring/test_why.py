@@ -1,4 +1,4 @@
-"""`why` names the rule that was planted; `reproduce` names the rules behind a number."""
+"""`why` names the rule that was planted, and the rules behind a number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 import rankscope as rs
-from rankscope.scoring.why import reproduce
+from rankscope.scoring.why import Reproduction
+
+
+def reproduce(qrels: Any, run: Any, measure: str, number: str) -> tuple[Reproduction, ...]:
+    """Return the rules that give a number."""
+    return rs.why(qrels, run, measure, profiles=[], numbers=[number]).reproduced[number]
+
 
 GIVEN_FIRST = {"q": {"a": 1.0, "b": 1.0}}
 FLOAT32 = {"q": {"a": 20000001.0, "b": 20000000.0}}
@@ -139,6 +145,6 @@ def test_what_is_reproduced_is_what_evaluate_gives(measure: str) -> None:
     ):
         rules: Any = {"ties": ties, "precision": precision, "queries": queries}
         value = rs.evaluate(qrels, run, measure, **rules)[measure]
-        found = reproduce(qrels, run, measure, f"{value:.9f}", most=100)
+        found = reproduce(qrels, run, measure, f"{value:.9f}")
         assert found, rules
         assert all(one.value == pytest.approx(value, abs=1e-8) for one in found)

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.config import LoadedConfig
 from rankscope.benchmark.config_collection import CROSS_VALIDATION, TrainingConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, counted, shown
-from rankscope.findings import Finding, Place
+from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.stages.learning import Training
@@ -94,19 +95,9 @@ def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:
 def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
     if not missing:
         return ()
-    places = tuple(Place(source, query_id=one) for one in sorted(missing)[:3])
-    finding = Finding(
-        code="RS703",
-        name="judged-queries-without-text",
-        severity="warning",
-        message=f"{counted(len(missing), 'judged query')} cannot be asked: no text is known",
-        advice="no system has them, so they count as 0 or are left out, as the profile says; add "
-        "them to the queries, or leave them out of the judgments",
-        count=len(missing),
-        unit="query",
-        places=places,
-    )
-    return (finding,)
+    message = f"{counted(len(missing), 'judged query')} cannot be asked: no text is known"
+    places = tuple(Place(source, query_id=query_id) for query_id in sorted(missing)[:PLACES_SHOWN])
+    return (WITHOUT_TEXT.finding(message, count=len(missing), places=places),)
 
 
 def _training(

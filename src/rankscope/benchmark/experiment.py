@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
+from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED
 from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, slug
 from rankscope.benchmark.plan import Done
@@ -28,24 +27,18 @@ from rankscope.benchmark.workflow import (
 )
 from rankscope.errors import counted
 from rankscope.files import replacing
-from rankscope.findings import Finding
+from rankscope.findings import Finding, worst_first
 from rankscope.measures.language import Measure
 from rankscope.records import (
-    AccountingRecord,
     BenchmarkReport,
-    ComparisonRecord,
     Diagnostics,
     EvaluationReport,
     ExperimentManifest,
-    FindingRecord,
-    IntervalRecord,
     Kpi,
     MeasureInfo,
     MeasureValue,
     RunInfo,
     RunRef,
-    Segment,
-    StageRow,
     SystemRecord,
     TimingRecord,
     status_of,
@@ -53,7 +46,10 @@ from rankscope.records import (
 from rankscope.reports.benchmark import benchmark_as_markdown
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.scoring.evaluate import Scores
-from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.compare import Comparison
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.pairwise import row_intervals
 
 __all__ = ["TOP", "experiment_id", "write_experiment"]
 
@@ -61,7 +57,6 @@ TOP = 10
 """So many results of each answer are kept with titles and grades."""
 
 _ENGINES = ("bm25s", "PyStemmer", "wordllama", "sentence-transformers", "torch", "xgboost-cpu")
-_SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
 def experiment_id(benchmark: Benchmark) -> str:
@@ -105,9 +100,7 @@ class _Writer:
             record, own = self._system(name, experiment, scores, values[name])
             self._text(record.report, own.to_json())
             systems.append(record)
-        compared = self.done.parcels.get(COMPARE)
-        segments = self.done.parcels.get(SEGMENTS)
-        stages = self.done.parcels.get(STAGES)
+        comparison = self._comparison()
         report = BenchmarkReport(
             experiment=experiment,
             name=loaded.config.name,
@@ -119,19 +112,17 @@ class _Writer:
             rules=scores.rules,
             measures=_measure_infos(scores, targets),
             systems=systems,
-            comparison=None if compared is None else ComparisonRecord.model_validate(compared.data),
+            comparison=comparison,
             kpis=[
                 Kpi(system=name, **one.model_dump(include=_KPI_FIELDS))
                 for name, own in values.items()
                 for one in own
             ],
-            segments=[
-                Segment.model_validate(one)
-                for one in (segments.data["segments"] if segments else [])
-            ],
-            stages=[
-                StageRow.model_validate(one) for one in (stages.data["stages"] if stages else [])
-            ],
+            analyses={
+                name: self.done.parcels[name].data
+                for name in (SEGMENTS, STAGES)
+                if name in self.done.parcels
+            },
             findings=self._findings(),
             verdict=[],
             queries=file_ref(self.folder.path("queries.parquet"), self.folder.folder),
@@ -143,6 +134,10 @@ class _Writer:
         self._text("BenchmarkComparison.md", benchmark_as_markdown(report))
         self._text(MANIFEST, self._manifest(report).to_json())
         return report
+
+    def _comparison(self) -> Comparison | None:
+        compared = self.done.parcels.get(COMPARE)
+        return None if compared is None else Comparison.model_validate(compared.data)
 
     def _text(self, name: str, text: str) -> None:
         with replacing(self.folder.path(name)) as sink:
@@ -182,37 +177,24 @@ class _Writer:
                 )
         return found
 
-    def _intervals(self, scores: Scores) -> dict[tuple[str, str], IntervalRecord]:
+    def _intervals(self, scores: Scores) -> dict[tuple[str, str], Interval]:
         """Return the intervals of all means: those of the comparison, or of a lone system."""
-        compared = self.done.parcels.get(COMPARE)
-        if compared is not None:
-            return {
-                (one["run"], one["measure"]): IntervalRecord.model_validate(one["interval"])
-                for one in compared.data["means"]
-            }
-        settings = self.benchmark.settings
-        rows, bounds, names = [], [], []
-        for name in scores.runs:
-            for measure, row in zip(scores.measures, scores.run(name).values, strict=True):
-                definition = Measure.parse(measure).definition
-                if definition.aggregate == "mean":
-                    rows.append(row)
-                    bounds.append(definition.range)
-                    names.append((name, measure))
-        if not rows:
+        comparison = self._comparison()
+        if comparison is not None:
+            return {(mean.run, mean.measure): mean.interval for mean in comparison.means}
+        matrix = Matrix.of_scores(scores, only_means=True)
+        if not matrix.scales:
             return {}
-        method = "bca" if settings.interval == "wilson" else settings.interval
-        found = mean_intervals(
-            np.array(rows),
-            method=method,
-            level=settings.level,
-            bounds=bounds,
-            **settings.resampling,
+        measures, systems, queries = matrix.shape
+        rows = matrix.values.reshape(measures * systems, queries)
+        owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
+        intervals = row_intervals(
+            rows,
+            matrix.row_scales(),
+            self.benchmark.settings,
+            proportions=matrix.proportions,
         )
-        return {
-            owner: IntervalRecord.model_validate(one.to_dict())
-            for owner, one in zip(names, found, strict=True)
-        }
+        return dict(zip(owners, intervals, strict=True))
 
     # ------------------------------------------------------------------------- systems
 
@@ -238,7 +220,7 @@ class _Writer:
             identity=fetched.data["identity"],
         )
         timing = TimingRecord.model_validate(fetched.data["timings"])
-        accounting = AccountingRecord.model_validate(scores.run(name).accounting.to_dict())
+        accounting = scores.run(name).accounting
         own = self._run_findings(name)
         report = EvaluationReport(
             experiment=experiment,
@@ -314,44 +296,34 @@ class _Writer:
 
     # ------------------------------------------------------------------------ findings
 
-    def _run_findings(self, name: str) -> list[FindingRecord]:
-        found = [
-            FindingRecord.model_validate({**one, "system": name})
-            for one in self.done.parcels[f"check {name}"].data["findings"]
+    def _run_findings(self, name: str) -> list[Finding]:
+        findings = [
+            Finding.model_validate({**finding, "system": name})
+            for finding in self.done.parcels[f"check {name}"].data["findings"]
         ]
         failures = self.done.parcels[f"fetch {name}"].data["failures"]
         if failures:
             first, why = next(iter(failures.items()))
-            finding = Finding(
-                code="RS704",
-                name="queries-failed",
-                severity="error",
-                message=f"{counted(len(failures), 'query')} could not be answered: {why}",
-                advice="they are not in the run, and count as the profile says of queries a run "
-                "lacks (0, if it says nothing); run the benchmark again, and only they are asked",
+            failed = QUERIES_FAILED.finding(
+                f"{counted(len(failures), 'query')} could not be answered: {why}",
                 count=len(failures),
-                unit="query",
                 evidence={"first": first},
+                system=name,
             )
-            hidden = self.benchmark.loaded.secrets.hide(finding.to_dict())
-            found.insert(0, FindingRecord.model_validate({**hidden, "system": name}))
-        return found
+            hidden = self.benchmark.loaded.secrets.hide(failed.to_dict())
+            findings.insert(0, Finding.model_validate(hidden))
+        return findings
 
-    def _findings(self) -> list[FindingRecord]:
-        found = [
-            FindingRecord.model_validate(one.to_dict())
-            for one in self.benchmark.collection.findings
-        ]
+    def _findings(self) -> list[Finding]:
+        findings = list(self.benchmark.collection.findings)
         for name in self.benchmark.specs:
-            found += self._run_findings(name)
-        for stage in (COMPARE, SEGMENTS, STAGES):
-            parcel = self.done.parcels.get(stage)
-            if parcel is not None:
-                found += [
-                    FindingRecord.model_validate(one) for one in parcel.data.get("findings", [])
-                ]
-        found += [_note(text) for text in self.benchmark.loaded.notes]
-        return sorted(found, key=lambda one: (_SEVERITIES[one.severity], one.code))
+            findings += self._run_findings(name)
+        for stage in (SEGMENTS, STAGES):
+            if stage in self.done.parcels:
+                found = self.done.parcels[stage].data.get("findings", [])
+                findings += [Finding.model_validate(finding) for finding in found]
+        findings += [CONFIG_NOTE.finding(text) for text in self.benchmark.loaded.notes]
+        return worst_first(findings)
 
     def _manifest(self, report: BenchmarkReport) -> ExperimentManifest:
         loaded = self.benchmark.loaded
@@ -416,24 +388,13 @@ def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
                 asked=asked,
                 title=definition.summary,
                 higher_is_better=definition.higher_is_better,
-                low=low if math.isfinite(low) else None,
-                high=high if math.isfinite(high) else None,
+                low=low,
+                high=high,
                 target=_target(targets, measure, asked),
                 best=[name for name, mean in means.items() if mean == best],
             )
         )
     return found
-
-
-def _note(text: str) -> FindingRecord:
-    return FindingRecord(
-        code="RS705",
-        name="config-note",
-        severity="note",
-        message=text,
-        advice="nothing has to be done",
-        unit="case",
-    )
 
 
 def _models(identity: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from rankscope.benchmark.verify import inside
 from rankscope.benchmark.workflow import Benchmark, make_plan, run_of
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike
-from rankscope.findings import Finding, Place
+from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import make_folder, sweep
 from rankscope.runs.table import Run
@@ -213,7 +213,7 @@ class _Fetching:
             system=name,
             path=path,
             run=run,
-            findings=tuple(_finding(one) for one in checked.data["findings"]),
+            findings=tuple(map(Finding.model_validate, checked.data["findings"])),
             failures=self.benchmark.loaded.secrets.hide(fetched.data["failures"]),
             timings=fetched.data["timings"],
         )
@@ -227,8 +227,3 @@ def _nothing(name: str, failures: Mapping[str, str]) -> str:
         first = next(iter(failures.values()))
         return f"system {name} could not answer any query: {first}"
     return f"system {name} found no document for any query; nothing was written"
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    places = tuple(Place(**place) for place in data["places"])
-    return Finding(**{**data, "places": places})

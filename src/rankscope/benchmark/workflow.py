@@ -1,7 +1,7 @@
 """The stages of a benchmark: fetch and check each run, score, compare, look into it.
 
-`make_plan` gives every stage its key and its work; the results travel as parcels, and `Outcome`
-reads them back as tables and plain data.
+`make_plan` gives every stage its key and its work; the results travel as parcels, which `run_of`
+and `scores_of` read back.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from rankscope.benchmark.collection import Collection
 from rankscope.benchmark.config import LoadedConfig
 from rankscope.benchmark.plan import Plan, Stage, Step
 from rankscope.benchmark.systems import Systems, builds_on, rerank_depth
-from rankscope.diagnosis.segments import segment_table
-from rankscope.diagnosis.stages import StageSpec, stage_table
+from rankscope.diagnosis.registry import Inputs
+from rankscope.diagnosis.segments import SEGMENTS as SEGMENTS_ANALYSIS
+from rankscope.diagnosis.segments import SegmentsConfig
+from rankscope.diagnosis.stages import STAGES as STAGES_ANALYSIS
+from rankscope.diagnosis.stages import StagesConfig, StageSpec
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched, fetch
@@ -32,7 +35,7 @@ from rankscope.retrieval.registry import named
 from rankscope.retrieval.stages.learning import is_trained
 from rankscope.runs.table import Run
 from rankscope.runs.validation import Reference
-from rankscope.scoring.evaluate import Accounting, RunScores, Scores, evaluate, meant
+from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.rules import profile_named
@@ -292,8 +295,8 @@ def _scorer(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parc
                 judgments, {name: run_of(parcel)}, config.measures, profile=config.profile
             )
             run = scores.run(name)
-            data[name] = {"means": run.means, "accounting": run.accounting.to_dict()}
-            data[name]["accounting"]["missing_queries"] = list(run.accounting.missing)
+            # in Python's form, which keeps all missing queries
+            data[name] = {"means": run.means, "accounting": run.accounting.model_dump()}
             columns = {"query_id": pl.Series(run.query_ids, dtype=pl.String)}
             tables[name] = pl.DataFrame(
                 {**columns, **dict(zip(scores.measures, run.values, strict=True))}
@@ -318,7 +321,7 @@ def scores_of(parcel: Parcel, benchmark: Benchmark) -> Scores:
                 tuple(table["query_id"].to_list()),
                 np.ascontiguousarray(values, dtype=np.float64),
                 kept["means"],
-                Accounting.from_dict(kept["accounting"]),
+                kept["accounting"],
             )
         )
     measures = meant(config.measures, profile)
@@ -329,13 +332,10 @@ def _comparer(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Pa
     def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
         scores = scores_of(needed[SCORE], benchmark)
         baseline = benchmark.loaded.config.baseline
-        found = compare_scores(
+        comparison = compare_scores(
             scores.only(_tested(scores)), baseline=baseline, settings=benchmark.settings
         )
-        data = found.to_dict()
-        for written, pair in zip(data["pairs"], found.pairs, strict=True):
-            written["sentence"] = pair.sentence
-        return Parcel(data)
+        return Parcel(comparison.to_dict())
 
     return work
 
@@ -354,41 +354,35 @@ def _segmenter(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], P
     config = benchmark.loaded.config
 
     def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
-        asked = [(one.query_id, one.text, one.metadata) for one in benchmark.collection.queries]
-        scores = scores_of(needed[SCORE], benchmark)
-        found, findings = segment_table(
-            scores, asked, config.segments, baseline=config.baseline, settings=benchmark.settings
+        inputs = Inputs(
+            scores=scores_of(needed[SCORE], benchmark),
+            queries=[
+                (query.query_id, query.text, query.metadata)
+                for query in benchmark.collection.queries
+            ],
+            baseline=config.baseline,
+            settings=benchmark.settings,
         )
-        return Parcel(
-            {
-                "segments": [one.to_dict() for one in found],
-                "findings": [one.to_dict() for one in findings],
-            }
-        )
+        answer = SEGMENTS_ANALYSIS.answer(SegmentsConfig(fields=tuple(config.segments)), inputs)
+        return Parcel(answer.to_dict())
 
     return work
 
 
 def _stager(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parcel]:
     def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
-        runs = {
-            name.removeprefix("fetch "): run_of(parcel)
-            for name, parcel in needed.items()
-            if name != SCORE
-        }
-        found, findings = stage_table(
-            benchmark.judgments,
-            runs,
-            benchmark.stage_specs(),
-            scores_of(needed[SCORE], benchmark),
+        inputs = Inputs(
+            scores=scores_of(needed[SCORE], benchmark),
+            runs={
+                name.removeprefix("fetch "): run_of(parcel)
+                for name, parcel in needed.items()
+                if name != SCORE
+            },
+            qrels=benchmark.judgments,
+            pipeline=benchmark.stage_specs(),
             settings=benchmark.settings,
             depth=benchmark.loaded.config.depth,
         )
-        return Parcel(
-            {
-                "stages": [one.to_dict() for one in found],
-                "findings": [one.to_dict() for one in findings],
-            }
-        )
+        return Parcel(STAGES_ANALYSIS.answer(StagesConfig(), inputs).to_dict())
 
     return work

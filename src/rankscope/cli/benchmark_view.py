@@ -14,14 +14,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rankscope.records import (
-        BenchmarkReport,
-        FindingRecord,
-        Kpi,
-        MeasureInfo,
-        StageChange,
-        SystemRecord,
-    )
+    from rankscope.diagnosis.stages import StageChange
+    from rankscope.findings import Finding
+    from rankscope.records import BenchmarkReport, Kpi, MeasureInfo, SystemRecord
 
 __all__ = ["show_benchmark", "show_plan"]
 
@@ -231,9 +226,9 @@ def _change_cell(report: BenchmarkReport, change: StageChange) -> Cell:
     """Return a change, coloured where its test says that it is more than chance."""
     from rankscope.reports.cells import ends, signed
 
-    settings = {} if report.comparison is None else report.comparison.settings
+    alpha = 0.05 if report.comparison is None else report.comparison.settings.alpha
     gain = change.difference if report.measures[0].higher_is_better else -change.difference
-    sure = change.p <= float(settings.get("alpha", 0.05))
+    sure = change.p <= alpha
     colour = ("green" if gain > 0 else "red") if sure and gain else ""
     return f"{signed(change.difference)} {ends(change.interval, sign=True)}", colour
 
@@ -281,7 +276,7 @@ def _findings(report: BenchmarkReport, console: Console) -> None:
             who = "" if one.system is None else f"{one.system}: "
             said.append((f"error: {who}{one.message} [{one.code}]; {one.advice}", "bold red"))
     said = said[:_MOST_FINDINGS]
-    warnings: dict[str, list[FindingRecord]] = {}
+    warnings: dict[str, list[Finding]] = {}
     for one in report.findings:
         if one.severity == "warning":
             warnings.setdefault(one.code, []).append(one)

@@ -199,10 +199,12 @@ def _cell(comparison: Comparison, run: str, measure: str) -> Text:
 
     one = comparison.mean(run, measure)
     marker = marker_of(comparison, run, measure)
-    text = Text(f"{one.value:.4f}", style="bold green" if one.best else "")
+    text = Text(f"{one.mean:.4f}", style="bold green" if one.best else "")
     text.append(f"{marker or ' '}\n", style="")
     letters = f" {one.letters}" if shows_letters(comparison) else ""
-    text.append(f"±{one.interval.half_width:.4f}{letters} ", style="dim not bold")
+    text.append(
+        f"±{(one.interval.high - one.interval.low) / 2:.4f}{letters} ", style="dim not bold"
+    )
     return text
 
 
@@ -259,7 +261,7 @@ def _show_strata(part: StratifiedPair, console: Console) -> None:
     table.add_column("stratum", overflow="fold", max_width=24)
     for title in ("queries", "base", "system", "difference", "interval", "p"):
         table.add_column(title, justify="right", no_wrap=True)
-    for stratum in part.result.strata:
+    for stratum in part.strata:
         table.add_row(
             Text(visible(stratum.label), style="bold"),
             f"{stratum.n:,}",
@@ -269,9 +271,7 @@ def _show_strata(part: StratifiedPair, console: Console) -> None:
             f"{stratum.interval.low:+.4f} to {stratum.interval.high:+.4f}",
             p_text(stratum.p_corrected),
         )
-    console.print(
-        Text(visible(f"{strata_title(part)} (p: {part.result.correction})"), style="bold")
-    )
+    console.print(Text(visible(f"{strata_title(part)} (p: {part.correction})"), style="bold"))
     console.print(table)
-    if part.result.finding is not None:
-        console.print(Text(visible(f"warning: {part.result.finding.sentence}"), style="yellow"))
+    if part.finding is not None:
+        console.print(Text(visible(f"warning: {part.finding.sentence}"), style="yellow"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from rankscope.scoring.bounds import Bounds
+    from rankscope.scoring.bounds import BoundsTable
     from rankscope.scoring.evaluate import Scores
 
 __all__ = ["evaluate", "show_scores"]
@@ -120,9 +120,7 @@ def evaluate(
                 _show_holes(found, console)
         return
     if output == "json":
-        data = scores.to_dict(per_query=per_query)
-        for name, every in found.items():
-            data["runs"][name]["bounds"] = [one.to_dict() for one in every]
+        data = scores.record(per_query=per_query, bounds=found).to_dict()
         if target is None:
             print_json(data)
         else:
@@ -242,26 +240,37 @@ def _show_per_query(scores: Scores, console: Console) -> None:
         console.print()
 
 
-def _show_ties(found: dict[str, list[Bounds]], console: Console) -> None:
+def _show_ties(found: dict[str, BoundsTable], console: Console) -> None:
     """Print how far the order of equal scores could move each mean, where it is seen."""
     rows: list[tuple[str, ...]] = []
     for name, all_bounds in found.items():
         for one in all_bounds:
-            low, high = ("not known",) * 2 if one.ties is None else (f"{b:.4f}" for b in one.ties)
+            low, high = (
+                ("not known",) * 2
+                if one.ties is None
+                else (f"{b:.4f}" for b in (one.ties.lowest, one.ties.highest))
+            )
             if one.ties is None or low != high:
                 rows.append((name, one.measure, f"{one.value:.4f}", low, high))
     _show_rows(rows, "equal scores could move these means", ("value", "lowest", "highest"), console)
 
 
-def _show_holes(found: dict[str, list[Bounds]], console: Console) -> None:
+def _show_holes(found: dict[str, BoundsTable], console: Console) -> None:
     """Print the means if unjudged documents were judged."""
     rows: list[tuple[str, ...]] = [
-        (name, one.measure, f"{one.value:.4f}", *(f"{value:.4f}" for value in one.holes))
+        (
+            name,
+            one.measure,
+            f"{one.value:.4f}",
+            f"{one.holes.nonrelevant:.4f}",
+            f"{one.holes.relevant:.4f}",
+        )
         for name, all_bounds in found.items()
         for one in all_bounds
         if one.holes is not None
     ]
-    grade = max((one.hole_grade for every in found.values() for one in every), default=1.0)
+    grades = [one.holes.grade for every in found.values() for one in every if one.holes]
+    grade = max(grades, default=1.0)
     titles = ("value", "nonrelevant", f"relevant ({grade:g})")
     _show_rows(rows, "if all unjudged documents were", titles, console)
 

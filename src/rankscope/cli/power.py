@@ -14,13 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from rankscope.statistics.comparable import Pairs
-    from rankscope.statistics.power import PowerReport
+    from rankscope.statistics.power import Power, PowerPlan, PowerReport
 
 __all__ = ["power"]
-
-SCHEMA = "rankscope/power/1"
-"""What ``--format json`` prints."""
 
 
 @click.command()
@@ -106,38 +102,23 @@ def power(
 def _from_scores(
     files: tuple[str, ...], measures: tuple[str, ...], output: str, **options: Any
 ) -> None:
-    from rankscope.measures.language import parse_measures
-    from rankscope.statistics.comparable import Pairs, take_records
-    from rankscope.statistics.power import power_report
+    from rankscope.statistics.power import power as find
 
-    qrels, baseline, candidate = files
     if files.count("-") > 1:
         raise click.UsageError("standard input (-) can be read once only; name files for the rest")
-    asked = parse_measures(measures)
-    pairs = Pairs.of(*take_records(baseline, candidate, asked, qrels=qrels), asked)
-    reports = {
-        str(measure): power_report(row, **options)
-        for measure, row in zip(pairs.measures, pairs.differences, strict=True)
-    }
+    qrels, baseline, candidate = files
+    report = find(qrels, baseline, candidate, measures, **options)
     if output == "json":
-        print_json(
-            {
-                "schema": SCHEMA,
-                "runs": list(pairs.names),
-                "queries": len(pairs.query_ids),
-                "seed": options["seed"],
-                "measures": {name: report.to_dict() for name, report in reports.items()},
-            }
-        )
+        print_json(report.to_dict())
         return
-    _show_reports(pairs, reports, make_console())
+    _show_reports(report, make_console())
 
 
-def _show_reports(pairs: Pairs, reports: dict[str, PowerReport], console: Console) -> None:
+def _show_reports(whole: PowerReport, console: Console) -> None:
     from rich.text import Text
 
-    for name, report in reports.items():
-        head = f"{name}: {pairs.names[1]} minus {pairs.names[0]} is {report.observed:+.4f}"
+    for name, report in whole.measures.items():
+        head = f"{name}: {whole.runs[1]} minus {whole.runs[0]} is {report.observed:+.4f}"
         spread = f", standard deviation {report.sd:.4f} over {counted(report.n, 'query')}"
         console.print(Text(visible(head + spread), style="bold"), overflow="fold")
         if report.sd:
@@ -154,13 +135,13 @@ def _show_reports(pairs: Pairs, reports: dict[str, PowerReport], console: Consol
     console.print(Text(said, style="dim"))
 
 
-def _answers(report: PowerReport) -> Table:
+def _answers(report: Power) -> Table:
     from rich.table import Table
 
-    from rankscope.statistics.gate import percent
+    from rankscope.statistics.sentences import percent
 
     likely = percent(report.power)
-    rows = [
+    rows: list[tuple[str, Any, str]] = [
         (f"smallest difference seen with {likely} probability", report.detectable, ".4f"),
         ("probability to see the observed difference", report.power_observed, ".3f"),
     ]
@@ -185,67 +166,43 @@ def _number(value: float | None, how: str) -> str:
 # --- from assumptions ----------------------------------------------------------------------------
 
 
-def _from_assumptions(
-    output: str,
-    *,
-    sd: float,
-    difference: float | None,
-    queries: tuple[int, ...],
-    alpha: float,
-    power: float,
-) -> None:
-    from rankscope.statistics.power import detectable_difference, power_for, queries_needed
+def _from_assumptions(output: str, **options: Any) -> None:
+    from rankscope.statistics.power import plan_power
 
-    known: dict[str, Any] = {"sd": sd, "alpha": alpha}
-    sizes = []
-    for n in dict.fromkeys(queries):
-        seen = detectable_difference(n=n, power=power, **known)
-        sizes.append(
-            {
-                "queries": n,
-                "detectable": seen if math.isfinite(seen) else None,
-                "power": None if difference is None else power_for(difference, n=n, **known),
-            }
-        )
-    answer = {
-        "schema": SCHEMA,
-        **known,
-        "power": power,
-        "difference": difference,
-        "needed": None if difference is None else queries_needed(difference, power=power, **known),
-        "sizes": sizes,
-    }
+    plan = plan_power(**options)
     if output == "json":
-        print_json(answer)
+        print_json(plan.to_dict())
     else:
-        _show_assumptions(answer, make_console())
+        _show_assumptions(plan, make_console())
 
 
-def _show_assumptions(answer: dict[str, Any], console: Console) -> None:
+def _show_assumptions(plan: PowerPlan, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rankscope.statistics.gate import percent
+    from rankscope.statistics.sentences import percent
 
-    difference, likely = answer["difference"], percent(answer["power"])
-    if answer["sizes"]:
+    difference, likely = plan.difference, percent(plan.power)
+    if plan.sizes:
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
         titles = ["queries", f"smallest difference seen ({likely})"]
         titles += [] if difference is None else [f"probability to see {difference:g}"]
         for title in titles:
             table.add_column(title, justify="right", no_wrap=True)
-        for size in answer["sizes"]:
-            seen = size["detectable"]
-            cells = [f"{size['queries']:,}", "none" if seen is None else f"{seen:.4f}"]
-            cells += [] if difference is None else [f"{size['power']:.3f}"]
+        for size in plan.sizes:
+            cells = [f"{size.queries:,}", _number(size.detectable, ".4f")]
+            cells += [] if size.power is None else [f"{size.power:.3f}"]
             table.add_row(*cells)
         console.print(table)
         console.print()
-    if answer["needed"] is not None:
+    if plan.needed is not None:
         said = (
             f"A true difference of {difference:g} is seen with {likely} probability from "
-            f"{counted(answer['needed'], 'query')} on."
+            f"{counted(plan.needed, 'query')} on."
         )
         console.print(Text(said, style="bold"))
-    how = "two-sided paired t test at {alpha:g}, standard deviation of the differences {sd:g}"
-    console.print(Text(how.format(**answer), style="dim"))
+    how = (
+        f"two-sided paired t test at {plan.alpha:g}, standard deviation of the differences "
+        f"{plan.sd:g}"
+    )
+    console.print(Text(how, style="dim"))

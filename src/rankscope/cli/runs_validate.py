@@ -82,14 +82,14 @@ def show(result: Validation, console: Console) -> None:
     """Print one validation for a person."""
     from rich.text import Text
 
-    fewest, _, most = result.documents_per_query
+    fewest, most = result.documents_per_query.min, result.documents_per_query.max
     per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in _STYLE}
     tally = ", ".join(counted(count, severity) for severity, count in counts.items() if count)
     head = Text.assemble(
         ("✓ valid" if result.ok else "✗ not valid", "bold green" if result.ok else "bold red"),
         ("  ", ""),
-        (visible(result.source), "bold"),
+        (visible(result.run), "bold"),
         f"  {counted(result.queries, 'query')}, {counted(result.rows, 'line')}, "
         f"{per_query} documents a query",
         (f"; {tally}" if tally else "; no findings", ""),

@@ -10,9 +10,11 @@ from rankscope.cli.console import make_console, print_json
 from rankscope.cli.evaluate import PROFILES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
-    from rankscope.scoring.why import Outcome, Reproduction
+    from rankscope.scoring.why import Reproduction, Why
 
 __all__ = ["why"]
 
@@ -48,30 +50,24 @@ def why(
     Scores it under several tools' rules and changes one rule at a time. With --mine and --theirs,
     finds the rules that reproduce these numbers.
     """
-    from rankscope.scoring import why as attribution
     from rankscope.scoring.inputs import as_judgments, as_runs
+    from rankscope.scoring.why import why as find
 
     judgments = as_judgments(qrels)
     named, _ = as_runs([run])
     names = [name.strip() for name in profiles.split(",")] if profiles else list(PROFILES)
-    outcomes = attribution.why(judgments, named, measure, profiles=names)
     numbers = [number for number in (mine, theirs) if number is not None]
-    found = {n: attribution.reproduce(judgments, named, measure, n) for n in numbers}
+    answer = find(judgments, named, measure, profiles=names, numbers=numbers)
     if output == "json":
-        print_json(
-            {
-                "outcomes": [outcome.to_dict() for outcome in outcomes],
-                "reproduced": {n: [one.to_dict() for one in all_] for n, all_ in found.items()},
-            }
-        )
+        print_json(answer.to_dict())
         return
     console = make_console()
-    _show(outcomes, console)
-    for number, reproductions in found.items():
+    _show(answer, console)
+    for number, reproductions in answer.reproduced.items():
         _show_number(number, reproductions, console)
 
 
-def _show(outcomes: list[Outcome], console: Console) -> None:
+def _show(outcomes: Why, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -102,7 +98,7 @@ def _show(outcomes: list[Outcome], console: Console) -> None:
     console.print(table)
 
 
-def _show_number(number: str, found: list[Reproduction], console: Console) -> None:
+def _show_number(number: str, found: Sequence[Reproduction], console: Console) -> None:
     from rich.text import Text
 
     console.print()

@@ -29,15 +29,9 @@ from rankscope.reports.words import DAGGER, DOUBLE_DAGGER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankscope.records import (
-        BenchmarkReport,
-        Kpi,
-        MeasureInfo,
-        Segment,
-        SegmentMean,
-        StageRow,
-        SystemRecord,
-    )
+    from rankscope.diagnosis.segments import Segment, SegmentMean
+    from rankscope.diagnosis.stages import StageRow
+    from rankscope.records import BenchmarkReport, Kpi, MeasureInfo, SystemRecord
 
 __all__ = ["benchmark_as_markdown"]
 

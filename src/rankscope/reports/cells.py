@@ -10,15 +10,9 @@ from rankscope.reports.words import DAGGER, DOUBLE_DAGGER, INTERVALS, TESTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankscope.records import (
-        BenchmarkReport,
-        ComparisonRecord,
-        IntervalRecord,
-        MeanRecord,
-        MeasureValue,
-        Status,
-        SystemRecord,
-    )
+    from rankscope.records import BenchmarkReport, MeasureValue, Status, SystemRecord
+    from rankscope.statistics.compare import Comparison, SystemMean
+    from rankscope.statistics.intervals import Interval
 
 __all__ = [
     "MARKS",
@@ -41,7 +35,7 @@ MARKS: dict[Status, str] = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ f
 NOTHING = "–"
 
 
-def mean_of(comparison: ComparisonRecord | None, system: str, measure: str) -> MeanRecord | None:
+def mean_of(comparison: Comparison | None, system: str, measure: str) -> SystemMean | None:
     """Return a system's mean in the comparison, if it is in it."""
     every = () if comparison is None else comparison.means
     return next((one for one in every if (one.run, one.measure) == (system, measure)), None)
@@ -52,16 +46,16 @@ def value_of(system: SystemRecord, measure: str) -> MeasureValue | None:
     return next((one for one in system.measures if one.measure == measure), None)
 
 
-def marker_of_p(p: float | None, comparison: ComparisonRecord | None) -> str:
+def marker_of_p(p: float | None, comparison: Comparison | None) -> str:
     """Return † for a p-value of at most alpha, ‡ for at most a fifth of it, else nothing."""
     if p is None or comparison is None:
         return ""
-    alpha = float(comparison.settings.get("alpha", 0.05))
+    alpha = comparison.settings.alpha
     return DOUBLE_DAGGER if p <= alpha / 5 else DAGGER if p <= alpha else ""
 
 
 def pair_with_baseline(
-    comparison: ComparisonRecord | None, system: str, measure: str
+    comparison: Comparison | None, system: str, measure: str
 ) -> tuple[str, float] | None:
     """Return verdict and corrected p-value of a system against the baseline."""
     if comparison is None or comparison.baseline is None:
@@ -72,7 +66,7 @@ def pair_with_baseline(
     return None
 
 
-def marker(comparison: ComparisonRecord | None, system: str, measure: str) -> str:
+def marker(comparison: Comparison | None, system: str, measure: str) -> str:
     """Return † where a system differs from the baseline at alpha, ‡ at a fifth of it."""
     found = pair_with_baseline(comparison, system, measure)
     if found is None or found[0] not in ("better", "worse"):
@@ -80,7 +74,7 @@ def marker(comparison: ComparisonRecord | None, system: str, measure: str) -> st
     return marker_of_p(found[1], comparison)
 
 
-def not_apart(comparison: ComparisonRecord, best: Sequence[str], measure: str) -> list[str]:
+def not_apart(comparison: Comparison, best: Sequence[str], measure: str) -> list[str]:
     """Return the systems that share a letter with one of the best, without the best."""
     letters = {one.run: set(one.letters) for one in comparison.means if one.measure == measure}
     shared = set().union(*(letters.get(name, set()) for name in best))
@@ -100,7 +94,7 @@ def signed(value: float) -> str:
     return text[1:] if not text.strip("+-0.") else text
 
 
-def ends(interval: IntervalRecord | None, *, sign: bool = False) -> str:
+def ends(interval: Interval | None, *, sign: bool = False) -> str:
     """Return ``[low, high]``; an end that does not exist is infinite."""
     if interval is None:
         return ""
@@ -130,21 +124,18 @@ def legend(
     if comparison is None:
         return said
     settings = comparison.settings
-    method = INTERVALS.get(str(settings.get("interval")), str(settings.get("interval")))
-    said[0] += f" ({method})"
+    said[0] += f" ({INTERVALS[settings.interval]})"
     if comparison.baseline is not None:
-        alpha = float(settings.get("alpha", 0.05))
+        alpha = settings.alpha
         said.append(
             f"{DAGGER} differs from {comparison.baseline}, the baseline, at p ≤ {alpha:g}, "
             f"{DOUBLE_DAGGER} at p ≤ {alpha / 5:g}, after correction"
         )
     if letters:
         said.append("systems that share a letter cannot be told apart (all pairs)")
-    test = TESTS.get(str(settings.get("test")), str(settings.get("test")))
-    resamples = settings.get("resamples")
-    drawn = f", {resamples:,} resamples" if isinstance(resamples, int) else ""
     said.append(
-        f"{test}, two-sided{drawn}, seed {settings.get('seed')}; {comparison.family}; "
+        f"{TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
+        f"seed {settings.seed}; {comparison.family}; "
         f"{counted(comparison.queries, 'query')}, the same for all systems"
     )
     if report.profile != "rankscope":

@@ -88,7 +88,7 @@ def _queries(comparison: Comparison) -> str:
         if accounting.missing:
             fate = {"all": "count as 0", "both": "left out for all runs"}
             policy = fate.get(accounting.missing_policy, "")
-            said.append(f"{name} lacks {len(accounting.missing):,} judged: {policy}")
+            said.append(f"{name} lacks {accounting.missing:,} judged: {policy}")
     if comparison.left_out:
         said.append(f"{counted(comparison.left_out, 'judged query')} left out")
     without = max(one.without_relevant for one in comparison.accounting.values())
@@ -156,7 +156,7 @@ def comparison_as_csv(comparison: Comparison) -> str:
         writer.writerow({name: _cell(row[name]) for name in _COLUMNS})
     for part in comparison.strata:
         named = {"measure": part.measure, "base": part.base, "system": part.system}
-        for stratum in part.result.strata:
+        for stratum in part.strata:
             row = {**stratum.to_dict(), **named, "correction": correction}
             row.update(stratum=stratum.label, queries=stratum.n, level=stratum.interval.level)
             row.update(low=stratum.interval.low, high=stratum.interval.high)
@@ -171,8 +171,11 @@ def comparison_as_markdown(comparison: Comparison) -> str:
         row = [md(run)]
         for measure in comparison.measures:
             one = comparison.mean(run, measure)
-            value = f"**{one.value:.4f}**" if one.best else f"{one.value:.4f}"
-            parts = [value + marker_of(comparison, run, measure), f"±{one.interval.half_width:.4f}"]
+            value = f"**{one.mean:.4f}**" if one.best else f"{one.mean:.4f}"
+            parts = [
+                value + marker_of(comparison, run, measure),
+                f"±{(one.interval.high - one.interval.low) / 2:.4f}",
+            ]
             parts += [one.letters] if shows_letters(comparison) else []
             row.append(" ".join(parts))
         rows.append(row)
@@ -217,9 +220,9 @@ def _strata_table(part: StratifiedPair) -> list[str]:
             f"{stratum.interval.low:+.4f} to {stratum.interval.high:+.4f}",
             p_text(stratum.p_corrected),
         ]
-        for stratum in part.result.strata
+        for stratum in part.strata
     ]
-    finding = part.result.finding
+    finding = part.finding
     warning = [] if finding is None else ["", md(f"Warning: {finding.sentence}")]
     return [md(strata_title(part)), "", *table(head, rows), *warning]
 
@@ -248,7 +251,7 @@ def _latex(text: str) -> str:
 
 
 def _latex_cell(comparison: Comparison, one: SystemMean, *, brackets: bool) -> str:
-    value = rf"\textbf{{{one.value:.4f}}}" if one.best else f"{one.value:.4f}"
+    value = rf"\textbf{{{one.mean:.4f}}}" if one.best else f"{one.mean:.4f}"
     raised = marker_of(comparison, one.run, one.measure)
     above = {"": "", DAGGER: r"\dagger", DOUBLE_DAGGER: r"\ddagger"}[raised]
     if shows_letters(comparison):
@@ -256,7 +259,7 @@ def _latex_cell(comparison: Comparison, one: SystemMean, *, brackets: bool) -> s
     value += f"$^{{{above}}}$" if above else ""
     if brackets:
         return rf"{value} {{\scriptsize [{one.interval.low:.3f}, {one.interval.high:.3f}]}}"
-    return rf"{value} {{\scriptsize $\pm${one.interval.half_width:.3f}}}"
+    return rf"{value} {{\scriptsize $\pm${(one.interval.high - one.interval.low) / 2:.3f}}}"
 
 
 def comparison_as_latex(comparison: Comparison, *, brackets: bool = False) -> str:

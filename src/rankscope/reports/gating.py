@@ -11,12 +11,12 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
-from rankscope.statistics.gate import p_text, percent
+from rankscope.statistics.sentences import p_value, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rankscope.statistics.gate import Check, GateResult, Loss, Reason
+    from rankscope.statistics.gate import GateResult, Loss, MeasureCheck, Reason
 
 __all__ = [
     "error_as_junit",
@@ -62,14 +62,14 @@ def gate_head(result: GateResult) -> list[str]:
     return ["measure", "baseline", "candidate", difference, "p", "margin", "visible", "verdict"]
 
 
-def gate_cells(check: Check) -> list[str]:
+def gate_cells(check: MeasureCheck) -> list[str]:
     """Return one row of the table, a text for each column."""
     return [
         check.measure if check.higher_is_better else f"{check.measure} ↓",
         f"{check.baseline:.4f}",
         f"{check.candidate:.4f}",
         f"{check.difference:+.4f} [{_end(check.interval.low)}, {_end(check.interval.high)}]",
-        p_text(check.corrected_p).removeprefix("p ").removeprefix("= "),
+        p_value(check.corrected_p),
         f"{check.max_drop:g}",
         _visible(check.visible_drop),
         _VERDICTS[check.reason],
@@ -103,8 +103,8 @@ def how_tested(result: GateResult) -> str:
     lower = any(not check.higher_is_better for check in result.checks)
     arrow = "; ↓ lower is better, so that a rise counts as a drop" if lower else ""
     return (
-        f"two-sided paired test ({result.method}, seed {result.seed}){over}, significant up to "
-        f"{result.alpha:g}; visible: the smallest drop found with {percent(result.power)} "
+        f"two-sided paired test ({result.test.method}, seed {result.test.seed}){over}, significant "
+        f"up to {result.alpha:g}; visible: the smallest drop found with {percent(result.power)} "
         f"probability{arrow}"
     )
 
@@ -212,7 +212,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
 
 
-def _checks(result: GateResult, checks: Sequence[Check]) -> list[str]:
+def _checks(result: GateResult, checks: Sequence[MeasureCheck]) -> list[str]:
     rows = []
     for check in checks:
         measure, *cells, verdict = gate_cells(check)

@@ -11,7 +11,8 @@ from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 
 if TYPE_CHECKING:
-    from rankscope.scoring.evaluate import Accounting, Scores
+    from rankscope.scoring.accounting import Accounting
+    from rankscope.scoring.evaluate import Scores
 
 __all__ = [
     "accounting_sentences",
@@ -48,7 +49,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
     """Say what a mean is made of; the first sentence is always there."""
     said = [f"mean over {counted(accounting.queries, 'query')}"]
     if accounting.missing:
-        missing = counted(len(accounting.missing), "judged query")
+        missing = counted(accounting.missing, "judged query")
         said.append(f"{missing} missing from the run, {_POLICY[accounting.missing_policy]}")
     if accounting.without_relevant:
         none = counted(accounting.without_relevant, "query")
@@ -56,7 +57,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         said.append(f"{none} without a relevant document, {done}")
     if accounting.unjudged:
         said.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
-    tied = {cutoff: count for cutoff, count in accounting.tied.items() if count}
+    tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())
         said.append(f"queries with tied scores across {places}")

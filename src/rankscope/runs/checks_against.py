@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.errors import shown
-from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
+from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen, Unable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rankscope.runs.checks import RunUnderTest
 
 __all__ = ["AGAINST_CHECKS", "RunAgainst", "guess_mismatch"]
+
+
+_NO_QRELS = Unable("no qrels were given")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +34,8 @@ class RunAgainst:
     qrels: Qrels | None = None
     query_ids: list[str] | None = None
     corpus_ids: Iterable[str] | None = None
+    no_qrels: Unable = _NO_QRELS
+    """Why there are no qrels, where there are none."""
 
     def query_places(self, ids: list[str]) -> tuple[Place, ...]:
         """Return places that name queries."""
@@ -46,10 +51,10 @@ AGAINST_CHECKS: Checks[RunAgainst] = Checks()
     unit="query",
     advice="run the system on these queries too; until then they count as 0 in every mean",
 )
-def judged_queries_missing(against: RunAgainst) -> Seen | None:
+def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     """A query of the qrels is not in the run."""
     if against.qrels is None:
-        return None
+        return against.no_qrels
     found = set(against.run.query_ids)
     missing = [query_id for query_id in against.qrels.query_ids if query_id not in found]
     if not missing or len(missing) == len(against.qrels.query_ids):
@@ -64,10 +69,10 @@ def judged_queries_missing(against: RunAgainst) -> Seen | None:
     unit="query",
     advice="run the system on every query of the list",
 )
-def listed_queries_missing(against: RunAgainst) -> Seen | None:
+def listed_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     """A query of the list of queries is not in the run."""
     if against.query_ids is None:
-        return None
+        return Unable("no queries were given")
     found = set(against.run.query_ids)
     missing = [query_id for query_id in against.query_ids if query_id not in found]
     if not missing:
@@ -81,10 +86,10 @@ def listed_queries_missing(against: RunAgainst) -> Seen | None:
     unit="query",
     advice="check that the run was made from this list of queries",
 )
-def unknown_queries(against: RunAgainst) -> Seen | None:
+def unknown_queries(against: RunAgainst) -> Seen | Unable | None:
     """The run has a query that is not in the list of queries."""
     if against.query_ids is None:
-        return None
+        return Unable("no queries were given")
     known = set(against.query_ids)
     unknown = [query_id for query_id in against.run.query_ids if query_id not in known]
     if not unknown:
@@ -98,10 +103,10 @@ def unknown_queries(against: RunAgainst) -> Seen | None:
     unit="query",
     advice="they are left out of every measure, as in trec_eval",
 )
-def unjudged_queries(against: RunAgainst) -> Seen | None:
+def unjudged_queries(against: RunAgainst) -> Seen | Unable | None:
     """The run has a query that nobody judged."""
     if against.qrels is None:
-        return None
+        return against.no_qrels
     unjudged = [query_id for query_id in against.run.query_ids if query_id not in against.qrels]
     if not unjudged or len(unjudged) == len(against.run.query_ids):
         return None
@@ -114,10 +119,10 @@ def unjudged_queries(against: RunAgainst) -> Seen | None:
     unit="document",
     advice="check that the run was made from this corpus, and that ids were not changed on the way",
 )
-def unknown_documents(against: RunAgainst) -> Seen | None:
+def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
     """The run has a document that is not in the corpus."""
     if against.corpus_ids is None:
-        return None
+        return Unable("no corpus was given")
     docs = against.run.doc_id
     pending = set(docs.unique().to_list())
     for doc_id in against.corpus_ids:
@@ -135,10 +140,12 @@ def unknown_documents(against: RunAgainst) -> Seen | None:
     unit="file",
     advice="make the query ids of run and qrels the same",
 )
-def no_query_in_common(against: RunAgainst) -> Seen | None:
+def no_query_in_common(against: RunAgainst) -> Seen | Unable | None:
     """Run and qrels share no query id."""
     run, qrels = against.run, against.qrels
-    if qrels is None or not len(qrels) or not run.query_ids:
+    if qrels is None:
+        return against.no_qrels
+    if not len(qrels) or not run.query_ids:
         return None
     if any(query_id in qrels for query_id in run.query_ids):
         return None
@@ -155,10 +162,12 @@ def no_query_in_common(against: RunAgainst) -> Seen | None:
     unit="file",
     advice="make the document ids of run and qrels the same",
 )
-def no_document_in_common(against: RunAgainst) -> Seen | None:
+def no_document_in_common(against: RunAgainst) -> Seen | Unable | None:
     """Run and qrels share query ids and no document id."""
     run, qrels = against.run, against.qrels
-    if qrels is None or not len(qrels) or not run.doc_id.len():
+    if qrels is None:
+        return against.no_qrels
+    if not len(qrels) or not run.doc_id.len():
         return None
     if not any(query_id in qrels for query_id in run.query_ids):
         return None

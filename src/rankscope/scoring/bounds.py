@@ -7,17 +7,19 @@ Both are answered by measuring the same run again, with its ranks or its judgmen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
+from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
 from rankscope.scoring.rules import profile_named
@@ -30,39 +32,45 @@ if TYPE_CHECKING:
     from rankscope.scoring.align import Hits, Judgments, Precision, QueryPolicy, Ties
     from rankscope.scoring.rules import Profile
 
-__all__ = ["Bounds", "bounds", "fill_holes"]
+__all__ = ["Bounds", "bounds"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How far one measure's mean could move.
+class TieBounds(Part):
+    """The values that the orders of equal scores could give."""
 
-    ``ties`` are the lowest and highest value any order of equal scores could give; None where no
-    few orders are known to hold them. ``holes`` are the values if every unjudged document the
-    measure looks at were nonrelevant, and if every one were relevant at ``hole_grade``; where
-    relevant documents are counted, these count too. None for measures by subtopic, and where holes
-    were not asked for.
-    """
+    lowest: float
+    """The lowest."""
+    highest: float
+    """The highest."""
+
+
+class HoleBounds(Part):
+    """The values if every unjudged document that the measure looks at had been judged."""
+
+    nonrelevant: float
+    """If all of them were nonrelevant."""
+    relevant: float
+    """If all of them were relevant; where relevant documents are counted, these count too."""
+    grade: float
+    """With this grade."""
+
+
+class Bounds(Part):
+    """How far one measure's mean could move."""
 
     measure: str
+    """The measure."""
     value: float
-    ties: tuple[float, float] | None
-    holes: tuple[float, float] | None
-    hole_grade: float
+    """Its mean."""
+    ties: TieBounds | None
+    """What equal scores could make of it; null where no few orders are known to hold the ends."""
+    holes: HoleBounds | None
+    """What unjudged documents could make of it; null for measures by subtopic, and where holes
+    were not asked for."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "measure": self.measure,
-            "value": self.value,
-            "ties": self.ties and {"lowest": self.ties[0], "highest": self.ties[1]},
-            "holes": self.holes
-            and {
-                "nonrelevant": self.holes[0],
-                "relevant": self.holes[1],
-                "grade": self.hole_grade,
-            },
-        }
+
+class BoundsTable(tuple[Bounds, ...], Shown):
+    """The bounds of several measures."""
 
 
 def bounds(
@@ -76,43 +84,39 @@ def bounds(
     ties: Ties | None = None,
     precision: Precision | None = None,
     queries: QueryPolicy | None = None,
-) -> list[Bounds]:
+) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
 
     >>> [found] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
     >>> found.ties
-    (0.5, 1.0)
+    TieBounds(lowest=0.5, highest=1.0)
     """
     if not 0 <= hole_grade < math.inf:
-        raise InputError(f"the grade of unjudged documents is a number from 0 up, not {hole_grade}")
+        raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
     rules = profile_named(profile)
     judgments = as_judgments(qrels)
     _, given = as_one_run(run)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     worlds: dict[Profile, _World] = {}
-    result = []
-    for measure in dict.fromkeys(rules.meaning(one.measure) for one in parse_measures(measures)):
-        own = rules.rules_for(measure)
-        if own not in worlds:
-            worlds[own] = _World(judgments, given, replace(own, **changes))
-        world = worlds[own]
-        told = holes and measure.definition.needs != "subtopics"
-        result.append(
+    table = []
+    for measure in dict.fromkeys(
+        rules.meaning(asked.measure) for asked in parse_measures(measures)
+    ):
+        measure_rules = rules.rules_for(measure)
+        if measure_rules not in worlds:
+            worlds[measure_rules] = _World(judgments, given, replace(measure_rules, **changes))
+        world = worlds[measure_rules]
+        fillable = holes and measure.definition.needs != "subtopics"
+        table.append(
             Bounds(
                 measure=str(measure),
                 value=world.mean(measure, world.judged),
-                ties=_band(measure, world),
-                holes=(
-                    world.mean(measure, world.filled(0.0, measure.cutoff)),
-                    world.mean(measure, world.filled(hole_grade, measure.cutoff)),
-                )
-                if told
-                else None,
-                hole_grade=hole_grade,
+                ties=_tie_bounds(measure, world),
+                holes=_hole_bounds(measure, world, hole_grade) if fillable else None,
             )
         )
-    return result
+    return BoundsTable(table)
 
 
 class _World:
@@ -145,19 +149,30 @@ class _World:
         return self.averaged(measure, compute(measure, judged))
 
 
-def _band(measure: Measure, world: _World) -> tuple[float, float] | None:
+def _hole_bounds(measure: Measure, world: _World, grade: float) -> HoleBounds:
+    """Return the mean with all holes judged, either way."""
+    nonrelevant, relevant = (
+        world.mean(measure, world.filled(each, measure.cutoff)) for each in (0.0, grade)
+    )
+    return HoleBounds(nonrelevant=nonrelevant, relevant=relevant, grade=grade)
+
+
+def _tie_bounds(measure: Measure, world: _World) -> TieBounds | None:
     """Return the lowest and highest mean over the orders of equal scores."""
     plain = compute(measure, world.judged)
     if not world.orders.tied:
         value = world.averaged(measure, plain)
-        return value, value
+        return TieBounds(lowest=value, highest=value)
     if not _orders_known(measure):
         return None
     table = measure.options.get("gain")
     kinds = _EVERY if _tells_unjudged(measure) else _TWO
     ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
-    values = np.stack([plain, *(compute(measure, run) for run in ordered)])
-    return world.averaged(measure, values.min(axis=0)), world.averaged(measure, values.max(axis=0))
+    values = np.stack([plain, *(compute(measure, run) for run in ordered)])  # [orders, n]
+    return TieBounds(
+        lowest=world.averaged(measure, values.min(axis=0)),
+        highest=world.averaged(measure, values.max(axis=0)),
+    )
 
 
 _ERRATIC = {"Accuracy", "BPM", "G", "infAP"}

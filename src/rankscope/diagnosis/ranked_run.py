@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.scoring.align import Judgments
 
-__all__ = ["RELEVANT", "View", "best_order"]
-
 RELEVANT = 1.0
 """From this grade on a document is relevant, as for RR and R."""
 
@@ -31,7 +29,7 @@ UNJUDGED = "unjudged"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class RankedRun:
     """One run, ranked and judged, with the numbers of its judged documents.
 
     ``doc`` names a hit: the row of its judgment, so the same in every run.
@@ -43,7 +41,7 @@ class View:
     """The judgments: doc, doc_id, and the number of the query."""
 
     @classmethod
-    def of(cls, judgments: Judgments, run: Any) -> View:
+    def of(cls, judgments: Judgments, run: Any) -> RankedRun:
         """Align a run."""
         aligned = align(judgments, run)
         hits = aligned.found
@@ -51,10 +49,10 @@ class View:
         pairs = judgments.pairs.select(
             "doc_id", pl.Series("query", judgments.query, dtype=pl.Int64)
         ).with_row_index("doc")
-        found = pl.DataFrame(
+        table = pl.DataFrame(
             {"query": hits.query, "doc_id": pl.Series(hits.doc_ids(), dtype=pl.String)}
         )
-        joined = found.join(pairs, on=["query", "doc_id"], how="left", maintain_order="left")
+        joined = table.join(pairs, on=["query", "doc_id"], how="left", maintain_order="left")
         return cls(aligned.judged, joined["doc"].to_numpy().astype(np.int64), pairs)
 
     def top(self, depth: int) -> IntArray:
@@ -62,8 +60,8 @@ class View:
         judged = self.judged
         return self.doc[(judged.hit_rank <= depth) & (judged.hit_grade >= RELEVANT)]
 
-    def only(self, other: View, cutoff: int) -> int:
-        """Count relevant documents up to the cutoff that the other has not there."""
+    def only(self, other: RankedRun, cutoff: int) -> int:
+        """Count relevant documents up to the cutoff that the other run does not have there."""
         mine = self.top(cutoff)
         return int(np.count_nonzero(~np.isin(mine, other.top(cutoff))))
 
@@ -81,7 +79,11 @@ class View:
 
 
 def best_order(judged: JudgedRun, depth: int) -> JudgedRun:
-    """Return a run whose first ``depth`` documents stand by grade; equal grades as they stood."""
+    """Return a run whose first ``depth`` documents are ordered by grade; equal grades as before.
+
+    Documents with a grade move to the first ranks; every other one is passed by those that were
+    below it, and only by these.
+    """
     query, rank, grade = judged.hit_query, judged.hit_rank, judged.hit_grade
     moved = np.flatnonzero((rank <= depth) & (grade > 0))
     new = rank.copy()
