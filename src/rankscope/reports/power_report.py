@@ -15,6 +15,7 @@ from rankscope.document.blocks import (
     Table,
     plain_rows,
     sentences,
+    text_columns,
 )
 from rankscope.document.text import percent
 from rankscope.document.views import view
@@ -47,6 +48,19 @@ def power_document(reports: Mapping[str, PowerReport], runs: tuple[str, str]) ->
         f"Power: {runs[1]} against {runs[0]}",
         (Section("", (*blocks, Notes((_HOW,)))),),
         names=frozenset([*reports, *runs]),
+        data=lambda: _data(reports),
+    )
+
+
+def _data(reports: Mapping[str, PowerReport]) -> Table:
+    """Return a row for each measure and question."""
+    return Table(
+        text_columns("measure", "question", "formula", "simulation"),
+        plain_rows(
+            [name, *(cell.value for cell in row)]
+            for name, report in reports.items()
+            for row in _answers(report).rows
+        ),
     )
 
 

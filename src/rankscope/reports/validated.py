@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Document, Findings, Section, good_if, sentences
+from rankscope.document.blocks import (
+    Document,
+    Findings,
+    Section,
+    Table,
+    good_if,
+    plain_rows,
+    sentences,
+    text_columns,
+)
 from rankscope.document.views import view
 from rankscope.errors import counted
 
@@ -34,4 +43,17 @@ def validation_document(validation: Validation) -> Document:
         f"Validation of {validation.source}",
         (Section("", (verdict, *findings)),),
         names=frozenset([validation.source]),
+        data=lambda: _data(validation),
+    )
+
+
+def _data(validation: Validation) -> Table:
+    """Return a row for each finding."""
+    titles = ("severity", "code", "name", "count", "unit", "message", "advice")
+    return Table(
+        text_columns("run", *titles),
+        plain_rows(
+            [validation.source, *(getattr(finding, title) for title in titles)]
+            for finding in validation.findings
+        ),
     )
