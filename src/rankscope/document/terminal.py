@@ -89,7 +89,7 @@ def draw(document: Document, console: Console) -> None:
                 console.print()
             is_first = False
             if section.title and not place:
-                _line(console, Text(visible(section.title), "bold"))
+                _line(console, Text(visible(section.title), "bold underline"))
             _draw_block(block, console)
 
 
