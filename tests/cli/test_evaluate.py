@@ -172,13 +172,16 @@ def test_trec_lines_are_trec_evals(call: Call) -> None:
 
 def test_markdown_and_latex(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "markdown")
+    made_of = (
+        "mean over 3 queries; 1 judged query missing from the run, counted as 0; 1 query without "
+        "a relevant document, scored 0; 1 query of the run not judged, left out"
+    )
     assert out.splitlines()[:5] == [
         "| run  |     RR |",
         "| ---- | -----: |",
         "| bm25 | 0.5000 |",
         "",
-        "- mean over 3 queries; 1 judged query missing from the run, counted as 0; 1 query without "
-        "a relevant document, scored 0; 1 query of the run not judged, left out",
+        f"- {made_of}",
     ]
     _, out, _ = call(
         "evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "latex", "--per-query"

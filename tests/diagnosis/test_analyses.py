@@ -11,6 +11,7 @@ from rankscope.diagnosis import registry
 from rankscope.diagnosis.registry import (
     Analysed,
     Analysis,
+    AnalysisConfig,
     Inputs,
     all_analyses,
     analyses_model,
@@ -157,11 +158,11 @@ def test_the_section_of_stages() -> None:
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_ANALYSES", {})
-    analysis: Analysis[Part, Analysed] = Analysis(
+    analysis: Analysis[AnalysisConfig, Analysed] = Analysis(
         name="mine",
         title="Mine",
         summary="Mine.",
-        config=Part,
+        config=AnalysisConfig,
         written="",
         result=Analysed,
         needs=(),
@@ -169,6 +170,6 @@ def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
         section=lambda _: Section("Mine", ()),
     )
     register(analysis)
-    assert analysis.answer(Part(), Inputs()) == Analysed()
+    assert analysis.answer(AnalysisConfig(), Inputs()) == Analysed()
     with pytest.raises(ValueError, match="two analyses are called mine"):
         register(analysis)

@@ -332,7 +332,7 @@ def sample(
 
 def with_analyses(report: BenchmarkReport, **rows: Any) -> BenchmarkReport:
     """Return the report with other segments or stages."""
-    analyses = report.analyses
+    analyses: Any = report.analyses
     for name, found in rows.items():
         answer = getattr(analyses, name).model_copy(update={name: tuple(found)})
         analyses = analyses.model_copy(update={name: answer})

@@ -176,19 +176,8 @@ def test_stages(report: BenchmarkReport) -> None:
 
 def test_targets_only_where_there_are_some(report: BenchmarkReport) -> None:
     rows = table(printed(report), "target")
-    assert rows[1].split() == [
-        "nDCG@10",
-        "≥",
-        "0.7",
-        "0.691",
-        "!",
-        "0.672",
-        "!",
-        "0.701",
-        "✓",
-        "0.846",
-        "✓",
-    ]
+    values = ["0.691 !", "0.672 !", "0.701 ✓", "0.846 ✓"]
+    assert re.split(r"   +", rows[1]) == ["nDCG@10 ≥ 0.7", *values]
     none = [changed(one, target=None, status="unknown") for one in report.kpis]
     infos = [changed(one, target=None) for one in report.measures]
     text = printed(changed(report, kpis=none, measures=infos))

@@ -277,16 +277,23 @@ def text_columns(*titles: str) -> tuple[Column, ...]:
 
 
 def together(title: str, documents: Sequence[Document]) -> Document:
-    """Put documents behind each other; their titles become those of their sections."""
+    """Put documents of one kind behind each other; their titles become those of sections."""
     if len(documents) == 1:
         return documents[0]
     sections: list[Section] = []
     for document in documents:
         first, *others = document.sections
         sections += [replace(first, title=first.title or document.title), *others]
+    makers = [document.data for document in documents if document.data is not None]
+
+    def data() -> Table:
+        tables = [make() for make in makers]
+        return replace(tables[0], rows=tuple(row for table in tables for row in table.rows))
+
     return Document(
         title,
         tuple(sections),
         names=frozenset().union(*(document.names for document in documents)),
+        data=data if makers else None,
         cases=tuple(case for document in documents for case in document.cases),
     )

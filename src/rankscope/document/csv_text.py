@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
 def as_csv(document: Document) -> str:
     """Return the document's data, or its first table; an interval takes two more columns."""
     table = document.data() if document.data else document.first_table
-    page = io.StringIO()
     if table is None:
         return ""
-    writer = csv.writer(page, lineterminator="\n")
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\r\n")
     with_interval = [
         any(row[place].interval is not None for row in table.rows)
         for place in range(len(table.columns))
@@ -33,7 +32,15 @@ def as_csv(document: Document) -> str:
             low, high = cell.interval or (None, None)
             values += map(_field, (cell.value, *((low, high) if has_ends else ())))
         writer.writerow(values)
-    return page.getvalue()
+    return "".join(lines)
+
+
+class _Lines(list[str]):
+    """Takes rows that end with both line ends, so that fields with either are quoted."""
+
+    def write(self, row: str) -> None:
+        """Keep a row."""
+        self.append(row.removesuffix("\r\n") + "\n")
 
 
 def _field(value: Value) -> str:

@@ -374,7 +374,7 @@ def _bar(value: float, ends: tuple[float, float], scale: tuple[float, float]) ->
 
 def _chart(chart: Chart, level: int) -> str:
     """Draw a bar for each value, its interval as a line on it, and the numbers beside it."""
-    tops = [max(bar.value, *(bar.interval or ())) for bar in chart.bars]
+    tops = [max(bar.value, *(bar.interval or (bar.value,))) for bar in chart.bars]
     high = chart.high or max([top for top in tops if math.isfinite(top)], default=1.0) or 1.0
     rows = [_chart_row(bar, high, chart.digits) for bar in chart.bars]
     title = _heading(chart.title, level)

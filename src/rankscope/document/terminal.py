@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -51,6 +51,8 @@ _WIDEST_NAME = 40
 _NARROWEST_TEXT = 24
 """Other text may become this narrow before a table is split."""
 
+_LONGEST_NOTE = 16
+"""Longer notes are cut behind numbers."""
 _MOST_ERRORS = 8
 """How many errors a short list of findings shows."""
 
@@ -87,7 +89,7 @@ def draw(document: Document, console: Console) -> None:
                 console.print()
             is_first = False
             if section.title and not place:
-                _line(console, Text(visible(section.title), "bold"))
+                _line(console, Text(visible(section.title), "bold underline"))
             _draw_block(block, console)
 
 
@@ -271,6 +273,12 @@ def _text_cell(cell: Cell, *, is_name: bool) -> Text:
     return text.append(f" ({visible(cell.note)})", "not bold dim") if cell.note else text
 
 
+def _with_short_note(cell: Cell) -> Cell:
+    """Cut a note that would not fit beside a number, which is never broken."""
+    is_long = len(visible(cell.note)) > _LONGEST_NOTE
+    return replace(cell, note=f"{visible(cell.note)[:_LONGEST_NOTE]}…") if is_long else cell
+
+
 def _number_cells(
     cells: Sequence[Cell], column: Column, *, is_plain: bool, stacked: bool
 ) -> list[list[Text]]:
@@ -280,7 +288,7 @@ def _number_cells(
             visible(value_of(cell, column)),
             cell.marker + ("*" if is_plain and cell.best else ""),
             interval_of(cell, column),
-            visible(f"{cell.letters} {behind(cell, column)}".strip()),
+            visible(f"{cell.letters} {behind(_with_short_note(cell), column)}".strip()),
         )
         for cell in cells
     ]

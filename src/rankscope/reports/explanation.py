@@ -12,7 +12,9 @@ from rankscope.document.blocks import (
     Section,
     Table,
     Tone,
+    plain_rows,
     sentences,
+    text_columns,
 )
 from rankscope.document.views import view
 
@@ -44,6 +46,20 @@ def explanation_document(explanation: Explanation) -> Document:
             ),
         ),
         names=frozenset([explanation.measure, explanation.query_id, explanation.run]),
+        data=lambda: _data(explanation),
+    )
+
+
+def _data(explanation: Explanation) -> Table:
+    """Return a row for each rank."""
+    titles = ("rank", "doc_id", "score", "grade", "gain", "discount", "contribution",
+              "value_so_far")  # fmt: skip
+    about = (explanation.measure, explanation.query_id, explanation.run)
+    return Table(
+        text_columns("measure", "query_id", "run", *titles),
+        plain_rows(
+            [*about, *(getattr(step, title) for title in titles)] for step in explanation.steps
+        ),
     )
 
 

@@ -65,6 +65,7 @@ def gate_document(result: GateResult) -> Document:
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'query')}",
         names=frozenset(names),
+        data=lambda: _checks_table(result, result.checks),
         cases=tuple(_case(result, check) for check in result.checks),
         properties={
             "baseline": result.baseline,

@@ -14,6 +14,7 @@ from rankscope.document.blocks import (
     Table,
     plain_rows,
     sentences,
+    text_columns,
 )
 from rankscope.document.text import percent
 from rankscope.document.views import view
@@ -42,6 +43,19 @@ def power_document(report: PowerReport) -> Document:
         f"Power: {second} against {first}",
         (Section("", (*blocks, Notes((_HOW,)))),),
         names=frozenset([*report.measures, *report.runs]),
+        data=lambda: _data(report),
+    )
+
+
+def _data(report: PowerReport) -> Table:
+    """Return a row for each measure and question."""
+    return Table(
+        text_columns("measure", "question", "formula", "simulation"),
+        plain_rows(
+            [measure, *(cell.value for cell in row)]
+            for measure, power in report.measures.items()
+            for row in _answers(power).rows
+        ),
     )
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Document, Findings, Notes, Section, good_if, sentences
+from rankscope.document.blocks import (
+    Document,
+    Findings,
+    Notes,
+    Section,
+    Table,
+    good_if,
+    plain_rows,
+    sentences,
+    text_columns,
+)
 from rankscope.document.views import view
 from rankscope.errors import counted
 
@@ -41,4 +51,17 @@ def validation_document(validation: Validation) -> Document:
         f"Validation of {validation.run}",
         (Section("", (verdict, *findings, *notes)),),
         names=frozenset([validation.run]),
+        data=lambda: _data(validation),
+    )
+
+
+def _data(validation: Validation) -> Table:
+    """Return a row for each finding."""
+    titles = ("severity", "code", "name", "count", "unit", "message", "advice")
+    return Table(
+        text_columns("run", *titles),
+        plain_rows(
+            [validation.run, *(getattr(finding, title) for title in titles)]
+            for finding in validation.findings
+        ),
     )
