@@ -211,7 +211,7 @@ class _Zstandard(io.RawIOBase):
 
 
 class _Guarded(io.RawIOBase):
-    """A stream whose own errors become a `FormatError`; errors of its reader are none of them."""
+    """A stream whose own errors become a `FormatError`; those of whoever reads it do not."""
 
     def __init__(self, stream: BinaryIO, source: str) -> None:
         self._stream = stream

@@ -92,7 +92,7 @@ def test_web_track_subtopics() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<nothing/>", "holds no <top> or <topic>"),
+        ("<nothing/>", "found no <top> or <topic>"),
         ("\n<top><title> x </top>", "t:2: a topic without a number"),
         ("<top><num> 1 </top>", "t:1: a topic without text"),
         ("<top>\n<!-- open", "t:2: <!-- is never closed"),

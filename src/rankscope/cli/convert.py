@@ -9,8 +9,6 @@ import click
 from rankscope.document.text import visible
 from rankscope.errors import counted
 
-__all__ = ["convert"]
-
 
 @click.command()
 @click.argument("source", metavar="IN")
@@ -18,7 +16,7 @@ __all__ = ["convert"]
 @click.option(
     "--kind",
     type=click.Choice(["qrels", "run", "queries", "corpus"]),
-    help="What IN holds; found from its columns and name if not said.",
+    help="What IN holds; found from its columns and name if not given.",
 )
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of IN.")
 @click.option("--to", "target_format", metavar="FORMAT", help="The format of OUT.")

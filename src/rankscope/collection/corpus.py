@@ -22,10 +22,8 @@ from rankscope.tables.record_table import RecordTable
 __all__ = [
     "Corpus",
     "Document",
-    "document_text",
     "read_corpus",
     "stream_corpus",
-    "stream_doc_ids",
 ]
 
 _TITLES = ("title", "product_title", "headline", "name")

@@ -9,20 +9,18 @@ from rankscope.errors import shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
 from rankscope.tables.rows import Rows, as_ids, missing
 
-__all__ = ["QRELS_CHECKS"]
-
 QRELS_CHECKS: Checks[Rows] = Checks()
 
 
-def _places(rows: Rows, numbers: pl.Series) -> tuple[Place, ...]:
-    return tuple(rows.place(int(row)) for row in numbers[:PLACES_SHOWN])
+def _seen(message: str, rows: Rows, numbers: pl.Series) -> Seen | None:
+    """Return what was seen in the rows of these numbers; nothing if there are none."""
+    if not len(numbers):
+        return None
+    places = tuple(rows.place(int(number)) for number in numbers[:PLACES_SHOWN])
+    return Seen(message, len(numbers), places)
 
 
-@QRELS_CHECKS.add(
-    *("RS201", "qrels-empty", "error"),
-    unit="file",
-    advice="give a file with judgments",
-)
+@QRELS_CHECKS.add("RS201", "qrels-empty", "error", unit="file", advice="give a file with judgments")
 def qrels_empty(rows: Rows) -> Seen | None:
     """The table has no row."""
     if rows.frame.height or rows.malformed_count:
@@ -31,7 +29,9 @@ def qrels_empty(rows: Rows) -> Seen | None:
 
 
 @QRELS_CHECKS.add(
-    *("RS202", "qrels-malformed-line", "error"),
+    "RS202",
+    "qrels-malformed-line",
+    "error",
     unit="line",
     advice="write every line as query_id 0 doc_id grade, in UTF-8",
 )
@@ -44,98 +44,104 @@ def qrels_malformed_line(rows: Rows) -> Seen | None:
 
 
 @QRELS_CHECKS.add(
-    *("RS203", "qrels-missing-id", "error"),
+    "RS203",
+    "qrels-missing-id",
+    "error",
     unit="line",
     advice="give every line a query id and a document id, or drop it",
 )
 def qrels_missing_id(rows: Rows) -> Seen | None:
     """A query id or document id is empty."""
     frame = rows.frame
-    lost = missing(as_ids(frame["query_id"], rows)) | missing(as_ids(frame["doc_id"], rows))
-    found = lost.arg_true()
-    return Seen("an id is missing", len(found), _places(rows, found)) if len(found) else None
+    incomplete = missing(as_ids(frame["query_id"], rows)) | missing(as_ids(frame["doc_id"], rows))
+    return _seen("an id is missing", rows, incomplete.arg_true())
 
 
 @QRELS_CHECKS.add(
-    *("RS204", "grade-not-a-number", "error"),
+    "RS204",
+    "grade-not-a-number",
+    "error",
     unit="line",
     advice="write grades as numbers, or say what labels mean (labels E=3,S=2,C=1,I=0)",
 )
 def grade_not_a_number(rows: Rows) -> Seen | None:
     """A grade cannot be read as a number."""
-    found = grades_of(rows).is_null().arg_true()
-    if not len(found):
-        return None
-    value = rows.frame["grade"][int(found[0])]
+    numbers = grades_of(rows).is_null().arg_true()
+    value = rows.frame["grade"][int(numbers[0])] if len(numbers) else None
     what = "is missing" if value is None else f"is {shown(value, 30)}, which is no number"
-    return Seen(f"the grade {what}", len(found), _places(rows, found))
+    return _seen(f"the grade {what}", rows, numbers)
 
 
 @QRELS_CHECKS.add(
-    *("RS205", "grade-not-finite", "error"),
+    "RS205",
+    "grade-not-finite",
+    "error",
     unit="line",
     advice="give the pair a grade, or drop the line",
 )
 def grade_not_finite(rows: Rows) -> Seen | None:
     """A grade is NaN or infinite."""
     grade = grades_of(rows)
-    found = (~grade.is_finite()).arg_true()
-    if not len(found):
-        return None
-    return Seen(f"the grade is {grade[int(found[0])]}", len(found), _places(rows, found))
+    numbers = (~grade.is_finite()).arg_true()
+    value = grade[int(numbers[0])] if len(numbers) else None
+    return _seen(f"the grade is {value}", rows, numbers)
 
 
-def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:
-    """Return the rows that repeat a pair with the same grade, and with another one."""
+def _repeated(rows: Rows, *, same_grade: bool) -> pl.Series:
+    """Return the rows that repeat a pair, with the grade it had first or with another one."""
     keys = [name for name in ("query_id", "doc_id", "subtopic") if name in rows.frame.columns]
     frame = rows.frame.select(keys).with_columns(grades_of(rows)).with_row_index("_row")
-    repeats = frame.filter(~pl.struct(keys).is_first_distinct())
-    firsts = frame.filter(pl.struct(keys).is_first_distinct()).select(*keys, "grade")
-    joined = repeats.join(firsts, on=keys, suffix="_first", nulls_equal=True)
-    same = joined["grade"].eq_missing(joined["grade_first"])
-    return joined.filter(same)["_row"].sort(), joined.filter(~same)["_row"].sort()
+    first = pl.struct(keys).is_first_distinct()
+    repeats = frame.filter(~first).join(
+        frame.filter(first).select(*keys, "grade"), on=keys, suffix="_first", nulls_equal=True
+    )
+    same = repeats["grade"].eq_missing(repeats["grade_first"])
+    return repeats.filter(same == same_grade)["_row"].sort()
 
 
 @QRELS_CHECKS.add(
-    *("RS206", "duplicate-pair", "error"),
+    "RS206",
+    "duplicate-pair",
+    "error",
     unit="line",
     advice="keep one line a pair, or combine them (raters: mean, median, max or majority)",
 )
 def duplicate_pair(rows: Rows) -> Seen | None:
-    """A pair stands twice with the same grade."""
-    found, _ = _repeats(rows)
-    if not len(found):
-        return None
-    return Seen("the pair was judged before, with the same grade", len(found), _places(rows, found))
+    """A pair appears twice with the same grade."""
+    repeated = _repeated(rows, same_grade=True)
+    return _seen("the pair was judged before, with the same grade", rows, repeated)
 
 
 @QRELS_CHECKS.add(
-    *("RS207", "conflicting-grades", "error"),
+    "RS207",
+    "conflicting-grades",
+    "error",
     unit="line",
     advice="decide for one grade, or combine them (raters: mean, median, max or majority)",
 )
 def conflicting_grades(rows: Rows) -> Seen | None:
-    """A pair stands twice with different grades."""
-    _, found = _repeats(rows)
-    if not len(found):
-        return None
-    return Seen("the pair was judged before, with another grade", len(found), _places(rows, found))
+    """A pair appears twice with different grades."""
+    repeated = _repeated(rows, same_grade=False)
+    return _seen("the pair was judged before, with another grade", rows, repeated)
 
 
 @QRELS_CHECKS.add(
-    *("RS211", "negative-grades", "note"),
+    "RS211",
+    "negative-grades",
+    "note",
     unit="line",
     advice="a negative grade means pooled and not judged, as in trec_eval; write 0 for "
     "judged nonrelevant",
 )
 def negative_grades(rows: Rows) -> Seen | None:
     """A grade is below zero."""
-    found = (grades_of(rows) < 0).arg_true()
-    return Seen("grades below zero", len(found), _places(rows, found)) if len(found) else None
+    return _seen("grades below zero", rows, (grades_of(rows) < 0).arg_true())
 
 
 @QRELS_CHECKS.add(
-    *("RS212", "no-relevant-document", "warning"),
+    "RS212",
+    "no-relevant-document",
+    "warning",
     unit="query",
     advice="such a query scores 0 for every system; judge more for it, or take it out of the set",
 )
@@ -151,14 +157,14 @@ def no_relevant_document(rows: Rows) -> Seen | None:
 
 
 @QRELS_CHECKS.add(
-    *("RS213", "fractional-grades", "note"),
+    "RS213",
+    "fractional-grades",
+    "note",
     unit="line",
     advice="graded measures use them as they are; trec_eval reads whole numbers only",
 )
 def fractional_grades(rows: Rows) -> Seen | None:
     """A grade is not a whole number."""
     grade = grades_of(rows)
-    found = (grade != grade.floor()).arg_true()
-    if not len(found):
-        return None
-    return Seen("grades that are not whole numbers", len(found), _places(rows, found))
+    fractions = (grade != grade.floor()).arg_true()
+    return _seen("grades that are not whole numbers", rows, fractions)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
 
-__all__ = ["Conversion", "Kind", "convert", "guess_kind"]
+__all__ = ["Conversion", "convert"]
 
 _HINTS: tuple[tuple[str, Kind], ...] = (
     (r"qrel|judg", "qrels"),

@@ -1,4 +1,4 @@
-"""Ids are text, exactly as given; a whole number stands for its decimal digits.
+"""Ids are text, exactly as given; a whole number becomes its decimal digits.
 
 The first step of every table made from Python objects. It loads nothing, so that scoring plain
 dicts can use it.

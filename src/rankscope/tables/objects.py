@@ -1,6 +1,6 @@
 """Pairs from Python objects: dicts, records, tuples, frames.
 
-What a JSON or Parquet file holds comes through here as well. Every function returns `Rows`, not yet
+What a JSON or Parquet file holds becomes rows here as well. Every function returns `Rows`, not yet
 checked.
 """
 

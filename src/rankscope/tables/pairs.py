@@ -1,7 +1,7 @@
 """Pairs: the common shape of qrels and runs, immutable and columnar.
 
 Rows are (query, document, number), kept together by query in the order in which queries first
-appeared, and within a query in the order given. A query may be there with no documents.
+appeared, and within a query in the order given. A query may have no documents.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class PairTable(ABC):
         return type(self).__name__
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a new Polars frame: query_id, doc_id, the number, and what else there is."""
+        """Return a new Polars frame: query_id, doc_id, the number, and the kind's other columns."""
         lengths = np.diff(self._offsets)
         codes = np.repeat(np.arange(len(lengths)), lengths)
         query_id = self._query_ids.gather(codes).alias("query_id")

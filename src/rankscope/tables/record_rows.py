@@ -144,7 +144,7 @@ def headerless_columns(layout: RecordLayout) -> list[str]:
 def frame_rows(
     frame: pl.DataFrame, origin: Origin, layout: RecordLayout, *, before: int = 0
 ) -> Iterator[Placed]:
-    """Yield the rows of a frame, ``before`` of which came before; a null is no field.
+    """Yield the rows of a frame, counted on from ``before``; a null is no field.
 
     Except as an id or a text that is needed: there a null is an error with its place.
     """

@@ -228,7 +228,7 @@ def _both(first: Callable[[], S], second: Callable[[], T], source: str | bytes) 
 
 
 def _first_lines(source: str | bytes) -> bytes:
-    """Return whole lines from the beginning, or all there is."""
+    """Return whole lines from the beginning, or everything if there is no whole line."""
     if isinstance(source, bytes):
         head = source[:_BLOCK]
     else:
@@ -370,11 +370,11 @@ def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -
 _NOT_UTF8 = "\ufffd".encode()
 
 
-def _reason(line: bytes, found: int, expected: int) -> str:
+def _reason(line: bytes, width: int, expected: int) -> str:
     if line == _NOT_UTF8:
         return "bytes that are not UTF-8"
     start = line.decode("utf-8", "replace")
-    return f"expected {expected} columns, found {found} in {shown(start)}"
+    return f"expected {expected} columns, found {width} in {shown(start)}"
 
 
 def _with_valid_text(block: bytes) -> bytes:
