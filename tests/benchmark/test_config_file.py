@@ -153,7 +153,10 @@ def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
             "c:1: the number '1.99999999999999999999999999999999999999999999999999999999… has",
         ),
         (b"a: 1\nb: \x01", "c:2: the character '\\x01' is not allowed; remove it"),
-        (rb'a: "\UFFFFFFFF"', "c:1: an escape stands for no character; write the character itself"),
+        (
+            rb'a: "\UFFFFFFFF"',
+            "c:1: an escape is not a valid character; write the character itself",
+        ),
         (rb'a: "\ud800"', "c:1: half of a character (a surrogate); write the character itself"),
         (b"? [a]\n: b", "c:1: a key must be text, not a list or a mapping; quote it"),
         (b"a: 1\n" + b"- " * 9999, "c:2: "),

@@ -348,7 +348,7 @@ BROKEN: list[tuple[str, Sequence[tuple[str, str]], Mapping[str, Any], str]] = [
     ("blank", [], {"corpus": [{"_id": "d 1", "title": "", "text": "x"}]}, "contains white space"),
     ("words", [], {"corpus": [{"_id": "d1", "title": "", "text": ""}]}, "no document has a word"),
     ("other ids", [], {"qrels": [("x1", "d01", 1)]}, "none of its queries is judged"),
-    ("name", [("words: bm25", '"../words": bm25')], {}, "as it becomes a file name"),
+    ("name", [("words: bm25", '"../words": bm25')], {}, "the name becomes a file name"),
     ("module", [("{module}:answer", "nowhere:answer")], {}, "module nowhere not found"),
 ]
 

@@ -295,7 +295,7 @@ EVERYTHING = CONFIG.replace(
     "words: bm25",
     "words: bm25\n  mean: vector\n  learnt: {{rerank: {{of: words, ltr: {{}}, depth: 10}}}}",
 )
-KINDS = ("stages", "answers", "indexes", "embeddings", "models")
+KINDS = ("stages", "answers", "corpora", "indexes", "embeddings", "models")
 
 
 @pytest.fixture(scope="module")

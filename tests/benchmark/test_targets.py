@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.benchmark.config.model import Config
@@ -262,6 +262,7 @@ def test_files_that_are_wrong(tmp_path: Path, text: str, line: int | None, probl
     assert "\n" not in str(refused.value)
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_in_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
@@ -273,6 +274,7 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(
     assert "\n" not in str(refused.value)
 
 
+@settings(deadline=None)
 @given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True), value=st.floats(0, 1))
 def test_the_band_is_the_highest_that_is_entered(
     tmp_path_factory: pytest.TempPathFactory, bounds: list[float], value: float

@@ -15,6 +15,7 @@ import pytest
 
 from rankscope import Corpus
 from rankscope.errors import InputError
+from rankscope.retrieval import registry
 from rankscope.retrieval.registry import Context, build_system
 from rankscope.retrieval.vector import models
 from rankscope.retrieval.vector.models import Model, ModelOptions
@@ -59,7 +60,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     hub = Hub()
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     monkeypatch.setitem(sys.modules, "sentence_transformers", hub)
-    monkeypatch.setattr(models, "find_spec", lambda _: hub)
+    monkeypatch.setattr(registry, "find_spec", lambda _: hub)
     monkeypatch.setattr(models, "engine_version", lambda name: f"{name} 1")
     monkeypatch.setattr(models, "_quietly", nullcontext)
     return hub

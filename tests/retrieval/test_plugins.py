@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import Field
-from rankscope.benchmark.config_schema import config_json_schema
 
 from rankscope import Corpus
+from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.options import Options, Reading, SpecError, TextList
 from rankscope.retrieval.protocol import (

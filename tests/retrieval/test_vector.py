@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +251,10 @@ def test_wordllama_is_as_its_package_makes_it() -> None:
 def test_models_without_their_package(
     spec: Any, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankscope.retrieval.vector.models.find_spec", lambda _: None)
+    monkeypatch.setattr(
+        "rankscope.retrieval.registry.find_spec",
+        lambda module: None if module == "sentence_transformers" else find_spec(module),
+    )
     with pytest.raises(MissingExtraError) as caught:
         build_system(spec)
     assert str(caught.value).startswith(owner)

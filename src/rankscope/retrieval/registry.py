@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar
@@ -51,6 +52,7 @@ __all__ = [
     "Spec",
     "StageOptions",
     "build_system",
+    "check_engine",
     "engine",
     "engine_version",
 ]
@@ -390,6 +392,19 @@ def engine(module: str, *, package: str, needed_for: str, extra: str = "retrieva
         if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
             raise  # it is installed, and something it needs is not
         raise MissingExtraError(package, needed_for=needed_for, extra=extra) from None
+
+
+def check_engine(module: str, *, package: str, needed_for: str, extra: str = "retrieval") -> None:
+    """Say how to get an optional package that is not installed; it is not imported.
+
+    What is only described, in a plan, needs no engine, and importing one can take seconds.
+    """
+    try:
+        installed = find_spec(module) is not None
+    except ModuleNotFoundError:
+        installed = False
+    if not installed:
+        raise MissingExtraError(package, needed_for=needed_for, extra=extra)
 
 
 def engine_version(package: str) -> str:

@@ -54,12 +54,12 @@ class Origins:
         return FormatError(text, source=override.label)
 
     def _override(self, keys: Keys) -> Override | None:
-        """Return the last setting that gave a value, or made the section it is in."""
+        """Return the last setting that set a value, or that created the section it is about."""
         in_file = _has(self.file.data, keys)
         for override in reversed(self.overrides):
-            gave = keys[: len(override.keys)] == override.keys
-            made = not in_file and override.keys[: len(keys)] == keys
-            if gave or made:
+            sets_it = keys[: len(override.keys)] == override.keys
+            creates_it = not in_file and override.keys[: len(keys)] == keys
+            if sets_it or creates_it:
                 return override
         return None
 
@@ -142,7 +142,7 @@ def _next_key(
     """Return the key that a text begins with, and the rest of the text.
 
     Known keys come first, the longest of them: a system's name may hold a dot or an equals sign. Of
-    two that are spelled alike the one that is written just so is meant, and else neither.
+    two that are spelled alike the one that is written exactly so is meant, or else neither.
     """
     names = {key: spelled(key) for key in known}
     rests = {

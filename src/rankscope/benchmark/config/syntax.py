@@ -181,7 +181,7 @@ def _read_yaml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
         ) from None
     except (ValueError, OverflowError):  # an escape beyond Unicode
         raise FormatError(
-            "an escape stands for no character; write the character itself",
+            "an escape is not a valid character; write the character itself",
             source=source,
             line=composer.line + 1,
         ) from None

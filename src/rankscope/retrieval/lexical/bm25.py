@@ -21,7 +21,7 @@ from pydantic import Field
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.cache import make_folder, read_arrays, write_arrays
-from rankscope.retrieval.lexical.words import Analyzer, Language, stop_words, word_rules
+from rankscope.retrieval.lexical.words import Analyzer, Language, word_rules
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import (
     Capabilities,
@@ -32,7 +32,7 @@ from rankscope.retrieval.protocol import (
     check_depth,
     fingerprint,
 )
-from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
+from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
 from rankscope.retrieval.texts import Fields, Texts, without_text
 from rankscope.runs.order import best_positions
 
@@ -76,12 +76,9 @@ class BM25(System):
     packages = ("bm25s", "PyStemmer")
 
     def __init__(self, options: BM25Options, context: Context) -> None:
-        engine("bm25s", package="bm25s", needed_for="the system bm25")
-        dropped = options.stopwords
-        if dropped is None:
-            dropped = tuple(stop_words(options.language))
+        check_engine("bm25s", package="bm25s", needed_for="the system bm25")
         self.options: BM25Options = options
-        self.analyzer = Analyzer(options.language, dropped)
+        self.analyzer = Analyzer(options.language, options.stopwords)
         self._cache = context.cache
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None

@@ -11,14 +11,14 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 from typing import Annotated
 
 from pydantic import AfterValidator
 
 from rankscope.errors import UnknownNameError
-from rankscope.retrieval.registry import engine
+from rankscope.retrieval.registry import check_engine, engine
 
 _PLAIN_WORDS = re.compile(r"\w{2,}").findall
 _MARKS = ("Mn", "Mc")
@@ -90,16 +90,28 @@ class _Terms(dict[str, str]):
 class Analyzer:
     """Turns text into terms, for one language.
 
-    >>> Analyzer("english", stop_words("english")).terms("The Boiling leeks, and Straße!")
+    ``dropped`` are the stop words (None: those of the language).
+
+    >>> Analyzer("english").terms("The Boiling leeks, and Straße!")
     ['boil', 'leek', 'straße']
     """
 
-    def __init__(self, language: str, dropped: Iterable[str]) -> None:
-        stem: Callable[[str], str] = str
+    def __init__(self, language: str, dropped: Iterable[str] | None = None) -> None:
         if language != "none":
+            check_engine("Stemmer", package="PyStemmer", needed_for="stemming")
+        if dropped is None:
+            check_engine("bm25s", package="bm25s", needed_for="stop words")
+        self._language = language
+        self._dropped = dropped
+
+    @cached_property
+    def _terms(self) -> _Terms:
+        stem: Callable[[str], str] = str
+        if self._language != "none":
             stemmer = engine("Stemmer", package="PyStemmer", needed_for="stemming")
-            stem = stemmer.Stemmer(language).stemWord
-        self._terms = _Terms(stem, frozenset(dropped))
+            stem = stemmer.Stemmer(self._language).stemWord
+        dropped = stop_words(self._language) if self._dropped is None else self._dropped
+        return _Terms(stem, frozenset(dropped))
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text as they are written, in lower case."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from rankscope.errors import InputError
 from rankscope.retrieval.lexical.words import Language, word_rules
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import Capabilities, Component, System, fingerprint, sentence
-from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
+from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
 from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.ltr_features import (
     SCORE_FEATURES,
@@ -111,6 +113,14 @@ def _xgboost() -> Any:
         ) from error
 
 
+def _xgboost_version() -> str:
+    """Return the version of XGBoost, whose distribution goes by one of two names."""
+    try:
+        return metadata.version("xgboost-cpu")
+    except metadata.PackageNotFoundError:
+        return metadata.version("xgboost")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
     """A training question: the features of its candidates, and their grades (0: not judged)."""
@@ -131,7 +141,7 @@ class LTR(Reranker):
     packages = ("xgboost-cpu", "bm25s", "PyStemmer")
 
     def __init__(self, options: LTROptions, context: Context) -> None:
-        self._engine = _xgboost()
+        check_engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
         self._training = context.training_for("ltr")
         self.options: LTROptions = options
         self.owned: list[Component] = []
@@ -147,6 +157,10 @@ class LTR(Reranker):
         self._examples: dict[str, Example] = {}
         self._models = FoldModels(self._learnt, self._loaded, key=self._key, cache=context.cache)
         self._prepared = False
+
+    @cached_property
+    def _engine(self) -> Any:
+        return _xgboost()
 
     def parts(self) -> Sequence[Component]:
         """Return the systems whose scores are looked at."""
@@ -203,7 +217,7 @@ class LTR(Reranker):
         """Say what was learnt from, by what, and what it looks at."""
         return {
             "reranker": "ltr",
-            "version": f"ltr 1, xgboost {self._engine.__version__}, {engine_version('bm25s')}, "
+            "version": f"ltr 1, xgboost {_xgboost_version()}, {engine_version('bm25s')}, "
             f"{engine_version('PyStemmer')}, {word_rules()}",
             "training": self._training.key,
             "systems": [system.identity().key for system in self._others],

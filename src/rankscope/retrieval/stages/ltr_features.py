@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from rankscope.collection.corpus import Corpus, Document, document_text
-from rankscope.retrieval.lexical.words import Analyzer, stop_words
+from rankscope.retrieval.lexical.words import Analyzer
 from rankscope.retrieval.protocol import Query, fingerprint
 
 Pairs = Sequence[tuple[str, float]]
@@ -46,7 +46,7 @@ class WordFeatures:
     def __init__(self, fields: tuple[str, ...] | None, language: str) -> None:
         self._fields = fields
         self.fields = ("title", "text") if fields is None else fields
-        self._analyzer = Analyzer(language, stop_words(language))
+        self._analyzer = Analyzer(language)
         self.statistics = Statistics()
 
     @property

@@ -12,6 +12,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from rankscope.errors import InputError, shown
@@ -27,7 +28,7 @@ from rankscope.retrieval.protocol import (
     check_depth,
 )
 from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
-from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
+from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions, check_engine
 from rankscope.retrieval.stages.stage import Stage
 
 log = logging.getLogger(__name__)
@@ -169,10 +170,15 @@ class Keywords(TextRewriter):
 
     def __init__(self, options: KeywordsOptions, _: Context) -> None:
         self.options: KeywordsOptions = options
+        check_engine("bm25s", package="bm25s", needed_for="the rewriter keywords")
         self._english = options.language in ("english", "porter")
-        dropped = {*stop_words(options.language), *(word.lower() for word in options.drop)}
-        self._dropped = dropped | CHATTER if self._english else dropped
         self._words = Analyzer("none", ()).words
+
+    @cached_property
+    def _dropped(self) -> set[str]:
+        options = self.options
+        dropped = {*stop_words(options.language), *(word.lower() for word in options.drop)}
+        return dropped | CHATTER if self._english else dropped
 
     def described(self) -> dict[str, Any]:
         """Say what is dropped."""

@@ -21,7 +21,7 @@ from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import Component, sentence
 from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
-from rankscope.retrieval.registry import Context, Registry, engine, engine_version
+from rankscope.retrieval.registry import Context, Registry, check_engine, engine, engine_version
 from rankscope.retrieval.vector.models import MODEL_PACKAGES, Model, ModelOptions
 
 if TYPE_CHECKING:
@@ -103,10 +103,8 @@ class WordLlama(Embedder):
 
     def __init__(self, options: WordLlamaOptions, context: Context) -> None:
         del context
-        with _root_logger_untouched():
-            package = engine("wordllama", package="wordllama", needed_for="the embedder wordllama")
+        check_engine("wordllama", package="wordllama", needed_for="the embedder wordllama")
         self.options: WordLlamaOptions = options
-        self._package = package
         self._model: Any = None
 
     def described(self) -> dict[str, Any]:
@@ -121,8 +119,11 @@ class WordLlama(Embedder):
     def embed(self, texts: list[str]) -> Floats:
         """Return the mean vector of each text's tokens; zero where there is no token."""
         if self._model is None:
-            home = Path(str(self._package.__file__)).parent
-            self._model = self._package.WordLlama.load(
+            with _root_logger_untouched():
+                name = "wordllama"
+                package = engine(name, package=name, needed_for="the embedder wordllama")
+            home = Path(str(package.__file__)).parent
+            self._model = package.WordLlama.load(
                 cache_dir=home, disable_download=True, trunc_dim=self.options.dimensions
             )
             self._model.tokenizer.no_padding()  # pooled one by one, so padding would only cost

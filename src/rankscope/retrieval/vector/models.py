@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from rankscope.errors import InputError, MissingExtraError
+from rankscope.errors import InputError
 from rankscope.retrieval.options import Options, Text
 from rankscope.retrieval.protocol import sentence, snapshot_of
-from rankscope.retrieval.registry import Context, engine_version
+from rankscope.retrieval.registry import Context, check_engine, engine_version
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +67,8 @@ class Model:
         *,
         owner: str,
     ) -> None:
-        _check_installed(owner)
+        name = "sentence-transformers"
+        check_engine("sentence_transformers", package=name, needed_for=owner, extra=name)
         self.name = options.model
         self._kind = kind
         self._options = options
@@ -180,17 +180,6 @@ class Model:
                 f"the model {self.name} reads at most {most} tokens, so max_length cannot be "
                 f"{asked}"
             )
-
-
-def _check_installed(owner: str) -> None:
-    """Look for the package without importing it, which takes seconds."""
-    try:
-        package = find_spec("sentence_transformers")
-    except ModuleNotFoundError:
-        package = None
-    if package is None:
-        name = "sentence-transformers"
-        raise MissingExtraError(name, needed_for=owner, extra=name)
 
 
 def _folder(name: str, context: Context) -> Path | None:
