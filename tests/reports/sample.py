@@ -188,7 +188,11 @@ def _system(name: str, number: int, every: Comparison) -> dict[str, Any]:
         "queries": every.queries,
         "rows": every.queries * 100,
         "depth": 100,
-        "identity": {"kind": next(iter(SPECS.get(name, {"bm25": {}})))},
+        "identity": {
+            "kind": next(iter(SPECS.get(name, {"bm25": {}}))),
+            "version": "1",
+            "parameters": {},
+        },
     }
     measures = []
     for measure in every.measures:

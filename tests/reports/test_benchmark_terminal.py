@@ -15,7 +15,7 @@ from rankscope.benchmark.verdict import verdict
 from rankscope.document.terminal import as_text, draw
 from rankscope.records import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_document
-from reports.sample import sample
+from reports.sample import sample, with_analyses
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -171,7 +171,7 @@ def test_stages(report: BenchmarkReport) -> None:
         *(f"{stage.ceiling['nDCG@10']:.3f}", str(stage.promoted), str(stage.lost)),
     ]
     assert "relevant documents gained / lost in the top 10" in printed(report, 140)
-    assert "gained" not in printed(changed(report, stages=report.stages[:2]))
+    assert "gained" not in printed(with_analyses(report, stages=report.stages[:2]))
 
 
 def test_targets_only_where_there_are_some(report: BenchmarkReport) -> None:
@@ -245,10 +245,9 @@ def test_hostile_names(report: BenchmarkReport) -> None:
         name=bad,
         systems=systems,
         findings=[finding],
-        stages=[stage],
         verdict=[bad],
     )
-    text = printed(hostile)
+    text = printed(with_analyses(hostile, stages=[stage]))
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "\u202e" not in text

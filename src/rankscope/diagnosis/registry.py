@@ -107,6 +107,8 @@ class Analysis(Generic[Config, Result]):
     """From the result to a section of a report."""
     codes: tuple[Code, ...] = ()
     """The findings it can make."""
+    place: int = 100
+    """Where it comes among other analyses in reports: the lowest first."""
 
     def answer(self, config: Config, inputs: Inputs) -> Result | NotApplicable:
         """Look, if all is given that it needs."""
@@ -139,11 +141,11 @@ def register(analysis: Analysis[Config, Result]) -> Analysis[Config, Result]:
 
 
 def all_analyses() -> list[AnyAnalysis]:
-    """Return every analysis, by name."""
+    """Return every analysis, in the order of reports."""
     package = import_module("rankscope.diagnosis")
     for module in pkgutil.iter_modules(package.__path__, "rankscope.diagnosis."):
         import_module(module.name)
-    return [_ANALYSES[name] for name in sorted(_ANALYSES)]
+    return sorted(_ANALYSES.values(), key=lambda analysis: (analysis.place, analysis.name))
 
 
 def analyses_model() -> type[Part]:

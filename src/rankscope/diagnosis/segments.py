@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from rankscope.diagnosis.labels import MOST, OTHER, Labels, Query, check_field, labels_of
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Cell, Column, Section, Table, ends, marked, marker_note
-from rankscope.errors import UnknownNameError, counted, shown
+from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
@@ -115,7 +115,18 @@ class SegmentsConfig(AnalysisConfig):
     @model_validator(mode="before")
     @classmethod
     def _listed(cls, data: Any) -> Any:
+        """Take a list of fields, or a single one, for a config that says no more."""
+        if isinstance(data, str):
+            return {"fields": [data]}
         return {"fields": data} if isinstance(data, list | tuple) else data
+
+    @field_validator("fields")
+    @classmethod
+    def _each_once(cls, fields: tuple[str, ...]) -> tuple[str, ...]:
+        for place, field in enumerate(fields):
+            if field in fields[:place]:
+                raise InputError(f"{shown(field)} appears twice; keep one")
+        return fields
 
 
 def segment_table(
@@ -389,5 +400,6 @@ SEGMENTS = register(
         look=_look,
         section=_section,
         codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS),
+        place=20,
     )
 )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 def stages_section(result: Stages) -> Section:
     """Show what each stage changed, and how far a reranker is from what it could reach."""
     stages = result.stages
+    if not any(stage.of for stage in stages):
+        return Section("Stages")
     changes = _changes_table(stages, result.alpha)
     details: list[Block] = [_means_table(stages)]
     details += _other_changes(stages)

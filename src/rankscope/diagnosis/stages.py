@@ -397,5 +397,6 @@ STAGES = register(
         look=_look,
         section=stages_section,
         codes=(RERANKER_CHANGED_RECALL, TOO_SHALLOW),
+        place=10,
     )
 )
