@@ -243,7 +243,7 @@ def _damage_reported(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
     """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
     source = source_name(path)
     raw = _open_raw(path)
