@@ -9,6 +9,7 @@ import lzma
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -115,12 +116,14 @@ def test_an_error_of_the_disk_is_damage(
     read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Disk(io.BytesIO):
-        def readinto(self, _: object) -> int:
-            raise OSError(5, "Input/output error")
+        """Gives one block, then fails."""
 
-        def read(self, size: int | None = -1) -> bytes:
-            if size == 10:  # to recognise a compression
-                return super().read(size)
+        def readinto(self, buffer: Any) -> int:
+            if self.tell():
+                raise OSError(5, "Input/output error")
+            return super().readinto(buffer[:20])
+
+        def read(self, _: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("rankscope.files._open_raw", lambda _: Disk(CONTENT))

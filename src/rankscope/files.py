@@ -15,9 +15,9 @@ import os
 import stat
 import sys
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError
 
@@ -131,47 +131,24 @@ def can_be_read_again(path: PathLike) -> bool:
     return text != "-" and (os.path.isfile(text) or not os.path.exists(text))
 
 
-def _decompressed(raw: BinaryIO) -> BinaryIO:
-    """Wrap a binary stream so that it yields the decompressed bytes."""
-    head = raw.read(10)
-    if raw.seekable():
-        raw.seek(-len(head), os.SEEK_CUR)
-        whole: BinaryIO = raw
-    else:
-        whole = cast("BinaryIO", io.BufferedReader(_Rejoined(head, raw)))
-    kind = _compression(head)
+def _decompressor(packed: io.BufferedReader[Any]) -> BinaryIO | None:
+    """Return a stream of the decompressed bytes; None if they are not compressed."""
+    kind = _compression(packed.peek(10)[:10])
     if kind == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=whole))
+        return cast("BinaryIO", gzip.GzipFile(fileobj=packed))
     if kind == ".bz2":
-        return cast("BinaryIO", bz2.BZ2File(whole))
+        return cast("BinaryIO", bz2.BZ2File(packed))
     if kind == ".xz":
-        return cast("BinaryIO", lzma.LZMAFile(whole))
+        return cast("BinaryIO", lzma.LZMAFile(packed))
     if kind == ".zst":
-        return cast("BinaryIO", io.BufferedReader(_Zstandard(whole), _BLOCK))
-    return whole
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream that begins with bytes already read from it."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        block = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(block) :]
-        buffer[: len(block)] = block
-        return len(block)
+        return cast("BinaryIO", io.BufferedReader(_Zstandard(packed), _BLOCK))
+    return None
 
 
 class _Zstandard(io.RawIOBase):
     """A reader of Zstandard frames, one after the other; a stream cut short is an error."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: io.BufferedReader[Any]) -> None:
         import zstandard  # noqa: PLC0415
 
         self._frame = zstandard.ZstdDecompressor().decompressobj
@@ -233,6 +210,8 @@ class _Guarded(io.RawIOBase):
 def _damage_reported(source: str) -> Iterator[None]:
     try:
         yield
+    except InputError:
+        raise
     except _DAMAGE as error:
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
         raise FormatError(
@@ -242,22 +221,23 @@ def _damage_reported(source: str) -> Iterator[None]:
         ) from None
 
 
+def _guarded(stream: BinaryIO, source: str) -> io.BufferedReader[_Guarded]:
+    return io.BufferedReader(_Guarded(stream, source), _BLOCK)
+
+
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
     """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
     source = source_name(path)
-    raw = _open_raw(path)
-    stream = raw
-    try:
-        with _damage_reported(source):
-            stream = _decompressed(raw)
-        with io.BufferedReader(_Guarded(stream, source), _BLOCK) as guarded:
-            yield guarded
-    finally:
-        if stream is not raw:
-            stream.close()
+    with ExitStack() as opened:
+        raw = _open_raw(path)
         if os.fspath(path) != "-":
-            raw.close()
+            opened.callback(raw.close)
+        stream = opened.enter_context(_guarded(raw, source))
+        unpacked = _decompressor(stream)
+        if unpacked is not None:
+            stream = opened.enter_context(_guarded(opened.enter_context(unpacked), source))
+        yield stream
 
 
 def read_bytes(path: PathLike) -> bytes:

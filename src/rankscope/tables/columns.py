@@ -1,15 +1,13 @@
 """The four kinds of tables: what their columns are called and how their files look.
 
-A *role* is our name for a column (`query_id`, `doc_id`, `grade`, `score`, …). A `Layout` describes
-one kind of table: a `PairLayout` tables of pairs (qrels, runs), a `RecordLayout` tables of records
-(queries, corpora). Names of columns are compared without case, blanks, dashes, dots and
-underscores.
+A *role* is our name for a column (`query_id`, `doc_id`, `grade`, `score`, …). A `PairLayout`
+describes qrels or runs, a `RecordLayout` queries or corpora. Names of columns are compared without
+case, blanks, dashes, dots and underscores.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,7 +17,6 @@ from rankscope.errors import FormatError, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankscope.tables.detection import Sniffed
     from rankscope.tables.record_rows import Origin, Row
 
 Kind = Literal["qrels", "run", "queries", "corpus"]
@@ -62,43 +59,22 @@ def folded(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout(ABC):
-    """One kind of table.
-
-    ``formats`` can be read and written; ``suffixes`` are the file name suffixes of those formats
-    that other kinds do not have.
-    """
-
-    kind: Kind
-    formats: tuple[str, ...]
-    suffixes: Mapping[str, str] = field(hash=False)
-
-    @abstractmethod
-    def is_header(self, cells: Sequence[str]) -> bool:
-        """Tell whether a first line names columns."""
-
-    @abstractmethod
-    def is_record(self, sniffed: Sniffed) -> bool:
-        """Tell whether the only JSON object of a file is a record, and not everything by id."""
-
-    @abstractmethod
-    def text_format(self, sniffed: Sniffed) -> str | None:
-        """Return the format of a file that is neither JSON nor Parquet; None if unknown."""
-
-
 # --- pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairLayout(Layout):
+class PairLayout:
     """A table of query–document pairs; ``value`` is the number of a pair.
 
+    ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
     ``lists`` are the keys under which a JSON record may hold all documents of its query.
     ``headerless`` gives, by number of columns, the roles in a file without a header (None: a column
     that is ignored).
     """
 
+    kind: Kind
+    formats: tuple[str, ...]
+    suffixes: Mapping[str, str] = field(hash=False)
     value: str
     optional: tuple[str, ...]
     lists: tuple[str, ...]
@@ -113,29 +89,6 @@ class PairLayout(Layout):
         """Tell whether the query and another role are named; one known word may be an id."""
         roles = find_columns(cells, self)
         return "query_id" in roles and len(roles) > 1
-
-    def is_record(self, sniffed: Sniffed) -> bool:
-        """Tell whether the object is one line of plain values, and the suffix does not object."""
-        line = sniffed.line.rstrip()
-        flat = line.endswith("}") and line.count("{") == 1 and "[" not in line
-        return flat and sniffed.by_suffix != "json"
-
-    def text_format(self, sniffed: Sniffed) -> str | None:
-        """Return the format; without a header, columns are split by white space if they can be."""
-        if sniffed.by_suffix in ("parquet", "csv"):
-            return sniffed.by_suffix
-        delimited = "tsv" if sniffed.separator == "\t" else "csv"
-        if self.is_header(sniffed.names):
-            return delimited
-        width = self.usual_width(sniffed)
-        if width not in self.headerless and len(sniffed.names) in self.headerless:
-            return delimited
-        return "msmarco" if width == 3 and "msmarco" in self.formats else "trec"
-
-    def usual_width(self, sniffed: Sniffed) -> int:
-        """Return how many columns most lines have; a number that this kind can have goes first."""
-        sensible = [width for width in sniffed.widths if width in self.headerless]
-        return next(iter([*sensible, *sniffed.widths]), 0)
 
 
 _TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
@@ -230,14 +183,18 @@ class TextFormat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordLayout(Layout):
+class RecordLayout:
     """A table of records by id; of several names, the first is the one written.
 
+    ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
     ``columns`` are the fields kept as text; all others are kept as JSON. ``headerless`` gives, by
     their number, the columns of a file without a header. ``markup`` are the formats that begin with
     a tag.
     """
 
+    kind: Kind
+    formats: tuple[str, ...]
+    suffixes: Mapping[str, str] = field(hash=False)
     noun: str
     id_column: str
     id_names: tuple[str, ...]
@@ -254,25 +211,15 @@ class RecordLayout(Layout):
 
     def is_header(self, cells: Sequence[str]) -> bool:
         """Tell whether the id is named first, or the id and a text are named anywhere."""
-        names = [folded(cell) for cell in cells] or [""]
-        ids, texts = (
-            {folded(name) for name in known} for known in (self.id_names, self.text_names)
+        names = [folded(cell) for cell in cells]
+        ids = set(map(folded, self.id_names))
+        texts = set(map(folded, self.text_names))
+        return not ids.isdisjoint(names[:1]) or not (
+            ids.isdisjoint(names) or texts.isdisjoint(names)
         )
-        return names[0] in ids or (not ids.isdisjoint(names) and not texts.isdisjoint(names))
 
-    def is_record(self, sniffed: Sniffed) -> bool:
-        """Tell whether the keys are names of columns."""
-        return self.is_header(sniffed.names)
 
-    def text_format(self, sniffed: Sniffed) -> str | None:
-        """Return the format; without a header or a telling suffix only tabs can separate text."""
-        if sniffed.by_suffix in ("parquet", "tsv", "csv"):
-            return sniffed.by_suffix
-        if sniffed.content == "markup" and self.markup:
-            return next(iter(self.markup))
-        if "\t" in sniffed.line:
-            return "tsv"
-        return "csv" if self.is_header(sniffed.names) else None
+Layout = PairLayout | RecordLayout
 
 
 def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:

@@ -17,6 +17,7 @@ import csv
 import io
 import re
 from collections import Counter, deque
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,8 +27,7 @@ from rankscope.errors import FormatError, shown
 from rankscope.tables.columns import find_name, rater_columns, require_columns
 from rankscope.tables.detection import BOM, cells_of
 from rankscope.tables.record_rows import headerless_columns
-from rankscope.tables.rows import Rows
-from rankscope.tables.third_column import ranks_or_scores
+from rankscope.tables.rows import Rows, ranks_or_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -159,8 +159,8 @@ def read_lines(
     source = str(origin.source)
     numbered = enumerate(lines, start=1)
     texts = ((number, decoded(line, source=source, line=number)) for number, line in numbered)
-    cells = _Cells(texts, origin)
-    cells.choose(layout, tabs=tabs)
+    first = next(((number, line) for number, line in texts if line.strip(" \r\n")), (1, ""))
+    cells = _Cells(chain([first], texts), first[1], origin, layout, tabs=tabs)
     names: list[str] = []
     for number, row in cells:
         if not names:
@@ -206,30 +206,26 @@ def _column_names(
 class _Cells:
     """Splits lines into cells; None is an empty cell. The module says what quotes mean."""
 
-    def __init__(self, lines: Iterator[Line], origin: Origin) -> None:
+    def __init__(
+        self,
+        lines: Iterator[Line],
+        first: str,
+        origin: Origin,
+        layout: RecordLayout,
+        *,
+        tabs: bool,
+    ) -> None:
         self._lines = lines
         self._returned: deque[Line] = deque()
         self._origin = origin
-        self._separator = ","
+        self._separator = "\t" if tabs else max(",;", key=first.count)
         self._quotes: Literal["always", "if needed", "never"] = "always"
-        self.width = 0
-
-    def choose(self, layout: RecordLayout, *, tabs: bool) -> None:
-        """Look at the first line, to know what separates and what quotes mean."""
-        line = self._first_line()
-        self._separator = "\t" if tabs else max(",;", key=line.count)
-        header = layout.is_header(cells_of(_body(line), self._separator))
+        header = layout.is_header(cells_of(_body(first), self._separator))
         if not header and not tabs:
             self._separator = ","
-        if tabs and not (header and line.startswith('"')):
+        if tabs and not (header and first.startswith('"')):
             self._quotes = "if needed" if header else "never"
-
-    def _first_line(self) -> str:
-        while (taken := self._next()) is not None:
-            if taken[1].strip(" \r\n"):
-                self._returned.append(taken)
-                return taken[1]
-        return ""
+        self.width = 0
 
     def _next(self) -> Line | None:
         return self._returned.popleft() if self._returned else next(self._lines, None)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
+from rankscope.tables.columns import PairLayout
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import Layout, RecordLayout
 
 HEAD = 1 << 16
 """So many bytes from the beginning of a file are enough to recognise it."""
@@ -90,9 +91,43 @@ def detect_format(sniffed: Sniffed, layout: Layout) -> str | None:
         return "jsonl"
     if sniffed.content == "json list":
         return "json"
-    if sniffed.content == "json object":
-        return "jsonl" if layout.is_record(sniffed) else "json"
-    return layout.text_format(sniffed)
+    if isinstance(layout, PairLayout):
+        return _format_of_pairs(sniffed, layout)
+    return _format_of_records(sniffed, layout)
+
+
+def _format_of_pairs(sniffed: Sniffed, layout: PairLayout) -> str:
+    if sniffed.content == "json object":  # a single pair is one line of plain values
+        line = sniffed.line.rstrip()
+        is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
+        return "jsonl" if is_pair and sniffed.by_suffix != "json" else "json"
+    if sniffed.by_suffix in ("parquet", "csv"):
+        return sniffed.by_suffix
+    delimited = "tsv" if sniffed.separator == "\t" else "csv"
+    if layout.is_header(sniffed.names):
+        return delimited
+    width = usual_width(sniffed, layout)
+    if width not in layout.headerless and len(sniffed.names) in layout.headerless:
+        return delimited
+    return "msmarco" if width == 3 and "msmarco" in layout.formats else "trec"
+
+
+def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
+    """Return how many columns most lines have; a number that this kind can have goes first."""
+    sensible = [width for width in sniffed.widths if width in layout.headerless]
+    return next(iter([*sensible, *sniffed.widths]), 0)
+
+
+def _format_of_records(sniffed: Sniffed, layout: RecordLayout) -> str | None:
+    if sniffed.content == "json object":  # a single record, or all of them by id
+        return "jsonl" if layout.is_header(sniffed.names) else "json"
+    if sniffed.by_suffix in ("parquet", "tsv", "csv"):
+        return sniffed.by_suffix
+    if sniffed.content == "markup" and layout.markup:
+        return next(iter(layout.markup))
+    if "\t" in sniffed.line:
+        return "tsv"
+    return "csv" if layout.is_header(sniffed.names) else None
 
 
 def named_format(format: str | None, layout: Layout) -> str | None:

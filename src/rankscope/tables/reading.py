@@ -25,14 +25,14 @@ from rankscope.tables.detection import (
     fields_of,
     named_format,
     sniff,
+    usual_width,
 )
 from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
 from rankscope.tables.objects import rows_from_frame, rows_from_lines, rows_from_object
 from rankscope.tables.parquet import parquet_frame, records_from_parquet
 from rankscope.tables.record_rows import Origin, rows_of
-from rankscope.tables.rows import Rows
-from rankscope.tables.third_column import ranks_or_scores
+from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.whitespace import read_clean, read_exact
 
 if TYPE_CHECKING:
@@ -75,14 +75,9 @@ class TableFile:
     def open(cls, path: PathLike, layout: PairLayout, *, format: str | None = None) -> TableFile:
         """Open a file and find its format, unless it is named."""
         chosen = named_format(format, layout)
-        if is_plain_file(path):
-            data = None
-            with open_bytes(path) as stream:
-                head = stream.read(HEAD)
-        else:
-            data = read_bytes(path)
-            head = data[:HEAD]
-        sniffed = sniff(head, suffix_of(path))
+        data = None if is_plain_file(path) else read_bytes(path)
+        with open_bytes(path) if data is None else io.BytesIO(data) as stream:
+            sniffed = sniff(stream.read(HEAD), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
         return cls(path, layout, detected, chosen is not None, sniffed, data)
 
@@ -146,7 +141,7 @@ class TableFile:
         if layout.kind == "run":
             width = 3 if self.format == "msmarco" else most
         else:
-            width = layout.usual_width(self.sniffed)
+            width = usual_width(self.sniffed, layout)
         columns = layout.headerless.get(width, layout.headerless[most])
         types = {role: pl.String if as_text else _TYPES[role] for role in roles if role in columns}
         rows = None if as_text else self._if_clean(columns, types)
@@ -184,10 +179,9 @@ def read_records(
     """
     chosen = named_format(format, layout)
     source = source_name(path)
-    empty = True
+    placed = None
     with open_bytes(path) as stream:
-        head = stream.read(HEAD)
-        sniffed = sniff(head, suffix_of(path))
+        sniffed = sniff(stream.peek(HEAD)[:HEAD], suffix_of(path))
         if sniffed.content != "empty":
             detected = chosen or detect_format(sniffed, layout)
             if detected is None:
@@ -196,46 +190,33 @@ def read_records(
                     f"format, one of {', '.join(layout.formats)}",
                     source=source,
                 )
-            for placed in _RecordFile(path, layout, head, stream).rows(detected, ids_only=ids_only):
-                empty = False
+            for placed in _records(detected, path, stream, layout, ids_only=ids_only):
                 yield placed
-    if empty:
+    if placed is None:
         raise FormatError(f"is empty; expected {layout.nouns}", source=source)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _RecordFile:
-    """A file of records that is open, and of which the head was read already."""
+def _records(
+    format: str, path: PathLike, stream: BinaryIO, layout: RecordLayout, *, ids_only: bool
+) -> Iterator[Placed]:
+    """Return the rows of an open file of this format."""
+    source = source_name(path)
+    if format == "json":
+        return rows_of(read_json(stream.read(), source=source), layout, source)
+    origin = Origin(source, "row" if format == "parquet" else "line")
+    if format == "parquet":
+        place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
+        rows = records_from_parquet(place, origin, layout, ids_only=ids_only)
+    elif format == "jsonl":
+        rows = read_json_lines(_lines(stream), source=source, ids_only=ids_only)
+    elif format in ("tsv", "csv"):
+        rows = read_lines(_lines(stream), origin, layout, tabs=format == "tsv")
+    else:
+        text = decoded(stream.read().removeprefix(BOM), source=source)
+        rows = layout.markup[format].read(text, origin)
+    return ((origin, position, row) for position, row in rows)
 
-    path: PathLike
-    layout: RecordLayout
-    head: bytes
-    stream: BinaryIO
 
-    def rows(self, format: str, *, ids_only: bool) -> Iterator[Placed]:
-        """Return the rows of a file of this format."""
-        source, layout = source_name(self.path), self.layout
-        if format == "json":
-            return rows_of(read_json(self._content(), source=source), layout, source)
-        origin = Origin(source, "row" if format == "parquet" else "line")
-        if format == "parquet":
-            name = os.path.abspath(os.fspath(self.path))
-            place = name if is_plain_file(self.path) else self._content()
-            rows = records_from_parquet(place, origin, layout, ids_only=ids_only)
-        elif format == "jsonl":
-            rows = read_json_lines(self._lines(), source=source, ids_only=ids_only)
-        elif format in ("tsv", "csv"):
-            rows = read_lines(self._lines(), origin, layout, tabs=format == "tsv")
-        else:
-            text = decoded(self._content().removeprefix(BOM), source=source)
-            rows = layout.markup[format].read(text, origin)
-        return ((origin, position, row) for position, row in rows)
-
-    def _content(self) -> bytes:
-        return self.head + self.stream.read()
-
-    def _lines(self) -> Iterator[bytes]:
-        """Yield the lines with their ends."""
-        for line in io.BytesIO(self.head.removeprefix(BOM)):
-            yield line if line.endswith(b"\n") else line + self.stream.readline()
-        yield from self.stream
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    yield stream.readline().removeprefix(BOM)
+    yield from stream

@@ -8,12 +8,12 @@ file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankscope.errors import InputError, Place, shown
+from rankscope.errors import FormatError, InputError, Place, shown
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -103,3 +103,31 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if dtype in (pl.Categorical, pl.Enum):
         return as_numbers(column.cast(pl.String))
     raise InputError(f"the column {shown(column.name)} has type {dtype}; expected numbers")
+
+
+def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
+    """Return a run of three columns without a header with the third under its right name.
+
+    Numbers that are not whole can only be scores. Whole numbers are taken as ranks where they rise
+    from 0 or 1 within each query, and refused otherwise: guessing wrong would turn the run upside
+    down.
+    """
+    columns = rows.frame.columns
+    if rows.layout.kind != "run" or "score" not in columns or "rank" in columns:
+        return rows
+    as_ranks = replace(rows, frame=rows.frame.rename({"score": "rank"}))
+    if surely_ranks:
+        return as_ranks
+    number = rows.frame["score"].cast(pl.Float64, strict=False)
+    if not (number == number.floor()).fill_null(True).all():
+        return rows
+    rising = pl.col("n").first().is_in([0.0, 1.0]) & (pl.col("n").diff().drop_nulls() > 0).all()
+    numbers = pl.DataFrame({"query_id": rows.frame["query_id"], "n": number}).drop_nulls()
+    if numbers.group_by("query_id").agg(rising)["n"].all():
+        return as_ranks
+    raise FormatError(
+        "the third column is neither ranks rising from 1 nor scores with a fraction; "
+        "add a header (query_id, doc_id, score), or write six TREC columns",
+        source=rows.source,
+        line=1,
+    )
