@@ -153,7 +153,7 @@ def test_systems_by_name() -> None:
 def test_a_missing_package_says_how_to_get_it(
     spec: Any, module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [one for one in sys.modules if one.partition(".")[0] == module]:
+    for name in [loaded for loaded in sys.modules if loaded.partition(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     real = builtins.__import__
 
