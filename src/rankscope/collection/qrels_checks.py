@@ -24,7 +24,7 @@ def _places(rows: Rows, numbers: pl.Series) -> tuple[Place, ...]:
     advice="give a file with judgments",
 )
 def qrels_empty(rows: Rows) -> Seen | None:
-    """The table has no row."""
+    """The file holds no judgment."""
     if rows.frame.height or rows.malformed_count:
         return None
     return Seen("the qrels are empty", places=(Place(rows.source),))
@@ -36,7 +36,7 @@ def qrels_empty(rows: Rows) -> Seen | None:
     advice="write every line as query_id 0 doc_id grade, in UTF-8",
 )
 def qrels_malformed_line(rows: Rows) -> Seen | None:
-    """A line has the wrong number of columns, or is not text."""
+    """A line does not have the columns of its format, or holds bytes that are not UTF-8."""
     if not rows.malformed_count:
         return None
     places = tuple(Place(rows.source, line.line) for line in rows.malformed)
@@ -49,7 +49,7 @@ def qrels_malformed_line(rows: Rows) -> Seen | None:
     advice="give every line a query id and a document id, or drop it",
 )
 def qrels_missing_id(rows: Rows) -> Seen | None:
-    """A query id or document id is empty."""
+    """A query id or a document id is empty."""
     frame = rows.frame
     lost = missing(as_ids(frame["query_id"], rows)) | missing(as_ids(frame["doc_id"], rows))
     found = lost.arg_true()
@@ -102,7 +102,7 @@ def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:
     advice="keep one line a pair, or combine them (raters: mean, median, max or majority)",
 )
 def duplicate_pair(rows: Rows) -> Seen | None:
-    """A pair stands twice with the same grade."""
+    """A pair was judged before, with the same grade."""
     found, _ = _repeats(rows)
     if not len(found):
         return None
@@ -115,7 +115,7 @@ def duplicate_pair(rows: Rows) -> Seen | None:
     advice="decide for one grade, or combine them (raters: mean, median, max or majority)",
 )
 def conflicting_grades(rows: Rows) -> Seen | None:
-    """A pair stands twice with different grades."""
+    """A pair was judged before, with another grade."""
     _, found = _repeats(rows)
     if not len(found):
         return None
@@ -129,7 +129,7 @@ def conflicting_grades(rows: Rows) -> Seen | None:
     "judged nonrelevant",
 )
 def negative_grades(rows: Rows) -> Seen | None:
-    """A grade is below zero."""
+    """A grade is below zero: pooled and not judged, as in trec_eval."""
     found = (grades_of(rows) < 0).arg_true()
     return Seen("grades below zero", len(found), _places(rows, found)) if len(found) else None
 
@@ -140,7 +140,7 @@ def negative_grades(rows: Rows) -> Seen | None:
     advice="such a query scores 0 for every system; judge more for it, or take it out of the set",
 )
 def no_relevant_document(rows: Rows) -> Seen | None:
-    """A query has no document of grade 1 or above."""
+    """A query has no document of grade 1 or above, so every system scores 0 on it."""
     frame = rows.frame.select(pl.col("query_id").cast(pl.String)).with_columns(grades_of(rows))
     best = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
     ids = best.filter(pl.col("grade") < 1)["query_id"].to_list() + list(rows.empty_queries)

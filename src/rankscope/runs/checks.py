@@ -128,7 +128,7 @@ RUN_CHECKS: Checks[RunUnderTest] = Checks()
     advice="make the run again and check the format of the queries it was made from",
 )
 def empty(run: RunUnderTest) -> Seen | None:
-    """The table has no row."""
+    """The file holds no line of data."""
     if run.rows.frame.height or run.rows.malformed_count:
         return None
     return Seen("the run is empty", places=(Place(run.rows.source),))
@@ -140,7 +140,7 @@ def empty(run: RunUnderTest) -> Seen | None:
     advice="write every line as query_id Q0 doc_id rank score tag, in UTF-8",
 )
 def malformed_line(run: RunUnderTest) -> Seen | None:
-    """A line has the wrong number of columns, or is not text."""
+    """A line does not have the columns of its format, or holds bytes that are not UTF-8."""
     if not run.rows.malformed_count:
         return None
     lines = run.rows.malformed
@@ -157,7 +157,7 @@ def malformed_line(run: RunUnderTest) -> Seen | None:
     advice="give every line a query id and a document id, or drop it",
 )
 def missing_id(run: RunUnderTest) -> Seen | None:
-    """A query id or document id is empty."""
+    """A query id or a document id is empty."""
     if run.rows.ids_complete:
         return None
     frame = run.rows.frame
@@ -175,7 +175,7 @@ def missing_id(run: RunUnderTest) -> Seen | None:
     advice="write the score as a decimal number",
 )
 def score_not_a_number(run: RunUnderTest) -> Seen | None:
-    """A score cannot be read as a number."""
+    """A score cannot be read as a number: text, a decimal comma, nothing at all."""
     rows = scores_of(run.rows).is_null().arg_true().to_numpy()
     if not rows.size:
         return None
@@ -192,7 +192,7 @@ def score_not_a_number(run: RunUnderTest) -> Seen | None:
     advice="find out why the system gave no finite score, and leave the document out or score it",
 )
 def score_not_finite(run: RunUnderTest) -> Seen | None:
-    """A score is NaN or infinite."""
+    """A score is NaN or infinite, or too large for double precision."""
     score = scores_of(run.rows)
     rows = (~score.is_finite()).arg_true().to_numpy()
     if not rows.size:
@@ -207,7 +207,7 @@ def score_not_finite(run: RunUnderTest) -> Seen | None:
     advice="keep each document once per query; where chunks share a document id, keep the best one",
 )
 def duplicate_document(run: RunUnderTest) -> Seen | None:
-    """A document stands twice for one query."""
+    """A document appears twice for one query, so it would count twice."""
     repeated = repeated_rows(run.offsets, run.doc_id)
     if not repeated.size:
         return None
@@ -249,7 +249,7 @@ def _rank_order(run: RunUnderTest) -> NDArray[np.int64] | None:
     "scores decide",
 )
 def ranks_not_contiguous(run: RunUnderTest) -> Seen | None:
-    """A query's ranks do not run from 1 (or 0) without gaps."""
+    """The ranks of a query do not run from 1 (or 0) without gaps; lines may have been lost."""
     if run.rank is None or not run.rank.size:
         return None
     order = _rank_order(run)
@@ -290,7 +290,10 @@ def rank_against_score(run: RunUnderTest) -> Seen | None:
     "ties yourself, so that the order is the system's own",
 )
 def tied_scores(run: RunUnderTest) -> Seen | None:
-    """Documents of a query have equal scores."""
+    """Documents of a query have equal scores.
+
+    The message tells in how many queries a tie straddles rank 10 and the depth.
+    """
     score = run.by_score
     tied = (score[1:] == score[:-1]) & run.same_query
     count = int(np.count_nonzero(tied))
@@ -326,7 +329,7 @@ def _straddling(run: RunUnderTest, tied: NDArray[np.bool_], cutoff: int) -> int:
     "numbers must agree",
 )
 def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
-    """Scores differ in double precision and are equal in single precision."""
+    """Scores differ in double precision and are equal in single, in which trec_eval 9 reads them."""
     score = run.by_score
     with np.errstate(over="ignore", under="ignore"):
         single = score.astype(np.float32)
@@ -345,7 +348,7 @@ def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
     advice="cut the run at the limit, or name the limit that holds with --depth",
 )
 def too_deep(run: RunUnderTest) -> Seen | None:
-    """A query has more documents than the limit."""
+    """A query has more documents than `--depth`."""
     queries = np.flatnonzero(run.lengths > run.depth)
     if not queries.size:
         return None
@@ -361,7 +364,7 @@ def too_deep(run: RunUnderTest) -> Seen | None:
     "missing as not found",
 )
 def incomplete(run: RunUnderTest) -> Seen | None:
-    """A query has fewer documents than the limit."""
+    """A query has fewer documents than `--depth`; the message gives the distribution."""
     lengths = np.concatenate([run.lengths, np.zeros(len(run.rows.empty_queries), np.int64)])
     queries = np.flatnonzero(lengths < run.depth)
     if not queries.size:
@@ -404,7 +407,7 @@ def query_is_document(run: RunUnderTest) -> Seen | None:
     advice="keep one run a file; split it, or give all lines one tag",
 )
 def several_tags(run: RunUnderTest) -> Seen | None:
-    """Lines of one file carry different run tags."""
+    """The lines of one file carry different run tags."""
     if "tag" not in run.rows.frame.columns:
         return None
     tag = run.rows.frame["tag"]

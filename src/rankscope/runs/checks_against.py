@@ -52,7 +52,7 @@ AGAINST_CHECKS: Checks[RunAgainst] = Checks()
     advice="run the system on these queries too; until then they count as 0 in every mean",
 )
 def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
-    """A query of the qrels is not in the run."""
+    """Queries of the qrels are not in the run; they count as 0 in every mean."""
     if against.qrels is None:
         return against.no_qrels
     found = set(against.run.query_ids)
@@ -70,7 +70,7 @@ def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     advice="run the system on every query of the list",
 )
 def listed_queries_missing(against: RunAgainst) -> Seen | Unable | None:
-    """A query of the list of queries is not in the run."""
+    """Queries of the list are not in the run."""
     if against.query_ids is None:
         return Unable("no queries were given")
     found = set(against.run.query_ids)
@@ -87,7 +87,7 @@ def listed_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     advice="check that the run was made from this list of queries",
 )
 def unknown_queries(against: RunAgainst) -> Seen | Unable | None:
-    """The run has a query that is not in the list of queries."""
+    """The run has queries that are not in the list."""
     if against.query_ids is None:
         return Unable("no queries were given")
     known = set(against.query_ids)
@@ -104,7 +104,7 @@ def unknown_queries(against: RunAgainst) -> Seen | Unable | None:
     advice="they are left out of every measure, as in trec_eval",
 )
 def unjudged_queries(against: RunAgainst) -> Seen | Unable | None:
-    """The run has a query that nobody judged."""
+    """The run has queries that nobody judged; no measure uses them."""
     if against.qrels is None:
         return against.no_qrels
     unjudged = [query_id for query_id in against.run.query_ids if query_id not in against.qrels]
@@ -120,7 +120,7 @@ def unjudged_queries(against: RunAgainst) -> Seen | Unable | None:
     advice="check that the run was made from this corpus, and that ids were not changed on the way",
 )
 def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
-    """The run has a document that is not in the corpus."""
+    """The run names documents that are not in the corpus."""
     if against.corpus_ids is None:
         return Unable("no corpus was given")
     docs = against.run.doc_id
@@ -141,7 +141,7 @@ def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
     advice="make the query ids of run and qrels the same",
 )
 def no_query_in_common(against: RunAgainst) -> Seen | Unable | None:
-    """Run and qrels share no query id."""
+    """Run and qrels share no query id; the message guesses why."""
     run, qrels = against.run, against.qrels
     if qrels is None:
         return against.no_qrels
@@ -163,7 +163,7 @@ def no_query_in_common(against: RunAgainst) -> Seen | Unable | None:
     advice="make the document ids of run and qrels the same",
 )
 def no_document_in_common(against: RunAgainst) -> Seen | Unable | None:
-    """Run and qrels share query ids and no document id."""
+    """Run and qrels share queries and no document id; the message guesses why."""
     run, qrels = against.run, against.qrels
     if qrels is None:
         return against.no_qrels
