@@ -17,7 +17,8 @@ from rankscope.benchmark.verdict import verdict
 from rankscope.cli.benchmark_view import show_benchmark, show_plan
 from rankscope.records import BenchmarkReport
 
-sample = runpy.run_path(str(Path(__file__).parents[1] / "reports" / "sample.py"))["sample"]
+_SAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "reports" / "sample.py"))
+sample, with_analyses = _SAMPLE["sample"], _SAMPLE["with_analyses"]
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -148,7 +149,7 @@ def test_stages(report: BenchmarkReport) -> None:
     stage = report.stages[-1]
     assert f"{stage.ceiling['nDCG@10']:.3f}" in rows[2]
     assert f"+{stage.promoted} -{stage.lost}" in rows[2]
-    assert "in/out" not in printed(changed(report, stages=report.stages[:2]))
+    assert "in/out" not in printed(with_analyses(report, stages=report.stages[:2]))
 
 
 def test_targets_only_where_there_are_some(report: BenchmarkReport) -> None:
@@ -229,9 +230,9 @@ def test_hostile_names(report: BenchmarkReport) -> None:
         name=bad,
         systems=systems,
         findings=[finding],
-        stages=[stage],
         verdict=[bad],
     )
+    hostile = with_analyses(hostile, stages=[stage])
     text = printed(hostile, folder=Path("out") / "a\x1b[2Jb")
     assert "\x1b" not in text
     assert "\x07" not in text

@@ -59,7 +59,7 @@ def test_fits_a_narrow_terminal(width: int) -> None:
     for measure in result.measures:
         assert measure in text
         for name in result.runs:
-            assert f"{result.mean(name, measure).value:.4f}" in text
+            assert f"{result.mean(name, measure).mean:.4f}" in text
     assert "…" not in text
 
 

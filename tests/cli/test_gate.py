@@ -124,7 +124,7 @@ def test_reports_of_what_cannot_be_compared_replace_old_ones(run: Run) -> None:
     [
         (["good.json", "none.json"], "none.json: no such file"),
         (["good.json", "bad.run.json"], "expected the schema 'rankscope/scores/1'"),
-        (["good.json", "bad.json", "-m", "AP"], "good.json does not hold AP, only nDCG@10, RR@10"),
+        (["good.json", "bad.json", "-m", "AP"], "good.json does not have AP, only nDCG@10, RR@10"),
         (["good.json", "bad.json", "-m", "nDCH"], "unknown measure 'nDCH'"),
         (["good.json", "bad.json", "--run", "x"], "unknown run in good.json 'x'"),
         (["good.json", "bad.json", "--profile", "ranx"], "not comparable: good.json was scored by"),

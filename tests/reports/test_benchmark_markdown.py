@@ -14,7 +14,7 @@ from rankscope.benchmark.verdict import verdict
 from rankscope.records import BenchmarkReport
 from rankscope.reports.benchmark import benchmark_as_markdown
 from rankscope.reports.cells import ends, signed
-from reports.sample import sample
+from reports.sample import sample, with_analyses
 
 HOSTILE = "a|b`c<script>alert(1)</script>\n# **x** [y](z) \x1b[31m\u202e \\"
 
@@ -213,9 +213,8 @@ def test_one_system() -> None:
 
 
 def test_nothing_to_say_is_left_out(report: BenchmarkReport) -> None:
-    bare = changed(
-        report, verdict=[], kpis=[], stages=[], segments=[], findings=[], comparison=None
-    )
+    bare = changed(report, verdict=[], kpis=[], findings=[], comparison=None)
+    bare = with_analyses(bare, stages=[], segments=[])
     bare = changed(bare, measures=[changed(info, target=None) for info in report.measures])
     text = benchmark_as_markdown(bare)
     check_tables(text)
@@ -266,7 +265,7 @@ def with_message(report: BenchmarkReport) -> BenchmarkReport:
 def with_label(report: BenchmarkReport) -> BenchmarkReport:
     segment = report.segments[0]
     groups = [changed(segment.groups[0], label=HOSTILE), *segment.groups[1:]]
-    return changed(report, segments=[changed(segment, groups=groups, field=HOSTILE)])
+    return with_analyses(report, segments=[changed(segment, groups=groups, field=HOSTILE)])
 
 
 def with_spec(report: BenchmarkReport) -> BenchmarkReport:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.scoring.bounds import TieBounds
 from measures.variants import VARIANTS
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import Judgments, align
+from rankscope.scoring.bounds import TieBounds
 from scoring.brute import tie_band
 
 DOCS = list("abcdefgh")

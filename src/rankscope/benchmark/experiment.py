@@ -30,6 +30,7 @@ from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
 from rankscope.measures.language import Measure
 from rankscope.records import (
+    Analyses,
     BenchmarkReport,
     Diagnostics,
     EvaluationReport,
@@ -118,11 +119,13 @@ class _Writer:
                 for name, own in values.items()
                 for one in own
             ],
-            analyses={
-                name: self.done.parcels[name].data
-                for name in (SEGMENTS, STAGES)
-                if name in self.done.parcels
-            },
+            analyses=Analyses.model_validate(
+                {
+                    name: self.done.parcels[name].data
+                    for name in (SEGMENTS, STAGES)
+                    if name in self.done.parcels
+                }
+            ),
             findings=self._findings(),
             verdict=[],
             queries=file_ref(self.folder.path("queries.parquet"), self.folder.folder),

@@ -12,6 +12,7 @@ ones; one that is too new is refused with a sentence.
 
 from rankscope.records.manifest import ExperimentManifest, GitState, Machine, RunRef
 from rankscope.records.report import (
+    Analyses,
     BenchmarkReport,
     CollectionInfo,
     Diagnostics,
@@ -27,6 +28,7 @@ from rankscope.records.report import (
 )
 
 __all__ = [
+    "Analyses",
     "BenchmarkReport",
     "CollectionInfo",
     "Diagnostics",

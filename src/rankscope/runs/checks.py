@@ -329,7 +329,7 @@ def _straddling(run: RunUnderTest, tied: NDArray[np.bool_], cutoff: int) -> int:
     "numbers must agree",
 )
 def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
-    """Scores differ in double precision and are equal in single, in which trec_eval 9 reads them."""
+    """Scores differ in double precision and are equal in single, which trec_eval 9 reads."""
     score = run.by_score
     with np.errstate(over="ignore", under="ignore"):
         single = score.astype(np.float32)
