@@ -268,7 +268,9 @@ def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
     for analysis, more in ((SEGMENTS, {"baseline": data.get("baseline")}), (STAGES, {})):
         codes = {code.code for code in analysis.codes}
         if rows := data.get(analysis.name):
-            findings = [one for one in _objects(data, "findings") if one.get("code") in codes]
+            findings = [
+                finding for finding in _objects(data, "findings") if finding.get("code") in codes
+            ]
             analyses[analysis.name] = {
                 **common,
                 **more,

@@ -191,9 +191,11 @@ class GateResult(Record, Shown):
     @property
     def remarks(self) -> list[str]:
         """What should be known beside the answer: warnings first, then notes."""
+        warned = [check for check in self.checks if check.warning]
+        noted = [check for check in self.checks if check.note]
         return [
-            *(f"warning: {one.measure} {one.warning}" for one in self.checks if one.warning),
-            *(f"note: {one.measure} {one.note}" for one in self.checks if one.note),
+            *(f"warning: {check.measure} {check.warning}" for check in warned),
+            *(f"note: {check.measure} {check.note}" for check in noted),
         ]
 
 
