@@ -1,4 +1,4 @@
-"""Parts: each result is defined once, documented by field, and read back as it was written."""
+"""Parts: results are defined once, documented field by field, and read back as written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import BaseModel
 
 import rankscope
 import rankscope as rs
@@ -33,7 +32,7 @@ def modules() -> Iterator[str]:
             yield module.name
 
 
-def subclasses(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+def subclasses(kind: type[Part]) -> Iterator[type[Part]]:
     for model in kind.__subclasses__():
         yield model
         yield from subclasses(model)
@@ -42,9 +41,8 @@ def subclasses(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def parts() -> list[type[Part]]:
     for name in modules():
         importlib.import_module(name)
-    models = (model for model in subclasses(Part) if issubclass(model, Part))
-    mine = {model for model in models if model.__module__.startswith("rankscope.")}
-    return sorted(mine, key=lambda model: (model.__module__, model.__name__))
+    ours = {model for model in subclasses(Part) if model.__module__.startswith("rankscope.")}
+    return sorted(ours, key=lambda model: (model.__module__, model.__name__))
 
 
 PARTS = [
@@ -100,8 +98,8 @@ def results() -> Iterator[Part]:
     yield rs.validate_run(TWO, qrels=QRELS)
     yield from rs.bounds(QRELS, TWO, ["RR", "AP"])
     yield rs.evaluate(QRELS, {"one": ONE, "two": TWO}, ["RR", "AP"]).record()
-    yield from mean_intervals(np.array([[1.0] * 12, np.arange(12.0)]))
-    yield from paired_effects(np.array([[0.1] * 12, [-0.1] * 12, [0.0] * 12, np.arange(-3.0, 9.0)]))
+    yield from mean_intervals(np.array([[1.0] * 12, range(12)]))
+    yield from paired_effects(np.array([[0.1] * 12, [-0.1] * 12, [0.0] * 12, range(-3, 9)]))
     yield anova([[0.1] * 3, [0.2] * 3, [0.3] * 3])
     yield split_variance([[0.1], [0.2]])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -78,8 +79,13 @@ def test_what_follows_from_a_registration(analysis: Any) -> None:
     # its codes
     assert set(analysis.codes) <= set(codes())
     assert {finding.code for finding in found.findings} <= {code.code for code in analysis.codes}
-    # nothing has to be configured
-    analysis.config()
+    # its key: everything that decides, and nothing else
+    hashes = dict.fromkeys(analysis.needs, "hash")
+    key = analysis.key_parts(analysis.config(), inputs(), {**hashes, "corpus": "other"})
+    assert key == analysis.key_parts(analysis.config(), inputs(), hashes)
+    assert key != analysis.key_parts(analysis.config(), inputs(baseline="second"), hashes)
+    assert key != analysis.key_parts(analysis.config(), inputs(settings=Settings(seed=1)), hashes)
+    json.dumps(key)
 
 
 @pytest.mark.parametrize("analysis", all_analyses(), ids=lambda analysis: analysis.name)

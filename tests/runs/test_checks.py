@@ -419,6 +419,27 @@ def test_a_good_run_has_no_findings(tmp_path: Path) -> None:
     assert result.documents_per_query == Lengths(min=2, median=2, max=2)
 
 
+def test_checks_that_cannot_look_say_so(tmp_path: Path) -> None:
+    files = put(tmp_path, {"run": RUN, "qrels": QRELS})
+    alone = validate_run(files["run"], depth=2)
+    assert alone.ok
+    assert {one.code: one.reason for one in alone.not_applicable} == {
+        **dict.fromkeys(("RS161", "RS164", "RS171", "RS172"), "no qrels were given"),
+        **dict.fromkeys(("RS162", "RS163"), "no queries were given"),
+        "RS165": "no corpus was given",
+    }
+    whole = validate_run(**files, queries=["q1", "q2"], corpus=["d1", "d2", "d3"], depth=2)
+    assert whole.not_applicable == ()
+    broken = validate_run(files["run"], qrels={"q1": {"d1": float("nan")}}, depth=2)
+    reasons = {one.code: one.reason for one in broken.not_applicable}
+    assert reasons["RS161"] == reasons["RS172"] == "the qrels have errors"
+    assert alone.to_dict()["not_applicable"][0] == {
+        "name": "judged-queries-missing",
+        "reason": "no qrels were given",
+        "code": "RS161",
+    }
+
+
 def test_all_errors_come_in_one_pass(tmp_path: Path) -> None:
     run = (
         "q1 Q0 d1 1 2 t\nq1 Q0 d1 2 x t\nq1 Q0 d2 3 nan t\nq1 Q0\n\xe4 Q0 d 1 1 u\n"

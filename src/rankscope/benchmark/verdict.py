@@ -414,11 +414,11 @@ def _about_ceiling(report: BenchmarkReport, system: SystemRecord, stage: StageRo
     recall = _recall(system)
     if recall is None or stage.input_recall is None or stage.depth is None:
         return start
-    name, cutoff, found = recall
-    if cutoff > stage.depth and found - stage.input_recall > 1 - found:
+    name, cutoff, value = recall
+    if cutoff > stage.depth and value - stage.input_recall > 1 - value:
         return (
             f"{start}, and most of what is missing is below rank {stage.depth:,} "
-            f"(R@{stage.depth} of {stage.input_recall:.2f}, {name} of {found:.2f})"
+            f"(R@{stage.depth} of {stage.input_recall:.2f}, {name} of {value:.2f})"
         )
     share = percent(round(stage.input_recall, 2))
     return f"{start}, which holds {share} of a query's relevant documents"

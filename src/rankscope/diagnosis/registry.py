@@ -117,6 +117,19 @@ class Analysis(Generic[Config, Result]):
                 return self.not_applicable(_WORDS[need])
         return self.look(config, inputs)
 
+    def key_parts(self, config: Config, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
+        """Return all that decides the answer, as plain data, for its key in a cache.
+
+        ``hashes`` are those of what it may need.
+        """
+        return [
+            config.to_dict(),
+            inputs.settings.to_dict(),
+            inputs.baseline,
+            inputs.depth,
+            {need: hashes[need] for need in self.needs},
+        ]
+
     def not_applicable(self, reason: str) -> NotApplicable:
         """Say why it cannot look."""
         return NotApplicable(name=self.name, reason=reason)

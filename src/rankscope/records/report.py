@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -213,8 +213,11 @@ class Kpi(Part):
     """By set of bands, the one the value falls in."""
 
 
-Analyses = analyses_model()
-"""What analyses found, in a field for each that is registered."""
+if TYPE_CHECKING:
+    Analyses: TypeAlias = Part
+else:
+    Analyses = analyses_model()
+"""What analyses found, in a field for each that is registered; `Analysis.of` reads it."""
 
 
 def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
@@ -245,7 +248,9 @@ def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
     for analysis, more in ((SEGMENTS, {"baseline": data.get("baseline")}), (STAGES, {})):
         codes = {code.code for code in analysis.codes}
         if rows := data.get(analysis.name):
-            findings = [one for one in _objects(data, "findings") if one.get("code") in codes]
+            findings = [
+                finding for finding in _objects(data, "findings") if finding.get("code") in codes
+            ]
             analyses[analysis.name] = {
                 **common,
                 **more,
@@ -298,7 +303,7 @@ class BenchmarkReport(KeptRecord, Shown):
     """Differences and how sure they are; null where there is only one system."""
     kpis: list[Kpi]
     """Every system's measures beside their targets."""
-    analyses: Analyses  # type: ignore[valid-type]
+    analyses: Analyses
     """What analyses found, by name."""
     findings: list[Finding]
     """What a reader should know, worst first."""

@@ -89,8 +89,8 @@ def bounds(
 ) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
 
-    >>> [found] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
-    >>> found.ties
+    >>> [bound] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
+    >>> bound.ties
     TieBounds(lowest=0.5, highest=1.0)
     """
     if not 0 <= hole_grade < math.inf:
@@ -197,15 +197,15 @@ class _Orders:
     from unjudged documents need every order of the four kinds.
     """
 
-    def __init__(self, judged: JudgedRun, found: Hits) -> None:
+    def __init__(self, judged: JudgedRun, hits: Hits) -> None:
         self._judged = judged
-        self._found = found
-        self.tied = bool((found.tie_size > 1).any())
+        self._hits = hits
+        self.tied = bool((hits.tie_size > 1).any())
         self.of = cache(self._of)
 
     def _of(self, orders: tuple[str, ...], table: GainTable | None) -> list[JudgedRun]:
-        grades = self._found.grade
-        ties = _Ties(self._found, grades if table is None else gains_of(grades, table))
+        grades = self._hits.grade
+        ties = _Ties(self._hits, grades if table is None else gains_of(grades, table))
         return [ties.ordered(self._judged, kinds) for kinds in orders]
 
 
@@ -215,10 +215,10 @@ class _Ties:
     Unjudged documents (U) are what is left of a tie's size.
     """
 
-    def __init__(self, found: Hits, worth: FloatArray) -> None:
-        order = np.lexsort((-worth, found.tie_first, found.query))
-        self.query, self.first = found.query[order], found.tie_first[order]
-        self.grade = found.grade[order]
+    def __init__(self, hits: Hits, worth: FloatArray) -> None:
+        order = np.lexsort((-worth, hits.tie_first, hits.query))
+        self.query, self.first = hits.query[order], hits.tie_first[order]
+        self.grade = hits.grade[order]
         new = np.ones(len(order), np.bool_)
         new[1:] = (np.diff(self.query) != 0) | (np.diff(self.first) != 0)
         self.tie = np.cumsum(new) - 1
@@ -228,8 +228,8 @@ class _Ties:
             name: np.bincount(self.tie, mask, minlength=int(new.sum())).astype(np.int64)
             for name, mask in self.of_kind.items()
         }
-        self.counts["U"] = found.tie_size[order][new] - sum(self.counts.values())
-        self.sizes = found.tie_size[order][new]
+        self.counts["U"] = hits.tie_size[order][new] - sum(self.counts.values())
+        self.sizes = hits.tie_size[order][new]
 
     def ordered(self, judged: JudgedRun, kinds: str) -> JudgedRun:
         """Put the kinds one after the other; relevant ones by falling grade unless they end it."""

@@ -67,8 +67,8 @@ class QrelsRef(Part):
 
     sha256: Sha256
     """The hash of query ids, document ids and grades."""
-    queries: int | None = None
-    """How many queries are judged."""
+    queries: int | None = left_out()
+    """How many queries are judged; left out where that is not known."""
 
 
 class RunRecord(Part):

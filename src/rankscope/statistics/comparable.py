@@ -127,35 +127,37 @@ def paired(
 
 def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:
     """Say what rules out comparing two runs query by query; nothing if they can be compared."""
-    one, other = sides
-    first, second = (side.runs[name] for side, name in zip(sides, names, strict=True))
+    base, candidate = sides
+    runs = [side.runs[name] for side, name in zip(sides, names, strict=True)]
     obstacles = []
-    if one.profile != other.profile:
+    if base.profile != candidate.profile:
         obstacles.append(
-            f"the rules differ ({shown(one.profile, 40)} in {one.source}, "
-            f"{shown(other.profile, 40)} in {other.source})"
+            f"the rules differ ({shown(base.profile, 40)} in {base.source}, "
+            f"{shown(candidate.profile, 40)} in {candidate.source})"
         )
-    elif one.rules and other.rules and one.rules != other.rules:
-        changed = sorted(rule for rule in one.rules if one.rules[rule] != other.rules.get(rule))
+    elif base.rules and candidate.rules and base.rules != candidate.rules:
+        changed = sorted(
+            rule for rule, choice in base.rules.items() if choice != candidate.rules.get(rule)
+        )
         obstacles.append(
             f"the rules differ ({', '.join(changed) or 'more rules in one than in the other'} in "
-            f"{one.source} and {other.source})"
+            f"{base.source} and {candidate.source})"
         )
-    if one.qrels != other.qrels:
+    if base.qrels != candidate.qrels:
         obstacles.append(
-            f"the judgments differ (sha256 {one.qrels[:12]}… in {one.source}, "
-            f"{other.qrels[:12]}… in {other.source})"
+            f"the judgments differ (sha256 {base.qrels[:12]}… in {base.source}, "
+            f"{candidate.qrels[:12]}… in {candidate.source})"
         )
-    policies = first.missing_policy, second.missing_policy
+    policies = [run.missing_policy for run in runs]
     if all(policies) and policies[0] != policies[1]:
         obstacles.append(
             f"judged queries a run lacks are treated differently ({shown(policies[0], 40)} in "
-            f"{one.source}, {shown(policies[1], 40)} in {other.source})"
+            f"{base.source}, {shown(policies[1], 40)} in {candidate.source})"
         )
-    mine, theirs = set(first.query_ids), set(second.query_ids)
+    before, after = (set(run.query_ids) for run in runs)
     extra = [
         f"{len(query_ids):,} only in {side.source}: {_few(query_ids)}"
-        for query_ids, side in ((mine - theirs, one), (theirs - mine, other))
+        for query_ids, side in ((before - after, base), (after - before, candidate))
         if query_ids
     ]
     if extra:

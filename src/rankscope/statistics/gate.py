@@ -27,10 +27,12 @@ from pydantic import computed_field, field_serializer
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
 from rankscope.part import Part, Record
-from rankscope.statistics.arrays import SAME, check_alpha, row_deviations
+from rankscope.scoring.score_files import QrelsRef
+from rankscope.statistics.arrays import SAME, check_alpha, check_name, row_deviations
 from rankscope.statistics.comparable import paired_runs
 from rankscope.statistics.detectable import queries_needed
 from rankscope.statistics.intervals import Interval
+from rankscope.statistics.paired import TESTS, Test
 from rankscope.statistics.pairwise import Pair, Settings, compare_pairs, pair_differences
 from rankscope.statistics.sentences import about, listed, number, p_text, percent
 
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.matrix import Matrix
-    from rankscope.statistics.paired import Test
 
 __all__ = ["GateResult", "gate"]
 
@@ -122,13 +123,6 @@ class MeasureCheck(Part):
         return visible if visible is not None and math.isfinite(visible) else None
 
 
-class GateQrels(Part):
-    """The judgments that both sides were scored against."""
-
-    sha256: str
-    """The hash of their content."""
-
-
 class GateTest(Part):
     """How the p-values were made."""
 
@@ -155,7 +149,7 @@ class GateResult(Record, Shown):
     """The candidate's run."""
     queries: int
     """Queries compared."""
-    qrels: GateQrels
+    qrels: QrelsRef
     """The judgments."""
     profile: str
     """Whose rules counted."""
@@ -197,9 +191,11 @@ class GateResult(Record, Shown):
     @property
     def remarks(self) -> list[str]:
         """What should be known beside the answer: warnings first, then notes."""
+        warned = [check for check in self.checks if check.warning]
+        noted = [check for check in self.checks if check.note]
         return [
-            *(f"warning: {one.measure} {one.warning}" for one in self.checks if one.warning),
-            *(f"note: {one.measure} {one.note}" for one in self.checks if one.note),
+            *(f"warning: {check.measure} {check.warning}" for check in warned),
+            *(f"note: {check.measure} {check.note}" for check in noted),
         ]
 
 
@@ -238,6 +234,7 @@ def gate(
         raise InputError(f"max_drop must be a finite number from 0 up, not {max_drop}")
     check_alpha(alpha)
     check_alpha(power, "power")
+    check_name("test", test, TESTS)
     settings = Settings.of(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
@@ -256,7 +253,7 @@ def gate(
         baseline=matrix.systems[0],
         candidate=matrix.systems[1],
         queries=len(matrix.query_ids),
-        qrels=GateQrels(sha256=side.qrels),
+        qrels=QrelsRef(sha256=side.qrels),
         profile=side.profile,
         max_drop=max_drop,
         alpha=alpha,

@@ -216,7 +216,7 @@ def power(
     >>> other = {q: {"d": n % 3, "e": 1.5} for n, q in enumerate(qrels)}
     >>> report = power(qrels, one, other, "RR@10", target=0.1)
     >>> report.measures["RR@10"].needed.formula
-    58
+    46
     """
     matrix, _ = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
     options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}

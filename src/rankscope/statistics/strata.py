@@ -117,17 +117,16 @@ def by_group(
     """
     scales = [scale for scale in matrix.scales for _ in pairs]
     parts = [matrix.only_queries(columns) for columns in members.values()]
-    differences = [
+    by_part = [
         tested(pair_differences(part, pairs), scales, settings) if pairs else [] for part in parts
     ]
-    p_values = np.array([[one.test.p for one in row] for row in differences])  # [groups, rows]
-    adjusted = (
-        np.apply_along_axis(corrected, 0, p_values, settings.correction) if pairs else p_values
-    )
+    p_values = np.array([[row.test.p for row in rows] for rows in by_part])  # [groups, rows]
+    if pairs:
+        p_values = np.apply_along_axis(corrected, 0, p_values, settings.correction)
     proportions = matrix.proportions
     groups = []
-    for label, part, tests, p_corrected in zip(
-        members, parts, differences, adjusted.tolist(), strict=True
+    for label, part, differences, p_corrected in zip(
+        members, parts, by_part, p_values.tolist(), strict=True
     ):
         rows = part.values.reshape(-1, part.shape[2])
         groups.append(
@@ -136,7 +135,7 @@ def by_group(
                 n=part.shape[2],
                 means=row_means(rows).tolist(),
                 intervals=row_intervals(rows, part.row_scales(), settings, proportions=proportions),
-                differences=tests,
+                differences=differences,
                 p_corrected=p_corrected,
             )
         )
