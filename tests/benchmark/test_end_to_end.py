@@ -144,7 +144,7 @@ def _violations(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) 
     ],
 )
 def test_the_records_have_the_form_that_their_schema_says(
-    demo: tuple[Path, dict[str, Any]], name: str, record: type[KeptRecord]
+    demo: tuple[Path, dict[str, Any]], name: str, record: type[Record]
 ) -> None:
     code, out, _ = cli("benchmark", "schema", record.kind)
     assert code == 0
