@@ -140,3 +140,26 @@ def test_other_imports_are_fine(source: str) -> None:
 def test_an_unknown_part_says_what_to_do() -> None:
     with pytest.raises(pytest.fail.Exception, match="place it in FLOW"):
         violations("", ("novelty",))
+
+
+SHARED_NAMES = {"__init__.py", "__main__.py", "registry.py"}
+"""File names that may occur in several rooms, as they do the same job in each."""
+
+
+def test_a_file_name_is_found_in_one_room() -> None:
+    rooms: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path.name not in SHARED_NAMES and parts_of(path)[0] != "cli":
+            rooms.setdefault(path.name, []).append(str(path.parent.relative_to(PACKAGE)))
+    assert {name: where for name, where in rooms.items() if len(where) > 1} == {}
+
+
+def test_only_public_modules_list_their_names() -> None:
+    """``__all__`` is where users import from: the homes of public names, and what plug-ins use."""
+    public = {*rankscope._HOME.values(), "retrieval.protocol", "retrieval.registry", "records"}
+    listing = {
+        ".".join(parts_of(path)).removesuffix(".__init__")
+        for path in MODULES
+        if "\n__all__ = " in path.read_text("utf-8")
+    }
+    assert listing <= public

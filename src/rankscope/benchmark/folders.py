@@ -18,16 +18,6 @@ from pathlib import Path
 from rankscope.errors import InputError
 from rankscope.part import FileRef
 
-__all__ = [
-    "MANIFEST",
-    "REPORT",
-    "Unfinished",
-    "experiment_folders",
-    "file_ref",
-    "slug",
-    "unfinished",
-]
-
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"
 _PARTIAL = ".unfinished-"
@@ -107,7 +97,7 @@ def _unwritable(output: Path, error: OSError) -> InputError:
 
 
 def _put(partial: Path, target: Path) -> None:
-    """Rename a folder to its place; what stands there steps aside for it."""
+    """Rename a folder to its place; a folder that is there is moved aside first."""
     for _ in range(100):  # another process may put its own there at the same moment
         try:
             os.rename(partial, target)

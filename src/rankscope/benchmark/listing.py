@@ -10,8 +10,6 @@ from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
 from rankscope.benchmark.verify import open_experiment
 from rankscope.errors import InputError, RankscopeError
 
-__all__ = ["Listed", "list_experiments"]
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -40,8 +38,8 @@ def list_experiments(output: Path) -> list[Listed]:
         raise InputError(f"{output}: is not a folder; name one that 'benchmark run' wrote to")
     if (output / MANIFEST).is_file():
         return [_listed(output)]
-    found = [_listed(folder) for folder in experiment_folders(output)]
-    return sorted(found, key=lambda one: (one.finished, one.folder), reverse=True)
+    experiments = [_listed(folder) for folder in experiment_folders(output)]
+    return sorted(experiments, key=lambda listed: (listed.finished, listed.folder), reverse=True)
 
 
 def _listed(folder: Path) -> Listed:
@@ -54,7 +52,7 @@ def _listed(folder: Path) -> Listed:
     main = report.measures[0]
     best = main.best[0] if main.best else ""
     value = next(
-        (own.value for one in report.systems if one.name == best for own in one.measures), None
+        (system.measures[0].value for system in report.systems if system.name == best), None
     )
     split = f" ({report.collection.split})" if report.collection.split else ""
     return Listed(
@@ -63,7 +61,7 @@ def _listed(folder: Path) -> Listed:
         finished=manifest.finished,
         collection=f"{report.collection.name}{split}",
         queries=report.collection.queries,
-        systems=tuple(one.name for one in report.systems),
+        systems=tuple(system.name for system in report.systems),
         measure=main.measure,
         best=", ".join(main.best),
         value=value,

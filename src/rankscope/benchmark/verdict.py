@@ -67,7 +67,7 @@ def verdict(report: BenchmarkReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How systems stand to each other on one measure, and the phrases that say so."""
+    """How systems compare on one measure, and the phrases that say so."""
 
     comparison: Comparison
     info: MeasureInfo
@@ -287,7 +287,7 @@ def _among(
 
 
 def _others(report: BenchmarkReport) -> str:
-    """Say on which other measures the leader stands to its counterpart as on the main one."""
+    """Say on which other measures the leader compares with its counterpart as on the main one."""
     comparison = report.comparison
     if comparison is None or len(report.measures) < 2:
         return ""
@@ -356,7 +356,7 @@ def _best(report: BenchmarkReport) -> SystemRecord | None:
 
 
 def _limit(report: BenchmarkReport) -> str:
-    """Say whether the retriever or the ranking stands in the way of the best system."""
+    """Say whether the retriever or the ranking limits the best system."""
     system = _best(report)
     if system is None:
         return ""

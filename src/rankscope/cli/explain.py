@@ -56,7 +56,7 @@ def explain(
         for parsed in parse_measures(measures or ("nDCG@10",))
     ]
     emit(
-        together(f"Query {query_id}", [document_of(one) for one in explanations]),
+        together(f"Query {query_id}", [document_of(explanation) for explanation in explanations]),
         format=format,
         target=target,
         data=lambda: [explanation.to_dict() for explanation in explanations],

@@ -184,7 +184,9 @@ def _groups(
     """Return every group's means and, with a baseline, the differences to it."""
     measures, systems, _ = matrix.shape
     if not measures:
-        return [SegmentGroup(label=label, n=len(own), means=()) for label, own in members.items()]
+        return [
+            SegmentGroup(label=name, n=len(places), means=()) for name, places in members.items()
+        ]
     pairs = _pairs(matrix, baseline)
     pair_of = {system: place for place, (_, system) in enumerate(pairs)}
     groups = []
@@ -231,13 +233,14 @@ def _contradicted(
     differences, which turn by chance where nothing differs: it is a note only, unless the whole or
     a group against it differs by a t test.
     """
-    columns = [column for own in members.values() for column in own]
+    columns = [column for places in members.values() for column in places]
     pairs = _pairs(matrix, baseline)
     if not columns or not pairs or not matrix.scales:
         return []
     changes = pair_differences(matrix.only_queries(columns), pairs)  # [m * pairs, columns]
     by_label = {
-        label: pair_differences(matrix.only_queries(own), pairs) for label, own in members.items()
+        label: pair_differences(matrix.only_queries(places), pairs)
+        for label, places in members.items()
     }
     means = {label: row_means(rows) for label, rows in by_label.items()}
     whole = row_means(changes)

@@ -226,7 +226,7 @@ def _changes(
     matrix = Matrix.of_scores(scores, only_means=True)
     if not matrix.scales:
         return changes
-    pairs = [(matrix.systems.index(below), matrix.systems.index(own)) for below, own in names]
+    pairs = [(matrix.systems.index(below), matrix.systems.index(above)) for below, above in names]
     scales = [scale for scale in matrix.scales for _ in pairs]
     differences = tested(pair_differences(matrix, pairs), scales, settings)
     for place, (below, system) in enumerate(names):

@@ -224,8 +224,8 @@ def _block(block: Block, level: int) -> str:
     if isinstance(block, Chart):
         return _chart(block, level)
     if isinstance(block, Findings):
-        found = _join(_finding(finding, level) for finding in block.findings)
-        return found or "<p>No findings.</p>"
+        findings = _join(_finding(finding, level) for finding in block.findings)
+        return findings or "<p>No findings.</p>"
     if isinstance(block, Notes):
         return _notes(block.texts)
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"

@@ -90,8 +90,8 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _small(texts: tuple[str, ...] | list[str]) -> str:
-    said = ". ".join(text[:1].upper() + text[1:] for text in texts)
-    return rf"{{\footnotesize {escaped(said)}.\par}}"
+    joined = ". ".join(text[:1].upper() + text[1:] for text in texts)
+    return rf"{{\footnotesize {escaped(joined)}.\par}}"
 
 
 def _table(table: Table) -> str:

@@ -182,7 +182,9 @@ def _draw_short(findings: Sequence[Finding], console: Console) -> None:
         if finding.severity == "warning":
             by_code.setdefault(finding.code, []).append(finding)
     for code, same in by_code.items():
-        systems = ", ".join(dict.fromkeys(one.system for one in same if one.system is not None))
+        systems = ", ".join(
+            dict.fromkeys(finding.system for finding in same if finding.system is not None)
+        )
         who = f"{systems}: " if systems else ""
         words = same[0].name.replace("-", " ") if len(same) > 1 else same[0].message
         _line(console, Text(visible(f"warning: {who}{words} [{code}]"), "yellow"))

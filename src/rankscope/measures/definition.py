@@ -96,10 +96,10 @@ class Parameter:
 
     def checked(self, value: object, measure: str) -> Value:
         """Return the value in its canonical form, or say what is wrong with it."""
-        found = self._read(value)
-        if found is None and not (value is None and self.default is None):
+        parsed = self._read(value)
+        if parsed is None and not (value is None and self.default is None):
             raise InputError(f"{measure}: {self.name} must be {self.expected}, not {_plain(value)}")
-        return found
+        return parsed
 
     def _read(self, value: object) -> Value:
         if self.kind == "flag":

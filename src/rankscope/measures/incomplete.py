@@ -35,7 +35,7 @@ def _preference(run: JudgedRun, rel: float) -> FloatArray:
 
 @define("Bpref", parameters=[REL], example="Bpref", sees_unjudged=True)
 def binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
-    """How seldom documents judged nonrelevant stand above relevant ones; unjudged are skipped.
+    """How seldom documents judged nonrelevant are above relevant ones; unjudged are skipped.
 
     Formula: (1/R) Σ over relevant retrieved of 1 − min(n, R) / min(N, R), n = judged nonrelevant
     above, N = judged nonrelevant in all
@@ -68,7 +68,7 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision estimated from judgments of a random sample of the pool.
 
     Formula: (1/R) Σ over relevant retrieved of 1/i + ((i − 1)/i) · (a/(i − 1)) · (r + ε)/(r + n +
-    2ε); above rank i stand a pooled documents, r of them judged relevant and n nonrelevant; ε =
+    2ε); above rank i are a pooled documents, r of them judged relevant and n nonrelevant; ε =
     0.00001
     No relevant document: 0
     Reference: Yilmaz & Aslam 2006

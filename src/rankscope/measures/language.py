@@ -5,7 +5,7 @@ A measure is written ``name``, ``name@cutoff`` or ``name(parameter=value,…)@cu
     nDCG@10    nDCG(gain=exp)@10    AP(rel=2)@100    RBP(p=0.95)    nDCG(gain={1:1,2:4})
 
 The names other tools use are understood too (see `rankscope.measures.names`). ``str(measure)`` is
-canonical: parameters that have their default are left out and the others stand in the order of the
+canonical: parameters that have their default are left out and the others are in the order of the
 definition. It parses back to an equal measure and is the only name outputs use.
 """
 
@@ -67,13 +67,13 @@ class Measure:
             return text
         if not isinstance(text, str):
             raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(text)}")
-        found = parse_measures(text)
-        if len(found) != 1:
+        parsed = parse_measures(text)
+        if len(parsed) != 1:
             raise InputError(
-                f"{shown(text)} stands for {len(found)} measures where one was expected; "
-                f"the first is {found[0].measure}"
+                f"{shown(text)} stands for {len(parsed)} measures where one was expected; "
+                f"the first is {parsed[0].measure}"
             )
-        return found[0].measure
+        return parsed[0].measure
 
     @property
     def definition(self) -> Definition:
@@ -171,8 +171,8 @@ def _requests(text: str) -> list[Request]:
     level = _LEVEL.fullmatch(text)  # ranx: map@100-l2
     if level is not None:
         return [
-            Request(found.name, {**found.params, "rel": int(level[2])}, found.cutoff)
-            for found in _requests(level[1])
+            Request(request.name, {**request.params, "rel": int(level[2])}, request.cutoff)
+            for request in _requests(level[1])
         ]
     at = _AT.fullmatch(text)  # MTEB: ndcg_at_10
     return _own(f"{at[1]}@{at[2]}" if at is not None else text)
@@ -191,14 +191,14 @@ def _own(text: str) -> list[Request]:
         cutoffs = [params.pop("cutoff")]
     meant = _meaning(name, params, cut=cutoffs != [None])
     several = len(cutoffs) > 1
-    found = []
+    requests = []
     for cutoff in cutoffs:
         label = f"{text[: text.rindex('@')]}@{cutoff}" if several else ""
         request = Request(meant.name, {**meant.params}, cutoff, label)
         if meant.name == "IPrec" and cutoff is not None:  # ir_measures: IPrec@0.1
             request = Request(meant.name, {**meant.params, "recall": cutoff}, None, label)
-        found.append(request)
-    return found
+        requests.append(request)
+    return requests
 
 
 def _meaning(name: str, params: dict[str, object], *, cut: bool) -> Request:
@@ -244,7 +244,7 @@ def _parsed(text: str) -> tuple[Parsed, ...]:
     listed = words(text)
     if not listed:
         raise InputError("expected a measure such as nDCG@10, not an empty text")
-    return tuple(found for word in listed for found in _word(word))
+    return tuple(request for word in listed for request in _word(word))
 
 
 def _word(word: str, *, strict: bool = False) -> list[Parsed]:
@@ -253,12 +253,12 @@ def _word(word: str, *, strict: bool = False) -> list[Parsed]:
     requests = names.from_trec_eval(word, strict=True) if strict else _requests(word)
     if requests is None:
         raise UnknownNameError("trec_eval measure", word, [*names.NICKNAMES, *names.TREC_NAMES])
-    found = []
+    parsed = []
     for request in requests:
         params = cast("tuple[tuple[str, Value], ...]", tuple(request.params.items()))
         measure = Measure(request.name, params, cast("int | None", request.cutoff))
-        found.append(Parsed(measure, request.label or word))
-    return found
+        parsed.append(Parsed(measure, request.label or word))
+    return parsed
 
 
 def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Parsed]:
@@ -267,22 +267,22 @@ def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Pars
     Some names stand for several measures (``ndcg_cut.5,10``, ``nDCG@5,10``, ``all_trec``). Each
     measure keeps the name it was asked for; one that is asked for twice is kept once.
 
-    >>> [str(found) for found in parse_measures("nDCG@10 map_cut.5,10")]
+    >>> [str(parsed) for parsed in parse_measures("nDCG@10 map_cut.5,10")]
     ['nDCG@10', 'AP@5, asked for as map_cut_5', 'AP@10, asked for as map_cut_10']
     """
     items = (
         list(source) if isinstance(source, Iterable) and not isinstance(source, str) else [source]
     )
-    found: dict[Measure, Parsed] = {}
+    by_measure: dict[Measure, Parsed] = {}
     for item in items:
         if isinstance(item, Measure):
-            found.setdefault(item, Parsed(item, str(item)))
+            by_measure.setdefault(item, Parsed(item, str(item)))
         elif isinstance(item, str):
             for parsed in _parsed(item):
-                found.setdefault(parsed.measure, parsed)
+                by_measure.setdefault(parsed.measure, parsed)
         else:
             raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(item)}")
-    return list(found.values())
+    return list(by_measure.values())
 
 
 def parse_trec_measures(text: str) -> list[Parsed]:
@@ -290,7 +290,7 @@ def parse_trec_measures(text: str) -> list[Parsed]:
 
     Here a bare ``P`` or ``recall`` is its nine cutoffs, and every label is the one it prints.
 
-    >>> [found.asked for found in parse_trec_measures("success")]
+    >>> [parsed.asked for parsed in parse_trec_measures("success")]
     ['success_1', 'success_5', 'success_10']
     """
     return _word(text.strip(), strict=True)

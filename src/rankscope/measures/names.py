@@ -163,12 +163,12 @@ _PARAMETERS = re.compile(r"[-+0-9.,=pe]+")
 
 def _numbers(text: str, root: str) -> list[float]:
     try:
-        found = [float(part) for part in text.split(",") if part]
+        numbers = [float(part) for part in text.split(",") if part]
     except ValueError:
-        found = []
-    if not found or len(text) > 400:
+        numbers = []
+    if not numbers or len(text) > 400:
         raise InputError(f"{root}: expected numbers with commas between them, not {shown(text)}")
-    return found
+    return numbers
 
 
 def _whole(cutoff: float, root: str) -> int:
@@ -336,7 +336,7 @@ def from_trec_eval(text: str, *, strict: bool = False) -> list[Request] | None:
     only if ``strict``, that is, if the text cannot be anything else.
     """
     if text in NICKNAMES:
-        return [found for root in NICKNAMES[text] for found in _TREC[root](root, "")]
+        return [request for root in NICKNAMES[text] for request in _TREC[root](root, "")]
     folded = text.casefold()
     for root in sorted(_TREC, key=len, reverse=True):
         if strict and not text.startswith(root):

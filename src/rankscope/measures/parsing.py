@@ -99,24 +99,24 @@ class Reader:
 
     def parameters(self) -> dict[str, object]:
         """Take parameters up to the closing bracket."""
-        found: dict[str, object] = {}
+        params: dict[str, object] = {}
         while not self.take(")"):
             key = self.name("a parameter's name")
             self.need("=")
-            if key in found:
+            if key in params:
                 raise InputError(f"{shown(self.text)}: the parameter {key} is given twice")
-            found[key] = self.value()
+            params[key] = self.value()
             if not self.take(","):
                 self.need(")")
                 break
-        return found
+        return params
 
     def cutoffs(self) -> list[int | float]:
         """Take one cutoff, or several with commas between them."""
-        found = [self.number()]
+        numbers = [self.number()]
         while self.take(","):
-            found.append(self.number())
-        return found
+            numbers.append(self.number())
+        return numbers
 
     def done(self) -> bool:
         """Tell whether everything was read."""
@@ -138,12 +138,12 @@ def words(text: str) -> list[str]:
         if depth <= 0 and sign in ", \t\r\n;":
             parts.append((text[start:at], sign))
             start = at + 1
-    found: list[str] = []
+    words: list[str] = []
     before = ""
     for part, sign in [*parts, (text[start:], "")]:
-        if found and before == "," and _CONTINUES.fullmatch(part):
-            found[-1] += f",{part.strip()}"
+        if words and before == "," and _CONTINUES.fullmatch(part):
+            words[-1] += f",{part.strip()}"
         elif part.strip():
-            found.append(part.strip())
+            words.append(part.strip())
         before = sign if part.strip() or sign == "," else before
-    return found
+    return words

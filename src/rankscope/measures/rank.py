@@ -246,7 +246,7 @@ def eleven_points(
     tie_bounds=False,
 )
 def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
-    """Chance that a retrieved relevant document stands above a retrieved nonrelevant one.
+    """Chance that a retrieved relevant document is above a retrieved nonrelevant one.
 
     Looks at retrieved documents only, the unjudged as nonrelevant. What BEIR and others call
     accuracy at k is Success.
@@ -256,10 +256,10 @@ def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
     Reference: MacAvaney, Macdonald & Ounis 2022 (ir_measures)
     """
     hits = run.relevant(rel, depth)
-    found = run.found(rel, depth)
-    others = run.shown(depth) - found
+    hits = run.found(rel, depth)
+    others = run.shown(depth) - hits
     wrong = run.total(hits.query, (hits.rank - hits.seen).astype(np.float64))
-    return np.where(found > 0, 1.0 - ratio(wrong, found * others), 0.0)
+    return np.where(hits > 0, 1.0 - ratio(wrong, hits * others), 0.0)
 
 
 @define(
@@ -291,7 +291,7 @@ def fall_out(
 
 @define("AUC", cutoff="optional", parameters=[REL], example="AUC", tie_bounds=without_cutoff)
 def area_under_curve(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
-    """Chance that a judged relevant document stands above a judged nonrelevant one.
+    """Chance that a judged relevant document is above a judged nonrelevant one.
 
     All judged documents take part; those not retrieved down to k share the place below.
 

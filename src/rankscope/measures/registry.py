@@ -58,7 +58,7 @@ _SECTIONS = ("Formula", "No relevant document", "Short run", "Reference")
 
 def _sections(doc: str) -> dict[str, str]:
     """Take a docstring apart: its first paragraph, and the sections every measure has."""
-    found = {"Summary": ""}
+    sections = {"Summary": ""}
     current: str | None = "Summary"
     for line in doc.splitlines():
         text = line.strip()
@@ -68,8 +68,8 @@ def _sections(doc: str) -> dict[str, str]:
         elif not text:
             current = None
         if current is not None:
-            found[current] = f"{found.get(current, '')} {text}".strip()
-    return found
+            sections[current] = f"{sections.get(current, '')} {text}".strip()
+    return sections
 
 
 def define(
@@ -91,7 +91,7 @@ def define(
 
     The function gets the run, then by keyword its ``cutoff`` (unless the measure takes none) and
     each of its parameters, and returns one number for each query. What is to be said about the
-    measure stands in its docstring: the first paragraph says what it means; lines that begin with
+    measure is in its docstring: the first paragraph says what it means; lines that begin with
     ``Formula:``, ``No relevant document:``, ``Short run:`` and ``Reference:`` say the rest.
 
     >>> @define("First", example="First")
@@ -105,7 +105,7 @@ def define(
     def register(function: _F) -> _F:
         if name in _definitions:
             raise InputError(f"there is a measure {name} already; choose another name")
-        said = _sections(function.__doc__ or "")
+        sections = _sections(function.__doc__ or "")
         family = function.__module__.rpartition(".")[2]
         built_in = function.__module__ == f"rankscope.measures.{family}"
         _definitions[name] = Definition(
@@ -114,13 +114,13 @@ def define(
             family=family if built_in else "own",
             cutoff=cutoff,
             parameters=(*parameters, JUDGED_ONLY),
-            summary=said["Summary"],
-            formula=said.get("Formula", ""),
-            reference=said.get("Reference", ""),
+            summary=sections["Summary"],
+            formula=sections.get("Formula", ""),
+            reference=sections.get("Reference", ""),
             range=range,
             higher_is_better=higher_is_better,
-            no_relevant=said.get("No relevant document", ""),
-            short_run=said.get("Short run", "ranks past its end count as nonrelevant"),
+            no_relevant=sections.get("No relevant document", ""),
+            short_run=sections.get("Short run", "ranks past its end count as nonrelevant"),
             example=example or name,
             aggregate=aggregate,
             needs=needs,
@@ -221,15 +221,15 @@ def _checked(measure: Measure, run: JudgedRun, values: object) -> FloatArray:
     import numpy as np  # noqa: PLC0415
 
     try:
-        found = np.asarray(values, dtype=np.float64)
+        computed = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (len(run),) or not np.isfinite(found).all():
+        computed = np.empty(0)
+    if computed.shape != (len(run),) or not np.isfinite(computed).all():
         raise InputError(
             f"{measure}: its function must return one finite number for each of the {len(run)} "
             "queries"
         )
-    return found
+    return computed
 
 
 def aggregate(measure: Measure, values: FloatArray) -> float:

@@ -59,8 +59,8 @@ def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
     Short run: 0 if it is empty
     Reference: van Rijsbergen 1979
     """
-    found, weight = run.found(rel), beta * beta
-    precision, recall = ratio(found, run.retrieved), ratio(found, run.graded(rel))
+    hits, weight = run.found(rel), beta * beta
+    precision, recall = ratio(hits, run.retrieved), ratio(hits, run.graded(rel))
     return ratio((weight + 1.0) * precision * recall, weight * precision + recall)
 
 
@@ -73,8 +73,8 @@ def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     Short run: 0 if it is empty
     Reference: Buckley & Voorhees 2005
     """
-    found = run.found(rel)
-    return ratio(found * found, run.retrieved * run.graded(rel))
+    hits = run.found(rel)
+    return ratio(hits * hits, run.retrieved * run.graded(rel))
 
 
 @define("NumQ", range=(0.0, INFINITY), aggregate="sum", example="NumQ")
@@ -178,9 +178,9 @@ def utility(
     Short run: what it lacks is not retrieved
     Reference: Lewis 1995; Hull 1998
     """
-    found, relevant = run.found(rel), run.graded(rel)
-    others = (collection or 0) + found - run.retrieved - relevant
+    hits, relevant = run.found(rel), run.graded(rel)
+    others = (collection or 0) + hits - run.retrieved - relevant
     w1, w2, w3, w4 = weights
-    worth: FloatArray = w1 * found + w2 * (run.retrieved - found)
-    worth += w3 * (relevant - found) + w4 * others
+    worth: FloatArray = w1 * hits + w2 * (run.retrieved - hits)
+    worth += w3 * (relevant - hits) + w4 * others
     return worth

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def measures_document(definitions: Sequence[Definition]) -> Document:
     """List measures, by family."""
     rows = [
-        (one.name, one.family.replace("_", " "), one.example, one.summary) for one in definitions
+        (measure.name, measure.family.replace("_", " "), measure.example, measure.summary)
+        for measure in definitions
     ]
     columns = text_columns("measure", "family", "example", "what it means")
     return Document("Measures", (Section("", (Table(columns, plain_rows(rows)),)),))

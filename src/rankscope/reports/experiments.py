@@ -59,9 +59,9 @@ def _verdict(changes: Sequence[SystemChange]) -> list[str]:
     """Name what became better and worse."""
     lines = []
     for word in ("worse", "better"):
-        found = [f"{one.system} on {one.measure}" for one in changes if one.verdict == word]
-        if found:
-            lines.append(f"{word}: {', '.join(found)}")
+        named = [f"{row.system} on {row.measure}" for row in changes if row.verdict == word]
+        if named:
+            lines.append(f"{word}: {', '.join(named)}")
     return lines or ["no difference shown"]
 
 
@@ -111,9 +111,9 @@ def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
             plain_rows(
                 [
                     ", ".join(value) if isinstance(value, tuple | list) else value
-                    for value in (getattr(one, title) for title in titles)
+                    for value in (getattr(listed, title) for title in titles)
                 ]
-                for one in experiments
+                for listed in experiments
             ),
         ),
     )

@@ -137,8 +137,8 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
     if not is_path(data):
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
-            found = tuple(data.query_ids[place] for place in empty)
-            return Rows(data.to_polars(), data.name, layout, empty_queries=found)
+            queries = tuple(data.query_ids[place] for place in empty)
+            return Rows(data.to_polars(), data.name, layout, empty_queries=queries)
         table = data.to_polars() if isinstance(data, Qrels) else data
         return rows_from_object(table, layout, source=layout.kind)
     file = TableFile.open(data, layout, format=format)
@@ -172,7 +172,7 @@ def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:
         return data.ids
     if not isinstance(data, Mapping) and not hasattr(data, "__arrow_c_stream__"):
         data = list(data)
-        ids = [one for one in data if isinstance(one, str)]
+        ids = [entry for entry in data if isinstance(entry, str)]
         if len(ids) == len(data):
             return ids
     return table(data).ids

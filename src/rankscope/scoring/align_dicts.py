@@ -171,23 +171,23 @@ class _Scores:
         """
         query = np.repeat(np.arange(len(judged.counts)), judged.counts)
         if judged.places is None:
-            own = order.compared(np.array(judged.scores, np.float64), self._precision)
-            higher, size = self._searched(query, own)
+            mine = order.compared(np.array(judged.scores, np.float64), self._precision)
+            higher, size = self._searched(query, mine)
         else:
-            own = self._falling[judged.places]
+            mine = self._falling[judged.places]
             higher, size = self._tie_of(judged.places)
         first = higher - self._begins[query] + 1
         ranks = first.copy()
         tied = np.flatnonzero(size > 1)
         if tied.size:
             doc_ids = _at(judged.doc_ids(), tied)
-            ranks[tied] += self._ahead(query[tied].tolist(), own[tied].tolist(), doc_ids, ties)
+            ranks[tied] += self._ahead(query[tied].tolist(), mine[tied].tolist(), doc_ids, ties)
         return np.stack([ranks, first, size])
 
-    def _searched(self, query: IntArray, own: FloatArray) -> tuple[IntArray, IntArray]:
+    def _searched(self, query: IntArray, mine: FloatArray) -> tuple[IntArray, IntArray]:
         """Find the place and the size of the ties that some scores are in."""
         keys = _keys(np.repeat(np.arange(len(self.sizes)), self.sizes), self._falling)
-        wanted = _keys(query, own)
+        wanted = _keys(query, mine)
         higher = np.searchsorted(keys, wanted)
         return higher, np.searchsorted(keys, wanted, side="right") - higher
 
@@ -199,10 +199,12 @@ class _Scores:
         return first[tie], np.diff(first, append=len(starts))[tie]
 
     def _ahead(
-        self, query: list[int], own: list[float], doc_ids: list[str], ties: Ties
+        self, query: list[int], mine: list[float], doc_ids: list[str], ties: Ties
     ) -> list[int]:
         """Count for each tied document the ones of equal score that the rule puts before it."""
-        tied: dict[tuple[int, float], list[str]] = {key: [] for key in zip(query, own, strict=True)}
+        tied: dict[tuple[int, float], list[str]] = {
+            key: [] for key in zip(query, mine, strict=True)
+        }
         for number in dict.fromkeys(query):
             given = self._given[self._offsets[number] : self._offsets[number + 1]].tolist()
             for doc_id, score in zip(self._documents[number], given, strict=True):

@@ -128,9 +128,9 @@ class _Order:
         scores, last = self._scores, len(self._scores) - 1
         slow = ~self._falls[group]
         if len(row):
-            own = scores[row]
-            slow |= (row > low) & (scores[np.maximum(row - 1, 0)] == own)
-            slow |= (row < high - 1) & (scores[np.minimum(row + 1, last)] == own)
+            mine = scores[row]
+            slow |= (row > low) & (scores[np.maximum(row - 1, 0)] == mine)
+            slow |= (row < high - 1) & (scores[np.minimum(row + 1, last)] == mine)
         if slow.any():
             ranks[:, slow] = self._ranks_by_sorting(row[slow], np.unique(group[slow]))
         return ranks

@@ -1,6 +1,6 @@
 """Bounds: how far a value could move for reasons that say nothing about the system.
 
-Ties: equal scores can stand in any order. Holes: documents nobody judged could be relevant or not.
+Ties: equal scores can be in any order. Holes: documents nobody judged could be relevant or not.
 Both are answered by measuring the same run again, with its ranks or its judgments changed.
 """
 

@@ -260,14 +260,14 @@ def evaluate(
     words = lengths if any(p.measure.definition.needs == "lengths" for p in asked) else None
     by_rules: dict[Profile, list[Measure]] = {}  # some tools have rules apart for some measures
     for parsed in asked:
-        own = rules.rules_for(parsed.measure)
-        key = main if own is rules else replace(own, **changes)
+        applied = rules.rules_for(parsed.measure)
+        key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
     results = []
     for name, run in named.items():
         parts = {
-            own: _scored(name, judgments, run, wanted, own, lengths=words)
-            for own, wanted in by_rules.items()
+            applied: _scored(name, judgments, run, wanted, applied, lengths=words)
+            for applied, wanted in by_rules.items()
         }
         scored = parts.get(main) or next(iter(parts.values()))
         if len(parts) > 1:

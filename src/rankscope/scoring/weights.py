@@ -287,9 +287,9 @@ def _by_grid(value: _Value, runs: int, steps: int) -> tuple[_Levels, float]:
         return sum(level * level for level in levels)  # lowest where all are equal
 
     points = sorted(_grid(runs, steps), key=lambda levels: (spread(levels), levels))
-    found = [value(levels) for levels in points]
-    best = int(np.argmax(found))  # the first of equals
-    return points[best], found[best]
+    values = [value(levels) for levels in points]
+    best = int(np.argmax(values))  # the first of equals
+    return points[best], values[best]
 
 
 def _by_coordinate(value: _Value, runs: int, steps: int) -> tuple[_Levels, float]:

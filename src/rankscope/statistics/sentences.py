@@ -2,7 +2,7 @@
 
 `compare`, the gate and the verdict of a benchmark say the same thing in the same words. A system is
 better than another, worse, equivalent to it within a margin, or not shown to differ from it; beside
-the last stands what the queries could have shown.
+the last says what the queries could have shown.
 """
 
 from __future__ import annotations
