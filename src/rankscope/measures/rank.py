@@ -256,10 +256,10 @@ def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
     Reference: MacAvaney, Macdonald & Ounis 2022 (ir_measures)
     """
     hits = run.relevant(rel, depth)
-    hits = run.found(rel, depth)
-    others = run.shown(depth) - hits
+    relevant = run.found(rel, depth)
+    others = run.shown(depth) - relevant
     wrong = run.total(hits.query, (hits.rank - hits.seen).astype(np.float64))
-    return np.where(hits > 0, 1.0 - ratio(wrong, hits * others), 0.0)
+    return np.where(relevant > 0, 1.0 - ratio(wrong, relevant * others), 0.0)
 
 
 @define(
