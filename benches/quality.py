@@ -22,7 +22,7 @@ import rankscope as rs
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, System, queries_of
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.training import Training
 from rankscope.statistics.intervals import mean_intervals
 
 ROOT = Path(__file__).parents[1]

@@ -1,4 +1,6 @@
-"""Write the pages that repeat what the code says: commands, measures, checks, analyses, records.
+"""Write the pages that repeat what the code says.
+
+Commands, measures, checks, analyses, options, records and schemas.
 
 Run ``python docs/build.py`` after changing one of these; a test fails when a page is not
 what this would write.
@@ -21,14 +23,18 @@ from pydantic import PlainSerializer
 from rich.console import Console
 
 from rankscope import records
-from rankscope.benchmark.config_schema import config_json_schema
-from rankscope.cli import benchmark_run
+from rankscope.benchmark.config.json_schema import config_json_schema
+from rankscope.cli import output
 from rankscope.cli.app import app
 from rankscope.diagnosis.registry import AnyAnalysis, all_analyses
 from rankscope.findings import Code, codes
 from rankscope.measures.definition import Definition, written
 from rankscope.measures.registry import all_definitions
 from rankscope.part import Part, Record, field_docs
+from rankscope.retrieval.registry import SYSTEMS, Entry
+from rankscope.retrieval.stages.rerank import RERANKERS
+from rankscope.retrieval.stages.rewrite import REWRITERS
+from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 HERE = Path(__file__).parent
 
@@ -134,14 +140,14 @@ def demo_picture() -> str:
         file=io.StringIO(),
     )  # fmt: skip
     console.print("[bold]$ make demo[/bold]")
-    original = getattr(benchmark_run, "make_console")  # noqa: B009
-    setattr(benchmark_run, "make_console", lambda: console)  # noqa: B010
+    original = output.make_console
+    setattr(output, "make_console", lambda: console)  # noqa: B010
     try:
         with tempfile.TemporaryDirectory() as folder:
             app.main(["demo", "--output", folder], standalone_mode=False)
             recorded = console.export_svg(title="", code_format=SVG, unique_id="demo")
     finally:
-        setattr(benchmark_run, "make_console", original)  # noqa: B010
+        setattr(output, "make_console", original)  # noqa: B010
     return recorded.replace(folder, "rankscope-demo")
 
 
@@ -307,12 +313,46 @@ def _schema(made: dict[str, object]) -> str:
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
+BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
+
+
+def retrieval_page() -> str:
+    """Return the page on retrieval with the options of every component as they are registered."""
+    before, _, rest = _read("retrieval.md").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    tables = [
+        _options(entry, registry.noun)
+        for registry in (SYSTEMS, EMBEDDERS, REWRITERS, RERANKERS)
+        for entry in registry
+    ]
+    return "\n\n".join([f"{before}{BEGIN}", *tables, f"{END}{after}"])
+
+
+def _options(entry: Entry[typing.Any], noun: str) -> str:
+    schema = entry.json_schema()
+    title = f"### {noun.capitalize()} `{entry.name}`"
+    rows = ["| option | default | what it is |", "|---|---|---|"]
+    for name, option in schema["properties"].items():
+        default = "required" if name in schema.get("required", ()) else _default(option)
+        rows.append(f"| `{name}` | {default} | {' '.join(option['description'].split())} |")
+    summary = f"{entry.summary[:1].upper()}{entry.summary[1:]}."
+    return "\n".join([title, "", summary, "", *rows])
+
+
+def _default(option: dict[str, typing.Any]) -> str:
+    value = option.get("default")
+    if value in (None, "", []):
+        return ""
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "measures.md": measures_page,
     "checks.md": checks_page,
     "analyses.md": analyses_page,
     "records.md": records_page,
+    "retrieval.md": retrieval_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
 }

@@ -90,6 +90,10 @@ COMMANDS: list[list[str]] = [[], ["evaluate"], ["compare"], ["gate"], ["benchmar
         COMMAND.format(arguments=["runs", "--help"]),
         COMMAND.format(arguments=["runs", "validate", "--help"]),
         COMMAND.format(arguments=["convert", "--help"]),
+        COMMAND.format(arguments=["evaluate", "--help"]),
+        COMMAND.format(arguments=["compare", "--help"]),
+        COMMAND.format(arguments=["gate", "--help"]),
+        COMMAND.format(arguments=["benchmark", "run", "--help"]),
     ],
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:

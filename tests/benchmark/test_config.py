@@ -15,18 +15,17 @@ import pytest
 from pydantic import ValidationError
 
 import rankscope
-from rankscope.benchmark.config import (
+from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.json_schema import config_json_schema
+from rankscope.benchmark.config.loading import LoadedConfig, read_config
+from rankscope.benchmark.config.model import (
+    ANALYSES,
     MEASURES,
     Config,
     FetchConfig,
-    LoadedConfig,
     StatisticsConfig,
-    read_config,
 )
-from rankscope.benchmark.config_collection import CollectionConfig, TrainingConfig
-from rankscope.benchmark.config_schema import config_json_schema
 from rankscope.errors import FormatError, InputError, MissingExtraError
-from rankscope.retrieval.options import described
 from rankscope.retrieval.registry import SYSTEMS
 from rankscope.statistics.pairwise import PAIR_TESTS, Settings
 
@@ -79,10 +78,10 @@ def test_the_example(tmp_path: Path) -> None:
     assert config.systems["hybrid"]["fuse"]["weights"] == [0.5, 0.5]
     assert config.measures == list(MEASURES)
     assert config.targets == {"nDCG@10": 0.4, "R@100": 0.7}
-    assert (config.bands, config.segments) == (["trec-kpi"], ["category", "difficulty", "words"])
+    assert config.bands == ["trec-kpi"]
+    assert config.analyses["segments"].fields == ("category", "difficulty", "words")
     assert config.statistics.seed == 7
     assert loaded.folder == tmp_path
-    assert loaded.source == str(tmp_path / "c.yaml")
     assert (loaded.overrides, loaded.notes, loaded.secrets.names) == ({}, (), ())
     assert loaded.systems() == config.systems
 
@@ -91,7 +90,7 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
     config = read(tmp_path).config
     assert config.collection == CollectionConfig(path="here")
     assert (config.depth, config.baseline, config.profile) == (100, None, "rankscope")
-    assert (config.targets, config.bands, config.segments) == ({}, [], [])
+    assert (config.targets, config.bands, config.analyses["segments"].fields) == ({}, [], ())
     assert config.measures == list(MEASURES)
     assert config.training == TrainingConfig(split=None, qrels=None, folds=5, seed=0)
     assert config.fetch == FetchConfig(batch=None, jobs=1, retries=2)
@@ -127,7 +126,9 @@ def test_toml_says_the_same(tmp_path: Path) -> None:
     )
     assert read_config(path, environment={}).sha256 == read(tmp_path).sha256
     path.write_text('name = "soup"\ncollection = "here"\n[systems.lexical.bm25]\nkk = 1.2\n')
-    with pytest.raises(FormatError, match=r"c\.toml:4: unknown option of bm25 'kk'; nearest: k1"):
+    with pytest.raises(
+        FormatError, match=r"c\.toml: systems\.lexical\.bm25: unknown option 'kk'; nearest: k1"
+    ):
         read_config(path, environment={})
 
 
@@ -148,43 +149,73 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
             "retrieval_metric: 3",
             "c.yaml:5: unknown key 'retrieval_metric'; nearest: retrieval_metr",
         ),
-        ("depth: '50'", "c.yaml:5: depth must be a whole number, not '50'"),
-        ("depth: true", "c.yaml:5: depth must be a whole number, not true"),
-        ("depth: 1.5", "c.yaml:5: depth must be a whole number, not 1.5"),
-        ("depth: [1]", "c.yaml:5: depth must be a whole number, not a list"),
-        ("depth: 0", "c.yaml:5: depth must be a whole number from 1 up, not 0"),
-        ("depth: 99999999", "c.yaml:5: depth must be a whole number up to 10000000, not 99999999"),
+        ("depth: '50'", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got '50'"),
+        ("depth: true", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got true"),
+        ("depth: 1.5", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got 1.5"),
+        ("depth: [1]", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got a list"),
+        ("depth: 0", "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got 0"),
+        (
+            "depth: 99999999",
+            "c.yaml:5: depth: expected a whole number from 1 to 10,000,000, got 99999999",
+        ),
         ("baseline: lexicl", "c.yaml:5: baseline: unknown system 'lexicl'; nearest: lexical"),
-        ("baseline: [a]", "c.yaml:5: baseline must be text, not a list"),
-        ("profile: trec", "c.yaml:5: unknown profile 'trec'; nearest: trec_eval-9"),
-        ("statistics: 5", "c.yaml:5: statistics must be a mapping of keys to values, not 5"),
-        ("statistics:\n  sed: 3", "c.yaml:6: unknown key of statistics 'sed'; nearest: seed"),
+        ("baseline: [a]", "c.yaml:5: baseline: expected text, got a list"),
+        (
+            "profile: trec",
+            "c.yaml:5: profile: unknown profile 'trec'; nearest: trec_eval-9, trec_eval-10",
+        ),
+        ("statistics: 5", "c.yaml:5: statistics: expected a table of keys, got 5"),
+        ("statistics:\n  sed: 3", "c.yaml:6: statistics: unknown key 'sed'; nearest: seed"),
         (
             "statistics:\n  seed: 1\n  test: permutaton",
-            "wilcoxon, sign, tukey; unknown choice 'permutaton'; nearest: permutation",
+            "c.yaml:7: statistics.test: unknown test 'permutaton'; nearest: permutation",
         ),
-        ("statistics: {interval: bcaa}", "unknown choice 'bcaa'; nearest: bca"),
-        ("statistics: {correction: hom}", "unknown choice 'hom'; nearest: holm"),
-        ("statistics: {family: 3}", "statistics.family is one of measure, all; unknown choice '3'"),
-        ("statistics: {alpha: 2}", "c.yaml:5: statistics.alpha must be strictly between 0 and 1"),
-        ("statistics: {level: 0}", "c.yaml:5: statistics.level must be strictly between 0 and 1"),
-        ("statistics: {alpha: x}", "c.yaml:5: statistics.alpha must be a number, not 'x'"),
-        ("statistics: {resamples: 5}", "statistics.resamples must be a whole number from 100 up"),
-        ("statistics: {margin: -1}", "statistics.margin must be a finite number above 0"),
-        ("statistics: {seed: -1}", "statistics.seed must be a whole number from 0 up, not -1"),
+        (
+            "statistics: {interval: bcaa}",
+            "c.yaml:5: statistics.interval: unknown interval 'bcaa'; nearest: bca",
+        ),
+        (
+            "statistics: {correction: hom}",
+            "c.yaml:5: statistics.correction: unknown correction 'hom'; nearest: holm",
+        ),
+        (
+            "statistics: {family: 3}",
+            "c.yaml:5: statistics.family: expected one of measure, all, got 3",
+        ),
+        (
+            "statistics: {alpha: 2}",
+            "c.yaml:5: statistics.alpha: alpha must be strictly between 0 and 1, such as 0.05,",
+        ),
+        (
+            "statistics: {level: 0}",
+            "c.yaml:5: statistics.level: level must be strictly between 0 and 1, such as 0.95,",
+        ),
+        ("statistics: {alpha: x}", "c.yaml:5: statistics.alpha: expected a number, got 'x'"),
+        (
+            "statistics: {resamples: 5}",
+            "c.yaml:5: statistics.resamples: resamples must be a whole number from 100 up, not 5",
+        ),
+        (
+            "statistics: {margin: -1}",
+            "c.yaml:5: statistics.margin: margin must be a finite number above 0, such as 0.01,",
+        ),
+        (
+            "statistics: {seed: -1}",
+            "c.yaml:5: statistics.seed: expected a whole number from 0 up and below 3.40282e+38,",
+        ),
         (
             "training: {split: a, qrels: b}",
-            "training has a split and a qrels file; keep one of them",
+            "c.yaml:5: training.qrels: cannot be combined with split; keep one of them",
         ),
         (
             "training: {folds: 1}",
-            "c.yaml:5: training.folds must be a whole number from 2 up, not 1",
+            "c.yaml:5: training.folds: expected a whole number from 2 up, got 1",
         ),
-        ("fetch: {job: 1}", "c.yaml:5: unknown key of fetch 'job'; nearest: jobs"),
-        ("fetch: {batch: 0}", "c.yaml:5: fetch.batch must be a whole number from 1 up, not 0"),
-        ("segments: [a, a]", "c.yaml:5: 'a' stands twice; keep one"),
-        ("segments:\n- a\n- 1", "c.yaml:7: segments.1 must be text, not 1"),
-        ("bands: ['']", "c.yaml:5: bands.0 must be text that is not empty, not ''"),
+        ("fetch: {job: 1}", "c.yaml:5: fetch: unknown key 'job'; nearest: jobs"),
+        ("fetch: {batch: 0}", "c.yaml:5: fetch.batch: expected a whole number from 1 up, got 0"),
+        ("segments: [a, a]", "c.yaml:5: segments: 'a' appears twice; keep one"),
+        ("segments:\n- a\n- 1", "c.yaml:7: segments.1: expected text, got 1"),
+        ("bands: ['']", "c.yaml:5: bands.0: expected text, got ''"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, more: str, message: str) -> None:
@@ -196,44 +227,50 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, more: str, mess
     [
         (
             "systems: {a: bm25}\ncollection: b",
-            "c.yaml:1: the config needs name: what the benchmark",
+            "c.yaml:1: key name is required: what the benchmark is called",
         ),
         (
             "name: a\nsystems: {a: bm25}",
-            "c.yaml:1: the config needs collection: what is searched and",
+            "c.yaml:1: key collection is required: what is searched and judged",
         ),
-        ("name: a\ncollection: b", "c.yaml:1: the config needs systems: the systems by name"),
+        (
+            "name: a\ncollection: b",
+            "c.yaml:1: key systems is required: the systems by name, each a kind with its",
+        ),
         (
             SHORT.replace("soup", "''"),
-            "c.yaml:1: name must be one line of 1 to 200 characters, not ''",
+            "c.yaml:1: name: expected one line of 1 to 200 characters, got ''",
         ),
         (
             SHORT.replace("soup", '"a\\nb"'),
-            r"c.yaml:1: name must be one line of 1 to 200 characters",
+            "c.yaml:1: name: expected one line of 1 to 200 characters, got 'a\\nb'",
         ),
-        (SHORT.replace("soup", "5"), "c.yaml:1: name must be text, not 5"),
+        (SHORT.replace("soup", "5"), "c.yaml:1: name: expected text, got 5"),
         (
             SHORT.replace("here", "{path: a, corpus: b}"),
-            "c.yaml:2: collection has a folder (path) and",
+            "c.yaml:2: collection.corpus: cannot be combined with path; give path, or queries",
         ),
         (
             SHORT.replace("here", "{queries: a, qrels: b, split: c}"),
-            "collection.split goes with a fol",
+            "c.yaml:2: collection.split: only a folder (path) has splits; name the file in qrels",
         ),
-        (SHORT.replace("here", "{queries: a}"), "c.yaml:2: collection needs qrels, too"),
-        (SHORT.replace("here", "{qrels: a, corpus: b}"), "c.yaml:2: collection needs queries, too"),
-        (SHORT.replace("here", "{}"), "c.yaml:2: collection needs path, or queries and qrels"),
+        (SHORT.replace("here", "{queries: a}"), "c.yaml:2: collection: missing key 'qrels'"),
+        (
+            SHORT.replace("here", "{qrels: a, corpus: b}"),
+            "c.yaml:2: collection: missing key 'queries'",
+        ),
+        (SHORT.replace("here", "{}"), "c.yaml:2: collection: expected path, or queries and qrels"),
         (
             SHORT.replace("here", "{pth: a}"),
-            "c.yaml:2: unknown key of collection 'pth'; nearest: path",
+            "c.yaml:2: collection: unknown key 'pth'; nearest: path, split",
         ),
         (
             SHORT.replace("here", "[a]"),
-            "c.yaml:2: collection must be a mapping of keys to values, not",
+            "c.yaml:2: collection: expected text or a table of keys, got a list",
         ),
         (
             SHORT.replace("here", "''"),
-            "c.yaml:2: collection.path must be text that is not empty, not",
+            "c.yaml:2: collection: expected text, got ''",
         ),
     ],
 )
@@ -267,52 +304,67 @@ def test_specs_that_are_fine(tmp_path: Path, spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("{bm52: {}}", "systems.other: unknown system 'bm52'; nearest: bm25"),
-        ("bm2", "systems.other: unknown system 'bm2'; nearest: bm25"),
-        ("lexical", "systems.other: unknown system 'lexical'"),
-        ("{bm25: {kk1: 1}}", "unknown option of bm25 'kk1'; nearest: k1"),
-        ("{bm25: {k1: a}}", "option k1 of bm25 must be a number from 0 up, not 'a'"),
+        ("{bm52: {}}", "c.yaml:5: systems.other: unknown system 'bm52'; nearest: bm25"),
+        ("bm2", "c.yaml:5: systems.other: unknown system 'bm2'; nearest: bm25"),
+        ("lexical", "c.yaml:5: systems.other: unknown system 'lexical'"),
+        ("{bm25: {kk1: 1}}", "c.yaml:5: systems.other.bm25: unknown option 'kk1'; nearest: k1"),
+        ("{bm25: {k1: a}}", "bm25.k1: expected a number from 0 up, got 'a'"),
         ("{bm25: {language: englich}}", "unknown language 'englich'; nearest: english"),
-        ("{bm25: {}, vector: {}}", "such as bm25: {k1: 1.2}, not 2 keys (bm25, vector)"),
         (
-            "{}",
-            "systems.other must be a kind of system with its options, such as bm25: {k1: 1.2}, ",
+            "{bm25: {}, vector: {}}",
+            "expected one system, by its name or as a name with its options, got bm25, vector",
         ),
-        ("", "such as bm25: {k1: 1.2}, not null"),
-        ("[bm25]", "such as bm25: {k1: 1.2}, not a list"),
-        ("5", "such as bm25: {k1: 1.2}, not 5"),
+        ("{}", "c.yaml:5: systems.other: expected one system, by its name or as a name with its"),
+        ("", "a name with its options, got null"),
+        ("[bm25]", "a name with its options, got a list"),
+        ("5", "a name with its options, got 5"),
         (
             "{fuse: {method: rrf}}",
-            "fuse needs the option of: the systems: a list of names or specs",
+            "fuse: option of is required: the systems: a list of names or specs",
         ),
         (
             "{fuse: {of: lexical}}",
-            "option of of fuse must be a list of systems, by name or spec, not",
+            "fuse.of: expected a list of systems, by name or spec, got 'lexical'",
         ),
         (
             "{fuse: {of: [lexical, vectr]}}",
-            "systems.other.fuse.of.1: unknown system 'vectr'; nearest: ",
+            "c.yaml:5: systems.other.fuse.of.1: unknown system 'vectr'; nearest: vector",
         ),
         (
             "{fuse: [lexical, vectr]}",
-            "systems.other.fuse.1: unknown system 'vectr'; nearest: vector",
+            "c.yaml:5: systems.other.fuse.1: unknown system 'vectr'; nearest: vector",
         ),
         (
             "{rerank: {of: lexcal, ltr: {}}}",
-            "systems.other.rerank.of: unknown system 'lexcal'; nearest:",
+            "c.yaml:5: systems.other.rerank.of: unknown system 'lexcal'; nearest: lexical",
         ),
-        ("{fuse: {of: [{bm25: {kk: 1}}]}}", "unknown option of bm25 'kk'; nearest: k1"),
+        (
+            "{fuse: {of: [{bm25: {kk: 1}}]}}",
+            "c.yaml:5: systems.other.fuse.of.0.bm25: unknown option 'kk'; nearest: k1",
+        ),
         (
             "{fuse: {of: [{bm52: {}}]}}",
-            "systems.other.fuse.of.0: unknown system 'bm52'; nearest: bm25",
+            "c.yaml:5: systems.other.fuse.of.0: unknown system 'bm52'; nearest: bm25",
         ),
         ("{rerank: {of: {rerank: {of: x, ltr: {}}}, ltr: {}}}", "unknown system 'x'"),
-        ("{rerank: {of: lexical, ltr: {pol: 1}}}", "unknown option of ltr 'pol'; nearest: pool"),
-        ("{rewrite: {of: lexical, rm3: {docs: 3}}}", "unknown option of rm3 'docs'"),
+        (
+            "{rerank: {of: lexical, ltr: {pol: 1}}}",
+            "c.yaml:5: systems.other.rerank.ltr: unknown option 'pol'; nearest: pool",
+        ),
+        (
+            "{rewrite: {of: lexical, rm3: {docs: 3}}}",
+            "c.yaml:5: systems.other.rewrite.rm3: unknown option 'docs'; nearest: documents",
+        ),
         ("{vector: {embedder: wordlama}}", "unknown embedder 'wordlama'; nearest: wordllama"),
         ("{vector: {embedder: {wordlama: {}}}}", "unknown embedder 'wordlama'; nearest: wordllama"),
-        ("{vector: {embedder: {wordllama: {dims: 3}}}}", "unknown option of wordllama 'dims'"),
-        ("{vector: {chunk: {token: 3}}}", "unknown option of chunk 'token'; nearest: tokens"),
+        (
+            "{vector: {embedder: {wordllama: {dims: 3}}}}",
+            "c.yaml:5: systems.other.vector.embedder.wordllama: unknown option 'dims'; nearest:",
+        ),
+        (
+            "{vector: {chunk: {token: 3}}}",
+            "c.yaml:5: systems.other.vector.chunk: unknown option 'token'; nearest: tokens",
+        ),
     ],
 )
 def test_specs_that_cannot_be(tmp_path: Path, spec: str, message: str) -> None:
@@ -325,7 +377,7 @@ def test_the_line_is_that_of_the_option(tmp_path: Path) -> None:
     text = SHORT + "  other:\n    fuse:\n      of:\n      - lexical\n      - vectr\n"
     assert refused(tmp_path, text).startswith("c.yaml:9: ")
     text = SHORT + "  other:\n    bm25:\n      k1: 1\n      bb: 2\n"
-    assert refused(tmp_path, text).startswith("c.yaml:8: unknown option of bm25 'bb'")
+    assert refused(tmp_path, text).startswith("c.yaml:8: systems.other.bm25: unknown option 'bb'")
 
 
 def test_a_missing_engine_is_not_the_configs_fault(
@@ -348,20 +400,44 @@ def test_names_that_are_fine(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (".a", "the system name '.a' must begin with a letter or digit"),
-        ("-a", "the system name '-a' must begin with a letter or digit"),
-        ("'a '", "and not end with a dot or space, as it becomes a file name"),
-        ("a.", "and not end with a dot or space, as it becomes a file name"),
+        (
+            ".a",
+            "c.yaml:5: systems..a: the name becomes a file name: it must begin with a letter or",
+        ),
+        (
+            "-a",
+            "c.yaml:5: systems.-a: the name becomes a file name: it must begin with a letter or",
+        ),
+        ("'a '", "begin with a letter or digit, and not end with a dot or space"),
+        ("a.", "begin with a letter or digit, and not end with a dot or space"),
         ("..", "must begin with a letter or digit"),
-        ("a/b", "the system name 'a/b' holds '/'; use letters, digits and -_.+ ,=, as it becomes"),
-        (r"'a\b'", "use letters, digits and -_.+ ,=, as it becomes"),
-        (r'"a\tb"', r"the system name 'a\tb' holds '\t'"),
-        (r'"a\0"', r"the system name 'a\x00' holds '\x00'"),
-        ("'a:b'", "the system name 'a:b' holds ':'"),
-        ("😀", "the system name '😀' holds '😀'"),
-        ("''", "the system name '' must have 1 to 80 characters"),
-        ("a" * 81, "must have 1 to 80 characters"),
-        ("漢" * 80, "must have 1 to 80 characters"),
+        (
+            "a/b",
+            "c.yaml:5: systems.a/b: the name becomes a file name: expected letters, digits and",
+        ),
+        (
+            r"'a\b'",
+            "c.yaml:5: systems.a\\b: the name becomes a file name: expected letters, digits and",
+        ),
+        (
+            r'"a\tb"',
+            "c.yaml:5: systems.'a\\tb': the name becomes a file name: expected letters, digits",
+        ),
+        (
+            r'"a\0"',
+            "c.yaml:5: systems.'a\\x00': the name becomes a file name: expected letters, digits",
+        ),
+        (
+            "'a:b'",
+            "c.yaml:5: systems.a:b: the name becomes a file name: expected letters, digits and",
+        ),
+        ("😀", "c.yaml:5: systems.😀: the name becomes a file name: expected letters, digits and"),
+        (
+            "''",
+            "c.yaml:5: systems.: the name becomes a file name: expected 1 to 80 characters, got",
+        ),
+        ("a" * 81, "c.yaml:5:"),
+        ("漢" * 80, "c.yaml:5:"),
         ("Lexical", "the systems lexical and Lexical differ by case only; rename one"),
     ],
 )
@@ -374,7 +450,7 @@ def test_names_that_cannot_be_files(tmp_path: Path, name: str, message: str) -> 
 def test_there_must_be_systems(tmp_path: Path) -> None:
     for text in ("{}", "[a]", "a"):
         found = refused(tmp_path, f"name: a\ncollection: b\nsystems: {text}\n")
-        assert found.startswith("c.yaml:3: systems ")
+        assert found.startswith("c.yaml:3: systems: expected ")
 
 
 # --- measures and targets ------------------------------------------------------------------------
@@ -399,29 +475,53 @@ def test_a_measure_asked_for_twice_is_reported_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("measures:\n- nDCG@10\n- nDGC@10", "c.yaml:7: unknown measure 'nDGC'; nearest: nDCG"),
-        ("measures: [nDCG@0]", "c.yaml:5: nDCG: the cutoff must be a whole number between 1 and"),
+        (
+            "measures:\n- nDCG@10\n- nDGC@10",
+            "c.yaml:7: measures.1: unknown measure 'nDGC'; nearest: nDCG, RnDCG, DCG",
+        ),
+        (
+            "measures: [nDCG@0]",
+            "c.yaml:5: measures.0: nDCG: the cutoff must be a whole number between 1 and",
+        ),
         (
             "measures: []",
-            "c.yaml:5: measures is empty; name one, such as nDCG@10, or leave the key",
+            "c.yaml:5: measures: expected at least one measure, such as nDCG@10, got an empty",
         ),
-        ("measures: ''", "c.yaml:5: expected a measure such as nDCG@10, not an empty text"),
+        (
+            "measures: ''",
+            "c.yaml:5: measures: expected a measure such as nDCG@10, not an empty text",
+        ),
         (
             "measures: [nDCG@5,10]",
-            "c.yaml:5: a measure is text such as nDCG@10, not 10; quote one that",
+            "c.yaml:5: measures.1: expected a measure such as nDCG@10, got 10; quote one that",
         ),
-        ("measures: {a: 1}", "c.yaml:5: measures must be a list, not a mapping"),
-        ("targets:\n  nDGC@10: 1", "c.yaml:6: targets: unknown measure 'nDGC'; nearest: nDCG"),
-        ("targets: {nDCG@10: high}", "c.yaml:5: targets: nDCG@10 needs a number, not 'high'"),
-        ("targets: {nDCG@10: true}", "c.yaml:5: targets: nDCG@10 needs a number, not true"),
-        ("targets: {map@10: 1, AP@10: 2}", "targets: 'AP@10' and 'map@10' are the same measure"),
-        ("targets: 5", "c.yaml:5: targets are a mapping such as nDCG@10: 0.4, or the name or file"),
+        (
+            "measures: {a: 1}",
+            "c.yaml:5: measures: expected a measure such as nDCG@10, got a table; quote one that",
+        ),
+        (
+            "targets:\n  nDGC@10: 1",
+            "c.yaml:6: targets.nDGC@10: unknown measure 'nDGC'; nearest: nDCG, RnDCG, DCG",
+        ),
+        ("targets: {nDCG@10: high}", "c.yaml:5: targets.nDCG@10: expected a number, got 'high'"),
+        ("targets: {nDCG@10: true}", "c.yaml:5: targets.nDCG@10: expected a number, got true"),
+        (
+            "targets: {map@10: 1, AP@10: 2}",
+            "c.yaml:5: targets.AP@10: 'AP@10' and 'map@10' are the same measure; keep one",
+        ),
+        (
+            "targets: 5",
+            "c.yaml:5: targets: expected numbers such as nDCG@10: 0.4, or the name or file of a",
+        ),
         (
             "targets: ''",
-            "c.yaml:5: targets are a mapping such as nDCG@10: 0.4, or the name or file",
+            "c.yaml:5: targets: expected numbers such as nDCG@10: 0.4, or the name or file of a",
         ),
-        ("targets:\n- a\n- nDCG@10: x", "c.yaml:7: targets: nDCG@10 needs a number, not 'x'"),
-        ("targets:\n- a\n- 5", "c.yaml:7: targets are a mapping such as nDCG@10: 0.4, or the name"),
+        ("targets:\n- a\n- nDCG@10: x", "c.yaml:7: targets.1.nDCG@10: expected a number, got 'x'"),
+        (
+            "targets:\n- a\n- 5",
+            "c.yaml:7: targets.1: expected numbers such as nDCG@10: 0.4, or the name or file of",
+        ),
     ],
 )
 def test_measures_and_targets_that_cannot_be(tmp_path: Path, more: str, message: str) -> None:
@@ -510,7 +610,7 @@ def test_single_files(tmp_path: Path) -> None:
     assert (files.corpus, files.name) == (home / "docs.jsonl", "S")
     assert files.train_qrels == home / "more.txt"
     with pytest.raises(
-        InputError, match=r"training.split is 'train', but the collection is no fol"
+        InputError, match=r"training.split: there is no split 'train', as the collection is"
     ):
         config.files(tmp_path, TrainingConfig(split="train"))
 
@@ -519,48 +619,59 @@ def test_a_folder_with_one_file_of_judgments(tmp_path: Path) -> None:
     home = collection(tmp_path, "queries.tsv", "qrels.txt")
     files = CollectionConfig(path="soups").files(tmp_path)
     assert (files.corpus, files.qrels, files.split) == (None, home / "qrels.txt", None)
-    with pytest.raises(InputError, match="unknown split 'test'; there are no splits"):
+    with pytest.raises(
+        InputError, match=r"collection\.split: unknown split 'test'; .*soups has no splits"
+    ):
         CollectionConfig(path="soups", split="test").files(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("names", "config", "message"),
     [
-        (BEIR, {"path": "soup"}, "soup: no such folder; collection.path names one; did you mean"),
+        (BEIR, {"path": "soup"}, "collection.path: folder not found: soup; did you mean soups?"),
         (
             BEIR,
             {"path": "soups/corpus.jsonl"},
-            "is a file, not a folder; collection.path names one",
+            "collection.path: expected a folder, got a file: soups/corpus.jsonl",
         ),
-        (
-            BEIR[2:],
-            {"path": "soups"},
-            "soups: has no queries.jsonl; a collection needs its queries",
-        ),
-        (
-            BEIR[:2],
-            {"path": "soups"},
-            "soups: has no judgments; they are expected in qrels/test.tsv",
-        ),
+        (BEIR[2:], {"path": "soups"}, "soups: queries.jsonl not found; a collection has its"),
+        (BEIR[:2], {"path": "soups"}, "soups: no judgments found; they are expected in qrels/"),
         (
             BEIR,
             {"path": "soups", "split": "tset"},
-            "unknown split 'tset'; nearest: test; there are dev",
+            "collection.split: unknown split 'tset'; nearest: test; soups has dev, test, train",
         ),
         (
             (*BEIR[:2], *BEIR[3:]),
             {"path": "soups"},
-            "soups: has the splits dev, train and no test; say which with collection.split",
+            "soups: has the splits dev, train, and none is called test; choose one with",
+        ),
+        (
+            BEIR,
+            {"queries": "soups/queries.jsonl", "qrels": "x", "corpus": "y"},
+            "collection.qrels: file not found: x",
         ),
         (
             BEIR,
             {"queries": "soups/query.jsonl", "qrels": "x"},
-            "query.jsonl: no such file, which que",
+            "collection.queries: file not found: soups/query.jsonl; did you mean soups/queries.",
         ),
-        (BEIR, {"queries": "soups/query.jsonl", "qrels": "x"}, "did you mean "),
-        (BEIR, {"queries": "soups", "qrels": "x"}, "soups: is a folder; queries names a file"),
-        (BEIR, {"path": "a" * 300}, "cannot be looked into"),
-        (BEIR, {"path": "a\0"}, "no such folder"),
+        (
+            BEIR,
+            {
+                "queries": "soups/queries.jsonl",
+                "qrels": "soups/qrels/dev.tsv",
+                "corpus": "soups/corpse.jsonl",
+            },
+            "collection.corpus: file not found: soups/corpse.jsonl; did you mean soups/corpus.",
+        ),
+        (
+            BEIR,
+            {"queries": "soups", "qrels": "x"},
+            "collection.queries: expected a file, got a folder: soups",
+        ),
+        (BEIR, {"path": "a" * 300}, "cannot be read (File name too long)"),
+        (BEIR, {"path": "a\0"}, "collection.path: folder not found"),
     ],
 )
 def test_what_is_missing_is_named(
@@ -569,14 +680,14 @@ def test_what_is_missing_is_named(
     collection(tmp_path, *names)
     with pytest.raises(InputError) as caught:
         CollectionConfig(**config).files(tmp_path)
-    assert message in str(caught.value)
+    assert message in str(caught.value).replace(f"{tmp_path}/", "")
 
 
 def test_a_split_to_train_on_that_is_not_there(tmp_path: Path) -> None:
     collection(tmp_path, *BEIR)
     with pytest.raises(InputError, match=r"training\.split: unknown split 'trian'; nearest: train"):
         CollectionConfig(path="soups").files(tmp_path, TrainingConfig(split="trian"))
-    with pytest.raises(InputError, match=r"own\.tsv: no such file, which training\.qrels names"):
+    with pytest.raises(InputError, match=r"training\.qrels: file not found: .*own\.tsv"):
         CollectionConfig(path="soups").files(tmp_path, TrainingConfig(qrels="own.tsv"))
 
 
@@ -588,18 +699,29 @@ def test_the_schema_names_every_system_and_option() -> None:
     assert schema["required"] == ["name", "collection", "systems"]
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == {*Config.model_fields, "retrieval_metrics"}
-    assert all(one.get("description") for one in schema["properties"].values())
+    for section in schema["properties"].values():
+        own = schema["$defs"][section["$ref"].rpartition("/")[2]] if "$ref" in section else {}
+        assert section.get("description") or own["description"]
     kinds = schema["$defs"]["System"]["anyOf"][1]["properties"]
     assert list(kinds) == SYSTEMS.names()
     for entry in SYSTEMS:
         assert kinds[entry.name]["description"] == entry.summary
         options = kinds[entry.name]["anyOf"][0]["properties"]
-        assert {name: one["description"] for name, one in options.items()} == {
-            option.name: option.doc for option in described(entry.options)
-        }
+        assert set(options) == set(entry.options_model.model_fields)
+        assert all(option["description"] for option in options.values())
     k1 = kinds["bm25"]["anyOf"][0]["properties"]["k1"]
     assert (k1["type"], k1["default"]) == ("number", 1.5)
     assert schema["$defs"]["StatisticsConfig"]["properties"]["test"]["enum"] == list(PAIR_TESTS)
+
+
+def test_a_section_of_an_analysis_follows_from_its_registration(tmp_path: Path) -> None:
+    properties = config_json_schema()["properties"]
+    config = read(tmp_path)
+    assert list(config.config.analyses) == list(ANALYSES)
+    for key, section in ANALYSES.items():
+        assert properties[key]["$ref"] == f"#/$defs/{section.__name__}"
+        assert config.plain()[key] == section().model_dump(mode="json")
+        assert f"unknown key '{key}s'; nearest: {key}" in refused(tmp_path, f"{SHORT}{key}s: 1\n")
 
 
 def test_every_reference_of_the_schema_leads_somewhere() -> None:

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankscope.benchmark.config import LoadedConfig, read_config
-from rankscope.benchmark.overrides import Secrets
+from rankscope.benchmark.config.loading import LoadedConfig, read_config
+from rankscope.benchmark.config.secrets import Secrets
 from rankscope.errors import FormatError, InputError, RankscopeError
 
 CONFIG = """\
@@ -95,47 +95,59 @@ def test_a_setting_changes_one_value(
     ("setting", "message"),
     [
         ("dept=50", "--set dept: unknown key 'dept'; nearest: depth"),
-        ("depth=x", "--set depth: depth must be a whole number, not 'x'"),
-        ("depth=.nan", "--set depth: '.nan' is no finite number; give one, or quote it if text"),
+        ("depth=x", "--set depth: expected a whole number from 1 to 10,000,000, got 'x'"),
+        ("depth=.nan", "--set depth: '.nan' is not a finite number; quote it if text is meant"),
         (
             "depth.more=3",
-            "--set depth.more: depth is '100', which has nothing inside that could be",
+            "--set depth.more: depth is 100; it has no keys that could be set",
         ),
-        ("profile.x=3", "--set profile.x: profile must be text, not a mapping"),
+        ("profile.x=3", "--set profile.x: expected text, got a table"),
         (
             "statistics.sed=3",
-            "--set statistics.sed: unknown key of statistics 'sed'; nearest: seed",
+            "--set statistics.sed: unknown key 'sed'; nearest: seed",
         ),
-        ("statistics.test=x", "--set statistics.test: statistics.test is one of permutation, "),
+        (
+            "statistics.test=x",
+            "--set statistics.test: expected one of permutation, bootstrap, t, wilcoxon, sign,",
+        ),
         (
             "systems.lexicl.bm25.k1=1",
             "--set systems.lexicl.bm25.k1: unknown system 'lexicl'; nearest: lexical",
         ),
-        ("systems.lexical.vector.fields=1", "systems.lexical is bm25, not 'vector'; set an option"),
+        (
+            "systems.lexical.vector.fields=1",
+            "--set systems.lexical.vector.fields: systems.lexical is bm25, not 'vector'",
+        ),
         (
             "systems.lexical.bm25.kk=1",
-            "--set systems.lexical.bm25.kk: unknown option of bm25 'kk'; n",
+            "--set systems.lexical.bm25.kk: unknown option 'kk'; nearest: k1",
         ),
-        ("systems.lexical.bm25.k1=-1", "--set systems.lexical.bm25.k1: option k1 of bm25 must be"),
+        (
+            "systems.lexical.bm25.k1=-1",
+            "--set systems.lexical.bm25.k1: expected a number from 0 up, got -1",
+        ),
         (
             "systems.new=bm52",
-            "--set systems.new: systems.new: unknown system 'bm52'; nearest: bm25",
+            "--set systems.new: unknown system 'bm52'; nearest: bm25",
         ),
         (
             "measures.7=RR",
-            "--set measures.7: measures is a list of 2; its values are numbered from 0",
+            "--set measures.7: measures is a list of 2, numbered from 0; it has no '7'",
         ),
         (
             "measures.x=RR",
-            "--set measures.x: measures is a list of 2; its values are numbered from 0",
+            "--set measures.x: measures is a list of 2, numbered from 0; it has no 'x'",
         ),
         ("measures=nDGC@10", "--set measures: unknown measure 'nDGC'; nearest: nDCG"),
-        ("depth=[", "--set depth: is not YAML here"),
+        (
+            "depth=[",
+            "--set depth: not valid YAML (expected the node content, but found '<stream end>');",
+        ),
         ("depth=*a", "--set depth: anchors and aliases"),
-        ("baseline=lexicl", "--set baseline: baseline: unknown system 'lexicl'; nearest: lexical"),
+        ("baseline=lexicl", "--set baseline: unknown system 'lexicl'; nearest: lexical"),
         (
             "name=${HOME}",
-            "--set name: name holds '${HOME}'; variables are allowed in the values of",
+            "--set name: '${HOME}' is allowed only in the values of systems",
         ),
     ],
 )
@@ -153,7 +165,7 @@ def test_a_setting_is_a_key_and_a_value(tmp_path: Path, setting: str) -> None:
 
 
 def test_errors_of_the_file_still_name_its_line(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"c\.yaml:3: depth must be a whole number, not 'x'"):
+    with pytest.raises(FormatError, match=r"c\.yaml:3: depth: expected a whole number from 1"):
         read(tmp_path, "statistics.seed=1", text=CONFIG.replace("depth: 100", "depth: x"))
 
 
@@ -182,15 +194,31 @@ def test_file_then_environment_then_command_line(tmp_path: Path) -> None:
     ],
 )
 def test_variables_set_values(tmp_path: Path, name: str, keys: tuple[str | int, ...]) -> None:
-    assert value(read(tmp_path, environment={name: "2"}), *keys) == 2
+    assert value(read(tmp_path, environment={name: "1"}), *keys) == 1
+
+
+def test_a_variable_for_two_systems_that_are_spelled_alike(tmp_path: Path) -> None:
+    environment = {"RANKSCOPE_SET_SYSTEMS__A_B__BM25__K1": "1"}
+    text = CONFIG + "  a-b: bm25\n  a_b: bm25\n"
+    loaded = read(tmp_path, text=text, environment=environment)
+    assert value(loaded, "systems", "a_b") == {"bm25": {"k1": 1}}
+    assert value(loaded, "systems", "a-b") == "bm25"
+    with pytest.raises(FormatError, match="unknown system 'a_b'; nearest: a"):
+        read(tmp_path, text=CONFIG + "  a-b: bm25\n  a.b: bm25\n", environment=environment)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("RANKSCOPE_SET_DEPT", "RANKSCOPE_SET_DEPT: unknown key 'dept'; nearest: depth"),
-        ("RANKSCOPE_SET_DEPTH", "RANKSCOPE_SET_DEPTH: depth must be a whole number, not 'x'"),
-        ("RANKSCOPE_SET_", "RANKSCOPE_SET_: names no key; write RANKSCOPE_SET_DEPTH or RANKSCOPE_"),
+        (
+            "RANKSCOPE_SET_DEPTH",
+            "the environment variable RANKSCOPE_SET_DEPTH: expected a whole number from 1 to",
+        ),
+        (
+            "RANKSCOPE_SET_",
+            "the environment variable RANKSCOPE_SET_: names no key; expected a name like",
+        ),
         ("RANKSCOPE_SET_SYSTEMS__LEX__BM25__K1", "unknown system 'lex'"),
     ],
 )
@@ -258,16 +286,15 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
     loaded = read(tmp_path, "depth=5", text=WITH_SECRET, environment={"TOKEN": SECRET})
     other = read(tmp_path, "depth=5", text=WITH_SECRET, environment={"TOKEN": "another one"})
     shown = [repr(loaded), str(loaded), repr(loaded.secrets), json.dumps(loaded.plain())]
-    shown += [repr(loaded.overrides), str(loaded.error(("systems", "api"), f"no {SECRET}"))]
+    shown += [repr(loaded.overrides), loaded.secrets.hide(f"no {SECRET}")]
     assert not any("pässword" in text or "p\\u00e4" in text for text in shown)
     assert loaded.sha256 == other.sha256
-    assert str(loaded.error(("systems", "api"), "no")).endswith("c.yaml:5: no")
 
 
 def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
     text = WITH_SECRET.replace("version:", "versoin:")
     with pytest.raises(
-        FormatError, match=r"c.yaml:6: unknown option of python 'versoin'"
+        FormatError, match=r"c.yaml:6: systems.api.python: unknown option 'versoin'"
     ) as caught:
         read(tmp_path, text=text, environment={"TOKEN": SECRET})
     assert SECRET[:9] not in "".join(traceback.format_exception(caught.value))
@@ -279,37 +306,37 @@ def test_a_secret_in_a_wrong_option_is_not_shown(tmp_path: Path) -> None:
         (
             "${TOKEN}",
             "${OTHER}",
-            "c.yaml:6: the environment variable OTHER is not set; set it, as sys",
+            "c.yaml:6: systems.api.python.version: the environment variable OTHER is not set;",
         ),
         (
             "${TOKEN}",
             "${EMPTY}",
-            "c.yaml:6: the environment variable EMPTY is empty; set it, as system",
+            "c.yaml:6: systems.api.python.version: the environment variable EMPTY is empty; set",
         ),
         (
             "${TOKEN}",
             "${}",
-            "c.yaml:6: systems.api.python.version holds '${' without a variable's na",
+            "c.yaml:6: systems.api.python.version: '${' without a variable's name; write",
         ),
         (
             "${TOKEN}",
             "${A B}",
-            "c.yaml:6: systems.api.python.version holds '${' without a variable's",
+            "c.yaml:6: systems.api.python.version: '${' without a variable's name; write",
         ),
         (
             "soup",
             "${TOKEN}",
-            "c.yaml:1: name holds '${TOKEN}'; variables are allowed in the values of",
+            "c.yaml:1: name: '${TOKEN}' is allowed only in the values of systems",
         ),
         (
             "soup",
             "$${x}",
-            "c.yaml:1: name holds '$${'; variables are allowed in the values of systems",
+            "c.yaml:1: name: '$${' is allowed only in the values of systems",
         ),
         (
             "  lexical",
             "  ${TOKEN}",
-            "c.yaml:4: a key holds '${TOKEN}'; variables are allowed in the",
+            "c.yaml:4: systems.${TOKEN}: '${TOKEN}' is allowed only in the values of systems",
         ),
     ],
 )

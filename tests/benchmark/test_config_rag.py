@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.benchmark import config_keys, configfile, overrides, rag_spec
-from rankscope.benchmark.config import LoadedConfig, read_config
+from rankscope.benchmark import environment, targets
+from rankscope.benchmark.config import overrides, rag_spec, secrets, syntax
+from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.errors import FormatError
 from rankscope.measures.language import Measure
 
@@ -47,7 +48,7 @@ def test_the_block_of_the_specification(tmp_path: Path) -> None:
     assert loaded.config.measures[0] == "hit@1"
     assert loaded.config.statistics.alpha == 0.01
     assert loaded.config.fetch.batch == 100
-    assert loaded.config.fetch.jobs == rag_spec.cores() >= 1
+    assert loaded.config.fetch.jobs == environment.cores() >= 1
     assert loaded.notes == ()
     assert "retrieval_metrics" not in loaded.plain()
 
@@ -72,9 +73,9 @@ def test_what_cannot_be_followed_is_noted(tmp_path: Path) -> None:
     text = BLOCK.replace("true", "false")
     notes = read(tmp_path, text).notes
     assert len(notes) == 3
-    assert "confidence_intervals is false, but every mean has an interval" in notes[0]
-    assert "significance_testing is false, but systems are tested" in notes[1]
-    assert "caching_enabled is false, but answers are kept" in notes[2]
+    names = ("confidence_intervals", "significance_testing", "caching_enabled")
+    for name, note in zip(names, notes, strict=True):
+        assert note.startswith(f"retrieval_metrics: {name} is false; this setting has no effect: ")
     assert read(tmp_path, text).config.fetch.jobs == 1
 
 
@@ -88,47 +89,56 @@ def test_settings_reach_into_it(tmp_path: Path) -> None:
     [
         (
             BLOCK + "measures: [RR]\n",
-            "c.yaml:9: measures is given, and retrieval_metrics says it too",
+            "c.yaml:9: measures: retrieval_metrics sets this too; keep one of them",
         ),
         (
             BLOCK + "statistics: {alpha: 0.1}\n",
-            "c.yaml:9: statistics.alpha is given, and retrieval",
+            "c.yaml:9: statistics.alpha: retrieval_metrics sets this too; keep one of them",
         ),
         (
             BLOCK + "fetch: {jobs: 3}\n",
-            "c.yaml:9: fetch.jobs is given, and retrieval_metrics says it",
+            "c.yaml:9: fetch.jobs: retrieval_metrics sets this too; keep one of them",
         ),
-        (BLOCK + "fetch: 3\n", "c.yaml:9: fetch must be a mapping of keys to values, not 3"),
-        (BLOCK.replace("mrr", "mmr"), "c.yaml:5: unknown measure 'mmr'; nearest: mrr"),
+        (BLOCK + "fetch: 3\n", "c.yaml:9: fetch: expected a table of keys, got 3"),
+        (
+            BLOCK.replace("mrr", "mmr"),
+            "c.yaml:5: retrieval_metrics.enabled_metrics.6: unknown measure 'mmr'; nearest: mrr,",
+        ),
         (
             BLOCK.replace("performance", "performence"),
-            "c.yaml:8: unknown key of retrieval_metrics '",
+            "c.yaml:8: retrieval_metrics: unknown key 'performence'; nearest: performance",
         ),
         (
             BLOCK.replace("batch_size", "batchsize"),
-            "key of retrieval_metrics.performance 'batchsize'; ",
+            "c.yaml:8: retrieval_metrics.performance: unknown key 'batchsize'; nearest:",
         ),
         (
             BLOCK.replace("100", "0"),
-            "retrieval_metrics.performance.batch_size must be a whole number",
+            "c.yaml:8: retrieval_metrics.performance.batch_size: expected a whole number from 1",
         ),
-        (BLOCK.replace("0.01", "1"), "statistical_analysis.alpha_level must be a number below 1"),
-        (BLOCK.replace("0.01", "0"), "statistical_analysis.alpha_level must be a number above 0"),
+        (
+            BLOCK.replace("0.01", "1"),
+            "c.yaml:7: retrieval_metrics.statistical_analysis.alpha_level: expected a number",
+        ),
+        (
+            BLOCK.replace("0.01", "0"),
+            "c.yaml:7: retrieval_metrics.statistical_analysis.alpha_level: expected a number",
+        ),
         (
             "retrieval_metrics: 5\n",
-            "c.yaml:4: retrieval_metrics must be a mapping of keys to values",
+            "c.yaml:4: retrieval_metrics: expected a table of keys, got 5",
         ),
         (
             "retrieval_metrics:\n",
-            "c.yaml:4: retrieval_metrics needs enabled_metrics: what is measured",
+            "c.yaml:4: retrieval_metrics: key enabled_metrics is required: what is measured,",
         ),
         (
             "retrieval_metrics: {enabled_metrics: []}",
-            "c.yaml:4: retrieval_metrics.enabled_metrics is e",
+            "c.yaml:4: retrieval_metrics.enabled_metrics: expected at least one measure, such as",
         ),
         (
             "retrieval_metrics: {enabled_metrics: [5]}",
-            "retrieval_metrics.enabled_metrics.0 must be text",
+            "c.yaml:4: retrieval_metrics.enabled_metrics.0: expected a measure such as nDCG@10,",
         ),
     ],
 )
@@ -141,9 +151,9 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, text: str, message: str) 
 def test_cores_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert rag_spec.cores() == 1
+    assert environment.cores() == 1
 
 
-@pytest.mark.parametrize("module", [rag_spec, config_keys, configfile, overrides])
+@pytest.mark.parametrize("module", [rag_spec, syntax, overrides, secrets, targets])
 def test_examples_in_docstrings(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]

@@ -29,7 +29,6 @@ from benchmark.world import (
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
-from rankscope.part import Record
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 
 DATA = Path(rs.__file__).parent / "data" / "recipes"
@@ -338,14 +337,14 @@ BROKEN: list[tuple[str, Sequence[tuple[str, str]], Mapping[str, Any], str]] = [
     ("circle", [("of: [words, code]", "of: [words, both]")], {}, "in a circle: both → both"),
     ("unknown", [("of: [words, code]", "of: [wordz]")], {}, "unknown system 'wordz'"),
     ("no file", [("queries.jsonl", "querys.jsonl")], {}, "did you mean"),
-    ("folder", [("qrels: qrels.tsv", "qrels: .")], {}, "is a folder"),
+    ("folder", [("qrels: qrels.tsv", "qrels: .")], {}, "expected a file, got a folder"),
     ("qrels", [], {"qrels": []}, "the qrels are empty"),
     ("corpus", [], {"corpus": []}, "is empty; expected documents"),
-    ("blank", [], {"corpus": [{"_id": "d 1", "title": "", "text": "x"}]}, "holds white space"),
+    ("blank", [], {"corpus": [{"_id": "d 1", "title": "", "text": "x"}]}, "contains white space"),
     ("words", [], {"corpus": [{"_id": "d1", "title": "", "text": ""}]}, "no document has a word"),
     ("other ids", [], {"qrels": [("x1", "d01", 1)]}, "none of its queries is judged"),
-    ("name", [("words: bm25", '"../words": bm25')], {}, "as it becomes a file name"),
-    ("module", [("{module}:answer", "nowhere:answer")], {}, "there is no module nowhere"),
+    ("name", [("words: bm25", '"../words": bm25')], {}, "the name becomes a file name"),
+    ("module", [("{module}:answer", "nowhere:answer")], {}, "module nowhere not found"),
 ]
 
 
@@ -372,5 +371,5 @@ def test_judgments_that_change_are_another_experiment(world: World, tmp_path: Pa
     write_qrels(copy.folder / "qrels.tsv", judgments()[:-1])
     after = made(copy, tmp_path / "out")
     assert before.name != after.name
-    with pytest.raises(InputError, match="jobs must be a whole number"):
+    with pytest.raises(InputError, match="jobs: expected a whole number from 1 up"):
         made(world, tmp_path / "out", jobs=0)

@@ -28,7 +28,7 @@ from benchmark.world import (
     write_world,
 )
 from rankscope.benchmark.verify import verify
-from rankscope.retrieval.cache import keep
+from rankscope.retrieval.cache import write_entry
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +295,7 @@ EVERYTHING = CONFIG.replace(
     "words: bm25",
     "words: bm25\n  mean: vector\n  learnt: {{rerank: {{of: words, ltr: {{}}, depth: 10}}}}",
 )
-KINDS = ("stages", "answers", "indexes", "embeddings", "models")
+KINDS = ("stages", "answers", "corpora", "indexes", "embeddings", "models")
 
 
 @pytest.fixture(scope="module")
@@ -335,5 +335,5 @@ def test_stages_of_another_form_are_made_again(whole: tuple[World, Path], tmp_pa
     world, folder = whole
     shutil.copytree(folder.parent / ".cache", tmp_path / ".cache")
     for path in (tmp_path / ".cache" / "stages").iterdir():
-        keep(path, b"whole, but of another form")
+        write_entry(path, b"whole, but of another form")
     assert contents(made(world, tmp_path)) == contents(folder)

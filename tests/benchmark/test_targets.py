@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankscope.benchmark.config.model import Config
+from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.errors import FormatError, InputError
 
@@ -47,7 +49,7 @@ HEAD = "name: ours\nsource: the team's goals\n"
     ],
 )
 def test_trec_kpi(measure: str, target: float, values: dict[float, str]) -> None:
-    found = load_targets("trec-kpi", "trec-kpi", HERE)
+    found = load_targets("trec-kpi", ["trec-kpi"], HERE)
     assert found.sets == ("trec-kpi",)
     assert found.target_of(measure) == target
     for value, band in values.items():
@@ -59,7 +61,7 @@ def test_trec_kpi(measure: str, target: float, values: dict[float, str]) -> None
     [(1, 0.40, 0.50, 0.65), (3, 0.60, 0.70, 0.85), (5, 0.70, 0.80, 0.90), (10, 0.80, 0.85, 0.95)],
 )
 def test_recipe_tutorial(cutoff: int, acceptable: float, good: float, excellent: float) -> None:
-    found = load_targets(None, "recipe-tutorial", HERE)
+    found = load_targets({}, ["recipe-tutorial"], HERE)
     measure = f"Success@{cutoff}"
     assert found.target_of(measure) is None
     for value, band in (
@@ -76,7 +78,7 @@ def test_recipe_tutorial(cutoff: int, acceptable: float, good: float, excellent:
 
 
 def test_several_sets() -> None:
-    found = load_targets(None, ["trec-kpi", "recipe-tutorial", "trec-kpi"], HERE)
+    found = load_targets({}, ["trec-kpi", "recipe-tutorial", "trec-kpi"], HERE)
     assert found.sets == ("trec-kpi", "recipe-tutorial")
     assert found.bands_of("Success@10", 0.82) == {
         "trec-kpi": "competitive",
@@ -88,7 +90,7 @@ def test_several_sets() -> None:
 
 
 def test_nothing() -> None:
-    found = load_targets(None, None, HERE)
+    found = load_targets({}, [], HERE)
     assert found == Targets()
     assert (found.sets, found.target_of("nDCG@10"), found.bands_of("nDCG@10", 0.5)) == (
         (),
@@ -102,39 +104,49 @@ def test_a_later_entry_wins() -> None:
     assert found.target_of("nDCG@10") == found.target_of("NDCG@10") == 0.5
     assert found.target_of("RBP") == 0.2  # 0.8 is its default
     assert found.target_of("R@50") == 0.62
-    assert load_targets([{"R@50": 0.1}, "trec-kpi"], None, HERE).target_of("R@50") == 0.62
+    assert load_targets([{"R@50": 0.1}, "trec-kpi"], [], HERE).target_of("R@50") == 0.62
 
 
 def test_a_value_that_is_no_number_is_in_no_band() -> None:
-    assert load_targets(None, "trec-kpi", HERE).bands_of("nDCG@10", float("nan")) == {}
+    assert load_targets({}, ["trec-kpi"], HERE).bands_of("nDCG@10", float("nan")) == {}
 
 
 @pytest.mark.parametrize(
     ("targets", "bands", "message"),
     [
-        ("trec-kpl", None, "targets: unknown set 'trec-kpl'; nearest: trec-kpi; a path such as"),
-        (None, "zzz", "bands: unknown set 'zzz'; there are: recipe-tutorial, trec-kpi; a path"),
-        ("recipe-tutorial", None, "targets: the set 'recipe-tutorial' has bands only, no target"),
-        ("there.yaml", None, "there.yaml: no such file"),
-        (3, None, "targets: expected the name or path of a set, not '3'"),
-        (["trec-kpi", ["trec-kpi"]], None, "targets: expected the name or path of a set"),
-        (None, {"nDCG@10": 0.3}, "bands: expected the name or path of a set"),
-        (None, "", "bands: expected the name or path of a set, not ''"),
-        ({"nDCG@10": "0.3"}, None, "targets: nDCG@10: the target must be a number, not '0.3'"),
-        ({"nDCG@10": True}, None, "targets: nDCG@10: the target must be a number, not 'True'"),
-        ({"nDCG@10": 35}, None, "the target 35 is outside of 0 to 1; write 0.35 for 35 %"),
-        ({"nDCG@10": -1}, None, "targets: nDCG@10: the target -1 is outside of 0 to 1"),
-        ({"nDCG@10": float("nan")}, None, "the target nan is outside of 0 to 1"),
-        ({"DCG@10": -1}, None, "the target -1 is outside of 0 to any number"),
-        ({"nDGC@10": 0.3}, None, "targets: unknown measure 'nDGC'; nearest: nDCG"),
-        ({"P@10": 0.3, "P_10": 0.2}, None, "'P_10' is P@10, which stands here already; keep one"),
-        ({7: 0.3}, None, "targets: .*'7'"),
+        ("trec-kpl", [], "targets: unknown set 'trec-kpl'; nearest: trec-kpi; or give a path such"),
+        ({}, ["zzz"], "bands: unknown set 'zzz'; known sets: recipe-tutorial, trec-kpi; or give"),
+        ("recipe-tutorial", [], "targets: the set 'recipe-tutorial' has bands only, no target"),
+        ("there.yaml", [], "there.yaml: "),
     ],
 )
-def test_what_cannot_be_used(targets: Any, bands: Any, message: str) -> None:
+def test_sets_that_cannot_be_used(targets: Any, bands: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as refused:
         load_targets(targets, bands, HERE)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (3, "targets: expected numbers such as nDCG@10: 0.4, or the name or file of a set, got 3"),
+        (" ", "targets: expected numbers such as nDCG@10: 0.4, or the name or file of a set, got"),
+        (["trec-kpi", ["trec-kpi"]], "targets.1: expected numbers such as nDCG@10: 0.4, or the"),
+        ({"nDCG@10": "0.3"}, "targets.nDCG@10: expected a number, got '0.3'"),
+        ({"nDCG@10": True}, "targets.nDCG@10: expected a number, got true"),
+        ({"nDCG@10": 35}, "targets.nDCG@10: expected 0 to 1, got 35; write 0.35 for 35 %"),
+        ([{"nDCG@10": -1}], "targets.0.nDCG@10: expected 0 to 1, got -1"),
+        ({"nDCG@10": float("nan")}, "targets.nDCG@10: expected 0 to 1, got nan"),
+        ({"DCG@10": -1}, "targets.DCG@10: expected 0 or more, got -1"),
+        ({"nDGC@10": 0.3}, "targets.nDGC@10: unknown measure 'nDGC'; nearest: nDCG"),
+        ({"P@10": 0.3, "P_10": 0.2}, "targets.P_10: 'P_10' and 'P@10' are the same measure; keep"),
+    ],
+)
+def test_targets_in_a_config_that_are_wrong(targets: Any, message: str) -> None:
+    data = {"name": "a", "collection": "b", "systems": {"c": "bm25"}, "targets": targets}
+    with pytest.raises(InputError) as refused:
+        read_section(Config, data)
+    assert str(refused.value).startswith(message)
 
 
 # --- files
@@ -144,7 +156,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     text = f"{HEAD}measures:\n  ndcg_cut_10: {{target: 0.5, bands: {{high: 0.5, low: 0.2}}}}\n"
     name = write(tmp_path, text)
     for path in (name, str(tmp_path / name)):
-        found = load_targets(path, path, tmp_path)
+        found = load_targets(path, [path], tmp_path)
         assert (found.sets, found.target_of("nDCG@10")) == (("ours",), 0.5)
         bands = [found.bands_of("nDCG@10", value)["ours"] for value in (0.1, 0.2, 0.49, 0.5)]
         assert bands == ["below low", "low", "low", "high"]
@@ -152,16 +164,16 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 def test_toml_and_a_file_without_suffix(tmp_path: Path) -> None:
     text = 'name = "ours"\nsource = "us"\n[measures."R@50"]\ntarget = 0.5\n'
-    assert load_targets(write(tmp_path, text, "a.toml"), None, tmp_path).target_of("R@50") == 0.5
+    assert load_targets(write(tmp_path, text, "a.toml"), [], tmp_path).target_of("R@50") == 0.5
     text = f"{HEAD}measures: {{R@50: {{target: 1}}}}\n"
-    assert load_targets(write(tmp_path, text, "goals"), None, tmp_path).target_of("R@50") == 1.0
+    assert load_targets(write(tmp_path, text, "goals"), [], tmp_path).target_of("R@50") == 1.0
 
 
 def test_less_is_better(tmp_path: Path) -> None:
     name = write(
         tmp_path, f"{HEAD}measures: {{Unjudged@10: {{bands: {{fair: 0.5, good: 0.1}}}}}}\n"
     )
-    found = load_targets(None, name, tmp_path)
+    found = load_targets({}, [name], tmp_path)
     bands = [found.bands_of("Unjudged@10", value)["ours"] for value in (0.6, 0.5, 0.11, 0.1, 0)]
     assert bands == ["below fair", "fair", "fair", "good", "good"]
 
@@ -169,45 +181,73 @@ def test_less_is_better(tmp_path: Path) -> None:
 def test_two_sets_of_one_name(tmp_path: Path) -> None:
     text = "name: trec-kpi\nsource: us\nmeasures: {P@1: {bands: {ok: 0.5}}}\n"
     with pytest.raises(InputError, match="bands: two sets are called 'trec-kpi'; rename one"):
-        load_targets(None, ["trec-kpi", write(tmp_path, text)], tmp_path)
+        load_targets({}, ["trec-kpi", write(tmp_path, text)], tmp_path)
 
 
 def test_targets_are_no_bands(tmp_path: Path) -> None:
     name = write(tmp_path, f"{HEAD}measures: {{P@1: {{target: 0.5}}}}\n")
     with pytest.raises(InputError, match="bands: the set 'ours' has targets only, no band"):
-        load_targets(None, name, tmp_path)
+        load_targets({}, [name], tmp_path)
 
 
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("source: us\nmeasures: {P@1: {target: 1}}\n", 1, "name must be text"),
-        ("name: [1]\nsource: us\nmeasures: {P@1: {target: 1}}\n", 1, "name must be text"),
-        ("name: us\nsource:\nmeasures: {P@1: {target: 1}}\n", 2, "source must be text"),
+        (
+            "source: us\nmeasures: {P@1: {target: 1}}\n",
+            1,
+            "key name is required: what reports call the set",
+        ),
+        (
+            "name: [1]\nsource: us\nmeasures: {P@1: {target: 1}}\n",
+            1,
+            "name: expected text, got a list",
+        ),
+        (
+            "name: us\nsource:\nmeasures: {P@1: {target: 1}}\n",
+            2,
+            "source: key source is required: where the numbers are from",
+        ),
         (f"{HEAD}mesures: {{}}\n", 3, "unknown key 'mesures'; nearest: measures"),
-        (HEAD, None, "measures must have keys and values, not 'None'"),
-        (f"{HEAD}measures: [1]\n", 3, "measures must have keys and values, not"),
-        (f"{HEAD}measures:\n  P@1: 0.5\n", 4, "P@1 must have keys and values, not '0.5'"),
+        (HEAD, None, "key measures is required: targets and bands by measure"),
+        (f"{HEAD}measures: [1]\n", 3, "measures: expected a table of keys, got a list"),
+        (
+            f"{HEAD}measures:\n  P@1: 0.5\n",
+            4,
+            "measures.P@1: expected a table of keys, got 0.5",
+        ),
         (f"{HEAD}measures:\n  P@1:\n    taget: 1\n", 5, "unknown key 'taget'; nearest: target"),
         (f"{HEAD}measures:\n  nDGC@1: {{target: 1}}\n", 4, "unknown measure 'nDGC'; nearest"),
-        (f"{HEAD}measures:\n  P@1:\n    target: high\n", 5, "P@1: the target must be a number"),
+        (
+            f"{HEAD}measures:\n  P@1:\n    target: high\n",
+            5,
+            "measures.P@1.target: expected a number, got 'high'",
+        ),
         (f"{HEAD}measures:\n  P@1:\n    bands:\n      ok: 60\n", 6, "write 0.6 for 60 %"),
-        (f"{HEAD}measures:\n  P@1: {{bands: {{}}}}\n", 4, "bands must have keys and values"),
+        (
+            f"{HEAD}measures:\n  P@1: {{bands: {{}}}}\n",
+            4,
+            "measures.P@1.bands: expected a table of keys, got an empty table",
+        ),
         (
             f"{HEAD}measures:\n  P@1:\n    bands:\n      ok: 0.5\n      good: 0.5\n",
             7,
-            "P@1: ok and good begin at the same value",
+            "measures.P@1.bands.good: ok and good begin at the same value",
         ),
         (
             f"{HEAD}measures:\n  P@1: {{target: 1}}\n  P_1: {{target: 1}}\n",
             5,
-            "stands here already",
+            "measures.P_1: 'P_1' and 'P@1' are the same measure; keep one",
         ),
-        (f"{HEAD}name: again\n", 3, "the key 'name' stands twice"),
+        (f"{HEAD}name: again\n", 3, "the key 'name' appears twice, first on line 1; keep one"),
         (f"{HEAD}measures: &a {{P@1: *a}}\n", 3, "anchors and aliases"),
         ("name: !!python/object:os.system us\n", 1, "the tag"),
         ("[" * 5000, 1, ""),
-        ("name: {\n", 2, "is not YAML here"),
+        (
+            "name: {\n",
+            2,
+            "not valid YAML (expected the node content, but found '<stream end>'); check",
+        ),
         ("- a\n- b\n", 1, ""),
         ("", None, "is empty"),
     ],
@@ -215,13 +255,14 @@ def test_targets_are_no_bands(tmp_path: Path) -> None:
 def test_files_that_are_wrong(tmp_path: Path, text: str, line: int | None, problem: str) -> None:
     name = write(tmp_path, text)
     with pytest.raises(FormatError) as refused:
-        load_targets(name, None, tmp_path)
+        load_targets(name, [], tmp_path)
     assert problem in refused.value.problem
     assert refused.value.source.endswith("ours.yaml")
     assert refused.value.line in ((line,) if line is not None else (None, 1))
     assert "\n" not in str(refused.value)
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_in_a_sentence(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
@@ -229,10 +270,11 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(
     folder = tmp_path_factory.mktemp("sets")
     (folder / "ours.yaml").write_bytes(data)
     with pytest.raises(InputError) as refused:
-        load_targets("ours.yaml", None, folder)
+        load_targets("ours.yaml", [], folder)
     assert "\n" not in str(refused.value)
 
 
+@settings(deadline=None)
 @given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True), value=st.floats(0, 1))
 def test_the_band_is_the_highest_that_is_entered(
     tmp_path_factory: pytest.TempPathFactory, bounds: list[float], value: float
@@ -240,6 +282,6 @@ def test_the_band_is_the_highest_that_is_entered(
     folder = tmp_path_factory.mktemp("sets")
     bands = ", ".join(f"b{bound!r}: {bound!r}" for bound in bounds)
     name = write(folder, f"{HEAD}measures: {{P@1: {{bands: {{{bands}}}}}}}\n")
-    [band] = load_targets(None, name, folder).bands_of("P@1", value).values()
+    [band] = load_targets({}, [name], folder).bands_of("P@1", value).values()
     entered = [bound for bound in bounds if bound <= value]
     assert band == (f"b{max(entered)!r}" if entered else f"below b{min(bounds)!r}")

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ QUERIES = [f"q{number:02}" for number in range(1, 13)]
 STAGES = [
     *(f"fetch {name}" for name in ("words", "code", "both")),
     *(f"check {name}" for name in ("words", "code", "both")),
-    *("score", "compare", "segments", "stages"),
+    *("score", "compare", "stages", "segments"),
 ]
 
 _NUMBERS = count(1)
@@ -161,11 +162,18 @@ def write_world(
     folder.mkdir(parents=True, exist_ok=True)
     module = f"engine_{os.getpid()}_{next(_NUMBERS)}"
     _lines(folder / "corpus.jsonl", documents() if corpus is None else corpus)
+    settle(folder / "corpus.jsonl")
     _lines(folder / "queries.jsonl", queries() if asked is None else asked)
     write_qrels(folder / "qrels.tsv", judgments() if qrels is None else qrels)
     (folder / f"{module}.py").write_text(ENGINE)
     (folder / "config.yaml").write_text(config.format(module=module), encoding="utf-8")
     return World(folder)
+
+
+def settle(path: Path) -> None:
+    """Let a file be one that was not changed just now."""
+    hour_ago = time.time() - 3600
+    os.utime(path, (hour_ago, hour_ago))
 
 
 def write_qrels(path: Path, rows: Sequence[tuple[str, str, float]]) -> None:
@@ -201,7 +209,7 @@ TIMES = {"created", "started", "finished", "seconds", "timing"}
 def without_times(value: Any) -> Any:
     """Return plain data without what depends on the clock, and hashes of files that hold it."""
     if isinstance(value, dict):
-        clocked = str(value.get("path", "")).endswith((".json", ".md"))
+        clocked = str(value.get("path", "")).endswith((".json", ".md", ".html"))
         dropped = TIMES | ({"sha256", "bytes"} if clocked else set())
         return {key: without_times(one) for key, one in value.items() if key not in dropped}
     return [without_times(one) for one in value] if isinstance(value, list) else value
@@ -214,7 +222,7 @@ def contents(folder: Path) -> dict[str, Any]:
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".json":
             found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
-        elif path.suffix == ".md":
+        elif path.suffix in (".md", ".html"):
             found[name] = _undated(path.read_text(encoding="utf-8"))
         elif path.is_file():
             found[name] = path.read_bytes()
@@ -223,6 +231,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 def _undated(text: str) -> str:
     text = re.sub(r"## Time\n.*?\n## ", "## ", text, flags=re.DOTALL)
+    text = re.sub(r">Time</h2>.*?<h2", "<h2", text, flags=re.DOTALL)
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "#", text)
 
 

@@ -18,6 +18,7 @@ from benchmark.world import (
     only_experiment,
     queries,
     rankscope,
+    settle,
     without_times,
     write_world,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "only_experiment",
     "queries",
     "rankscope",
+    "settle",
     "without_times",
     "write_world",
 ]

@@ -9,21 +9,28 @@ import re
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_benchmark import (
+    CONFIG,
     STAGES,
     World,
     cli,
     command,
     only_experiment,
     rankscope,
+    settle,
     without_times,
     write_world,
 )
+
+from rankscope.benchmark import collection
+from rankscope.benchmark.run import UNKNOWN, run_benchmark
+from rankscope.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +51,19 @@ def test_the_result_is_printed_with_where_it_is(done: tuple[Path, str]) -> None:
     output, printed = done
     folder = only_experiment(output)
     flat = " ".join(printed.split())
-    assert f"small: {output.parent.name}, 12 queries" in printed
-    for word in ("words", "code", "both", "nDCG@5", "verdict"):
+    assert printed.startswith("Benchmark: small\n3 systems on ")
+    for word in ("words", "code", "both", "nDCG@5", "Verdict", "12 queries"):
         assert word in printed
     data = json.loads((folder / "BenchmarkReport.json").read_text())
     for sentence in data["verdict"]:
         assert " ".join(sentence.split()) in flat
-    assert f"{folder.name}/BenchmarkReport.json" in "".join(printed.split())
+    assert printed.index("Verdict") < printed.index("Results") < printed.index("written to")
+    assert printed.splitlines()[-3:] == [
+        f"written to {folder / name}"
+        for name in ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
+    ]
+    page = (folder / "BenchmarkReport.html").read_text("utf-8")
+    assert "<title>Benchmark: small</title>" in page
 
 
 def test_a_second_call_says_that_nothing_has_changed(world: World, done: tuple[Path, str]) -> None:
@@ -87,9 +100,81 @@ def test_a_dry_run_shows_the_stages_and_writes_no_experiment(
     code, out, _ = cli(*dry, done[0])
     assert code == 0
     assert "to do" not in out
+    assert "unknown" not in out
     assert all(stage in out for stage in STAGES)
-    assert [one.name for one in (tmp_path / "new").iterdir()] == [".cache"]
     assert cli(*dry, tmp_path / "new", "--quiet") == (0, "", "")
+    assert not (tmp_path / "new").exists()
+
+
+def states(world: World, output: Path, *options: object) -> set[str]:
+    """Return the states of all stages that a dry run shows."""
+    arguments = ("--dry-run", "--output", output, "--format", "json", *options)
+    code, out, err = cli("benchmark", "run", world.config, *arguments)
+    assert (code, err) == (0, "")
+    return {row["state"] for row in json.loads(out)}
+
+
+WATCHED = """
+import sys
+from rankscope.cli import main
+opened, engines = [], {"bm25s", "wordllama", "xgboost"}
+sys.addaudithook(lambda event, details: event == "open" and opened.append(str(details[0])))
+try:
+    main(sys.argv[1:])
+finally:
+    count = sum(path.endswith("corpus.jsonl") for path in opened)
+    print(count, *sorted(engines & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_a_dry_run_neither_opens_the_corpus_nor_loads_an_engine(tmp_path: Path) -> None:
+    config = CONFIG.replace('{{python: {{function: "{module}:answer", batch: 3}}}}', "vector")
+    world = write_world(tmp_path / "world", config=config)
+
+    def watched(*options: str) -> str:
+        arguments = ["benchmark", "run", str(world.config), "--output", str(tmp_path / "out")]
+        command = [sys.executable, "-c", WATCHED, *arguments, *options]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+    assert watched("--dry-run") == "0\n"
+    assert watched() == "1 bm25s wordllama\n"
+    (world.folder / "corpus.jsonl").touch()  # as if it were another
+    assert watched("--dry-run") == "0\n"
+
+
+def test_what_a_dry_run_knows_of_a_corpus(tmp_path: Path) -> None:
+    world, output = write_world(tmp_path / "world"), tmp_path / "out"
+    corpus = world.folder / "corpus.jsonl"
+    assert cli("benchmark", "run", world.config, "--output", output, "--quiet")[0] == 0
+    assert states(world, output) == {"there"}
+    assert states(world, output, "--fresh") == {"to do"}
+    assert states(world, output, "--cache", tmp_path / "other") == {"to do"}
+    text = corpus.read_text()
+    corpus.write_text(text.replace("pie", "pea"))  # of the same size
+    assert states(world, output) == {UNKNOWN}
+    corpus.write_text(text)
+    settle(corpus)
+    assert states(world, output) == {UNKNOWN}
+    assert cli("benchmark", "run", world.config, "--output", output, "--quiet")[0] == 0
+    assert states(world, output) == {"there"}
+
+
+def test_a_corpus_that_has_just_been_written_is_not_remembered(tmp_path: Path) -> None:
+    world, output = write_world(tmp_path / "world"), tmp_path / "out"
+    (world.folder / "corpus.jsonl").touch()
+    assert cli("benchmark", "run", world.config, "--output", output, "--quiet")[0] == 0
+    assert states(world, output) == {UNKNOWN}
+
+
+def test_a_benchmark_of_which_everything_is_there_does_not_read_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, output = write_world(tmp_path / "world"), tmp_path / "out"
+    assert cli("benchmark", "run", world.config, "--output", output, "--quiet")[0] == 0
+    reads: list[object] = []
+    monkeypatch.setattr(collection, "read_corpus", reads.append)
+    assert cli("benchmark", "run", world.config, "--output", output, "--quiet")[0] == 0
+    assert reads == []
 
 
 def test_fresh_makes_everything_anew(world: World, done: tuple[Path, str], tmp_path: Path) -> None:
@@ -101,6 +186,55 @@ def test_fresh_makes_everything_anew(world: World, done: tuple[Path, str], tmp_p
     assert len(world.calls) == 24
     before = json.loads((only_experiment(done[0]) / "BenchmarkReport.json").read_text())
     assert without_times(json.loads(out)) == without_times(before)
+
+
+def test_fresh_reads_nothing_from_a_cache_that_is_named(world: World, tmp_path: Path) -> None:
+    arguments = ("benchmark", "run", world.config, "--output", tmp_path / "out", "--quiet")
+    cache = ("--cache", tmp_path / "kept")
+    assert cli(*arguments, *cache)[0] == 0
+    world.calls  # noqa: B018
+    shutil.rmtree(tmp_path / "out")
+    assert cli(*arguments, *cache)[0] == 0
+    assert world.calls == []
+    assert cli(*arguments, *cache, "--fresh")[0] == 0
+    assert len(world.calls) == 24
+    shutil.rmtree(tmp_path / "out")
+    assert cli(*arguments, *cache)[0] == 0
+    assert world.calls == []
+
+
+def entries(cache: Path) -> dict[str, bytes]:
+    """Return all files of a cache."""
+    paths = (path for path in sorted(cache.rglob("*")) if path.is_file())
+    return {str(path.relative_to(cache)): path.read_bytes() for path in paths}
+
+
+def test_fresh_deletes_nothing(world: World, done: tuple[Path, str], tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    shutil.copytree(done[0], output)
+    before = entries(output / ".cache")
+    arguments = ("--output", output, "--fresh", "--quiet")
+    for config in ("typo.yaml", tmp_path):
+        assert cli("benchmark", "run", config, *arguments)[0] == 2
+        with pytest.raises(InputError):
+            run_benchmark(config, output=output, fresh=True)
+    assert entries(output / ".cache") == before
+    assert cli("benchmark", "run", world.config, *arguments, "--set", "depth=4")[0] == 0
+    after = entries(output / ".cache")
+    assert {name: after.get(name) for name in before} == before
+    assert len(after) > len(before)
+    assert not [name for name in after if name.startswith(".")]
+
+
+def test_a_fresh_run_that_was_stopped_goes_on_without_fresh(tmp_path: Path) -> None:
+    world, output = write_world(tmp_path / "world"), tmp_path / "out"
+    world.trouble("raise", "q03")
+    arguments = ("benchmark", "run", world.config, "--output", output, "--quiet")
+    assert cli(*arguments, "--fresh")[0] == 1
+    world.calls  # noqa: B018
+    world.trouble()
+    assert cli(*arguments)[0] == 0
+    assert set(world.calls) == {"q03"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankscope import Corpus, Document, Qrels
 from rankscope.retrieval.protocol import Query
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.stages.training import Training
 
 _WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
 WORDS = _WORDS.split()
@@ -55,7 +55,7 @@ UNKNOWN = Query("unknown", "zyzzyva xylotomous")
 
 
 def overlap(query: str, text: str) -> float:
-    """Count the words of a query that stand in a text."""
+    """Count the words of a query that occur in a text."""
     held = text.lower().split()
     return float(sum(held.count(word) for word in query.lower().split()))
 
@@ -66,7 +66,7 @@ def full_text(fields: Any) -> str:
 
 def searcher(corpus: Corpus) -> Callable[[str], list[tuple[str, float]]]:
     """Make a plain function that searches a corpus."""
-    texts = {one.doc_id: full_text(one.fields) for one in corpus.documents()}
+    texts = {document.doc_id: full_text(document.fields) for document in corpus.documents()}
 
     def search(query: str) -> list[tuple[str, float]]:
         scored = ((doc_id, overlap(query, text)) for doc_id, text in texts.items())
@@ -77,7 +77,9 @@ def searcher(corpus: Corpus) -> Callable[[str], list[tuple[str, float]]]:
 
 def letters(texts: list[str]) -> Any:
     """Embed texts by the letters they have."""
-    return np.array([[text.lower().count(one) for one in "abcdefghijklmnop"] for text in texts])
+    return np.array(
+        [[text.lower().count(letter) for letter in "abcdefghijklmnop"] for text in texts]
+    )
 
 
 def words_alike(query: str, documents: list[Document]) -> list[float]:
@@ -106,18 +108,19 @@ TRAINING = Training(
 class Case:
     """A system to hold to the rules: its spec, and the same with another parameter.
 
-    ``by_text``: an unknown word finds nothing; ``by_id``: the text does not matter at all.
+    ``by_text``: an unknown word finds nothing. ``own_documents``: it searches something else than
+    the corpus it is given.
     """
 
     spec: Callable[[Corpus], dict[str, Any]]
     other: Callable[[Corpus], dict[str, Any]]
     by_text: bool = True
-    by_id: bool = False
+    own_documents: bool = False
 
 
 def run_of(corpus: Corpus) -> Any:
     search = searcher(corpus)
-    return {one.query_id: dict(search(one.text)) for one in QUERIES}
+    return {query.query_id: dict(search(query.text)) for query in QUERIES}
 
 
 def fixed(**spec: Any) -> Callable[[Corpus], dict[str, Any]]:
@@ -184,10 +187,10 @@ CASES = {
     "python": Case(
         lambda corpus: {"python": {"function": searcher(corpus), "version": "1"}},
         lambda corpus: {"python": {"function": searcher(corpus), "version": "2"}},
+        own_documents=True,
     ),
     "run": Case(
         lambda corpus: {"run": {"path": run_of(corpus)}},
         lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
-        by_id=True,
     ),
 }

@@ -12,6 +12,7 @@ from rankscope.diagnosis import registry
 from rankscope.diagnosis.registry import (
     Analysed,
     Analysis,
+    AnalysisConfig,
     Inputs,
     all_analyses,
     analyses_model,
@@ -19,7 +20,7 @@ from rankscope.diagnosis.registry import (
 )
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
 from rankscope.diagnosis.stages import STAGES, Stages, StagesConfig, StageSpec
-from rankscope.document.blocks import Notes, Section, Table
+from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport
@@ -74,7 +75,7 @@ def test_what_follows_from_a_registration(analysis: Any) -> None:
     # its section
     section = analysis.section(found)
     assert section.title == analysis.title
-    assert any(isinstance(block, Table) and block.rows for block in section.blocks)
+    assert any(isinstance(block, Table) and block.rows for block in section.all_blocks)
     # its codes
     assert set(analysis.codes) <= set(codes())
     assert {finding.code for finding in found.findings} <= {code.code for code in analysis.codes}
@@ -118,17 +119,17 @@ def test_segments_are_configured_by_a_list() -> None:
 def test_the_section_of_segments() -> None:
     found = SEGMENTS.answer(SegmentsConfig(fields=("kind",)), inputs())
     assert isinstance(found, Segments)
-    table, notes = SEGMENTS.section(found).blocks
+    [table] = SEGMENTS.section(found).details
     assert isinstance(table, Table)
-    assert [column.title for column in table.columns] == ["group", "n", "first", "second"]
+    assert [column.title for column in table.columns] == ["group", "queries", "first", "second"]
     label, size, first, second = table.rows[0]
     group = found.segments[0].groups[0]
     means = {mean.system: mean for mean in group.means if mean.measure == found.measure}
     assert (label.value, size.value) == ("even", 6)
     assert first.value == means["first"].mean
     assert second.interval == (means["second"].interval.low, means["second"].interval.high)
-    assert isinstance(notes, Notes)
-    assert "difference to first" in " ".join(notes.texts)
+    assert second.change == means["second"].difference
+    assert "difference to first" in " ".join(table.notes)
 
 
 def test_stages() -> None:
@@ -144,8 +145,13 @@ def test_stages() -> None:
 def test_the_section_of_stages() -> None:
     found = STAGES.answer(StagesConfig(cutoff=2), inputs())
     assert isinstance(found, Stages)
-    tables = [block for block in STAGES.section(found).blocks if isinstance(block, Table)]
-    means, changes, rerankers, tops = tables
+    section = STAGES.section(found)
+    [changes] = section.blocks
+    means, _, rerankers, tops = section.details
+    assert isinstance(means, Table)
+    assert isinstance(changes, Table)
+    assert isinstance(rerankers, Table)
+    assert isinstance(tops, Table)
     assert [row[0].value for row in means.rows] == ["first (bm25)", "second (rerank of first)"]
     [change] = changes.rows
     assert change[2].value == found.stages[1].changes[0].difference
@@ -163,11 +169,11 @@ def test_the_section_of_stages() -> None:
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_ANALYSES", {})
-    analysis: Analysis[Part, Analysed] = Analysis(
+    analysis: Analysis[AnalysisConfig, Analysed] = Analysis(
         name="mine",
         title="Mine",
         summary="Mine.",
-        config=Part,
+        config=AnalysisConfig,
         written="",
         result=Analysed,
         needs=(),
@@ -175,6 +181,6 @@ def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
         section=lambda _: Section("Mine", ()),
     )
     register(analysis)
-    assert analysis.answer(Part(), Inputs()) == Analysed()
+    assert analysis.answer(AnalysisConfig(), Inputs()) == Analysed()
     with pytest.raises(ValueError, match="two analyses are called mine"):
         register(analysis)

@@ -188,7 +188,11 @@ def _system(name: str, number: int, every: Comparison) -> dict[str, Any]:
         "queries": every.queries,
         "rows": every.queries * 100,
         "depth": 100,
-        "identity": {"kind": next(iter(SPECS.get(name, {"bm25": {}})))},
+        "identity": {
+            "kind": next(iter(SPECS.get(name, {"bm25": {}}))),
+            "version": "1",
+            "parameters": {},
+        },
     }
     measures = []
     for measure in every.measures:
@@ -332,7 +336,7 @@ def sample(
 
 def with_analyses(report: BenchmarkReport, **rows: Any) -> BenchmarkReport:
     """Return the report with other segments or stages."""
-    analyses = report.analyses
+    analyses: Any = report.analyses
     for name, found in rows.items():
         answer = getattr(analyses, name).model_copy(update={name: tuple(found)})
         analyses = analyses.model_copy(update={name: answer})

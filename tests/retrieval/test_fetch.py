@@ -16,7 +16,7 @@ import pytest
 from rankscope import Corpus, Queries
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System
+from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
 
 QUERIES = [Query(f"q{n:02}", f"text {n}") for n in range(20)]
@@ -39,12 +39,12 @@ class Engine(System):
         self.prepared += 1
 
     def identity(self) -> Identity:
-        return Identity("engine", self.version, {}, "snapshot")
+        return Identity(kind="engine", version=self.version, parameters={}, snapshot="x")
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         assert depth
         self.asked.append([query.query_id for query in queries])
-        times = [sum(query.query_id in one for one in self.asked) for query in queries]
+        times = [sum(query.query_id in batch for batch in self.asked) for query in queries]
         return [self.answer(*pair) for pair in zip(queries, times, strict=True)]
 
 
@@ -56,21 +56,21 @@ def test_all_queries_in_batches_and_in_order() -> None:
     engine, seen = Engine(), []
     result = fetched(engine, progress=lambda done, total: seen.append((done, total)))
     assert result.run.query_ids == [query.query_id for query in QUERIES]
-    assert [len(one) for one in engine.asked] == [4] * 5
+    assert [len(batch) for batch in engine.asked] == [4] * 5
     assert seen == [(done, 20) for done in range(0, 24, 4)]
     assert result.run.name == "engine"
     assert result.timings.p50 == result.timings.p99 == 0.25
     assert (result.timings.asked, result.timings.stored, result.timings.retried) == (20, 0, 0)
     engine = Engine()
     fetched(engine, batch=7)
-    assert [len(one) for one in engine.asked] == [7, 7, 6]
+    assert [len(batch) for batch in engine.asked] == [7, 7, 6]
 
 
 def test_queries_in_any_form() -> None:
     for queries in (Queries({"q": "text 1"}), {"q": "text 1"}, [Query("q", "text 1")]):
         assert fetch(Engine(), queries).run["q"] == {"text 1": 1.0}
     assert len(fetch(Engine(), []).run) == 0
-    with pytest.raises(InputError, match="query 'q00' stands twice"):
+    with pytest.raises(InputError, match="query 'q00' appears twice"):
         fetch(Engine(), [QUERIES[0], QUERIES[0]])
 
 
@@ -85,7 +85,7 @@ def test_found_nothing_is_in_the_run_and_failed_is_not() -> None:
     assert result.failures == {"q03": "the engine is down"}
     assert "q03" not in result.run
     assert result.run["q04"] == {}
-    assert sum("q03" in one for one in engine.asked) == 3
+    assert sum("q03" in batch for batch in engine.asked) == 3
     assert engine.asked[1:3] == [["q03"], ["q03"]]
     assert result.timings.retried == 2
 
@@ -191,7 +191,7 @@ def test_jobs_ask_at_the_same_time_where_the_engine_allows_it() -> None:
         return Ranking(("d",), (1.0,))
 
     engine = Engine(answer)
-    engine.concurrent = True
+    engine.capabilities = Capabilities(concurrent=True)
     result = fetched(engine, jobs=3)
     assert result.run.query_ids == [query.query_id for query in QUERIES]
     threads: set[int] = set()
@@ -241,10 +241,10 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdout.close()
-    kept = len(list(tmp_path.rglob("*.answers")))
+    stored = len(list(tmp_path.rglob("*.answers")))
     engine = Engine()
     result = fetched(engine, store=tmp_path, batch=1)
-    assert len(engine.asked) == 20 - kept
+    assert len(engine.asked) == 20 - stored
     assert result.run == fetched(Engine()).run
 
 
@@ -258,7 +258,7 @@ def test_options_out_of_range(options: dict[str, int]) -> None:
 
 def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made a folder"):
+    with pytest.raises(InputError, match="cannot create this folder"):
         fetched(Engine(), store=tmp_path / "file")
 
 

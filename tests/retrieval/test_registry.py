@@ -17,12 +17,15 @@ from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 
-MODULES = [module.name for module in pkgutil.iter_modules(rankscope.retrieval.__path__)]
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(rankscope.retrieval.__path__, "rankscope.retrieval.")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name: str) -> None:
-    module = importlib.import_module(f"rankscope.retrieval.{name}")
+    module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
 
 
@@ -34,21 +37,27 @@ def test_systems_are_found() -> None:
 def test_every_option_is_explained(registry: Any) -> None:
     for entry in registry:
         assert entry.summary
-        for option in entry.described():
-            assert option.doc, (entry.name, option.name)
+        for name, schema in entry.json_schema()["properties"].items():
+            assert schema["description"], (entry.name, name)
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
         ({"bm52": {}}, "unknown system 'bm52'; nearest: bm25"),
-        ({"bm25": {"k": 1}}, "unknown option of bm25 'k'; nearest: k1"),
+        ({"bm25": {"k": 1}}, "bm25.k: unknown option 'k'; nearest: k1"),
         ({"bm25": {"language": "englich"}}, "unknown language 'englich'; nearest: english"),
         ({"vector": {"embedder": "wordlama"}}, "unknown embedder 'wordlama'; nearest: wordllama"),
-        ({"vector": {"chunk": {"token": 3}}}, "unknown option of chunk 'token'; nearest: tokens"),
+        (
+            {"vector": {"chunk": {"token": 3}}},
+            "vector.chunk.token: unknown option 'token'; nearest: tokens",
+        ),
         ({"fuse": {"of": ["bm25", "vectr"]}}, "unknown system 'vectr'; nearest: vector"),
         ({"fuse": {"of": ["bm25"], "method": "minmix"}}, "nearest: minmax"),
-        ({"rewrite": {"of": "bm25", "rm3": {"docs": 3}}}, "unknown option of rm3 'docs'"),
+        (
+            {"rewrite": {"of": "bm25", "rm3": {"docs": 3}}},
+            "rewrite.rm3.docs: unknown option 'docs'",
+        ),
     ],
 )
 def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> None:
@@ -60,41 +69,50 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> N
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"bm25": {"k1": -1}}, "option k1 of bm25 must be a number from 0 up, not '-1'"),
-        ({"bm25": {"k1": "high"}}, "option k1 of bm25 must be a number from 0 up, not 'high'"),
-        ({"bm25": {"k1": float("nan")}}, "option k1 of bm25 must be a number from 0 up"),
-        ({"bm25": {"b": 2}}, "option b of bm25 must be a number from 0 to 1, not '2'"),
-        ({"bm25": {"b": True}}, "option b of bm25 must be a number from 0 to 1, not 'True'"),
+        ({"bm25": {"k1": -1}}, "bm25.k1: expected a number from 0 up, got -1"),
+        ({"bm25": {"k1": "high"}}, "bm25.k1: expected a number from 0 up, got 'high'"),
+        ({"bm25": {"k1": float("nan")}}, "bm25.k1: expected a number from 0 up, got nan"),
+        ({"bm25": {"b": 2}}, "bm25.b: expected a number from 0 to 1, got 2"),
+        ({"bm25": {"b": True}}, "bm25.b: expected a number from 0 to 1, got true"),
         ({"bm25": {"fields": {"title": 1.5}}}, "whole weights 1 to 100"),
         ({"bm25": {"fields": {"title": 0}}}, "whole weights 1 to 100"),
-        ({"bm25": {"fields": []}}, "option fields of bm25 must be a list of different fields"),
+        ({"bm25": {"fields": []}}, "bm25.fields: expected a list of different fields"),
         ({"bm25": {"fields": ["title", "title"]}}, "a list of different fields"),
-        ({"bm25": {"stopwords": "the"}}, "option stopwords of bm25 must be a list of texts"),
-        ({"vector": {"chunk": {"tokens": 0}}}, "option tokens of chunk must be a whole number"),
-        ({"vector": {"chunk": {}}}, "chunk needs the option tokens"),
+        ({"bm25": {"stopwords": "the"}}, "bm25.stopwords: expected a list of texts, got 'the'"),
+        (
+            {"vector": {"chunk": {"tokens": 0}}},
+            "vector.chunk.tokens: expected a whole number from 1 up, got 0",
+        ),
+        ({"vector": {"chunk": {}}}, "vector.chunk: option tokens is required: how many tokens"),
         ({"vector": {"chunk": {"tokens": 5, "overlap": 5}}}, "the overlap must be smaller"),
-        ({"vector": {"embedder": 7}}, "an embedder is a name, or a name with its options, not '7'"),
-        ({"vector": {"embedder": {"wordllama": {"dimensions": 100}}}}, "64, 128 or 256"),
-        ({"python": {}}, "python needs the option function"),
+        ({"vector": {"embedder": 7}}, "vector.embedder: expected one embedder, by its name or as"),
+        (
+            {"vector": {"embedder": {"wordllama": {"dimensions": 100}}}},
+            "wordllama.dimensions: expected one of 64, 128, 256, got 100",
+        ),
+        ({"python": {}}, "python: option function is required: module:function"),
         ({"python": 7}, "neither a function nor a retriever"),
-        ({"python": "nothing"}, "is named as module:function, not 'nothing'"),
-        ({"python": "no_such_module:f"}, "there is no module no_such_module"),
-        ({"run": {"path": "missing.run"}}, "missing.run: no such file"),
-        ({"run": None}, "run needs the option path"),
+        ({"python": "nothing"}, "expected a python system as module:function, got 'nothing'"),
+        ({"python": "no_such_module:f"}, "module no_such_module not found"),
+        ({"run": {"path": "missing.run"}}, "missing.run: file not found"),
+        ({"run": None}, "run: option path is required: the run's file"),
         (
             {"rerank": {"of": "bm25"}},
-            "rerank needs exactly one of cross_encoder, ltr, python, found none",
+            "rerank: expected exactly one of cross_encoder, ltr, python, got none",
         ),
-        ({"rewrite": {"of": "bm25"}}, "exactly one of keywords, rm3, python, found none"),
-        ({"rewrite": {"of": "bm25", "rm3": {}, "keywords": {}}}, "found keywords, rm3"),
+        ({"rewrite": {"of": "bm25"}}, "exactly one of keywords, python, rm3, got none"),
+        ({"rewrite": {"of": "bm25", "rm3": {}, "keywords": {}}}, "got keywords, rm3"),
         ({"rewrite": {"of": "vector", "rm3": {}}}, "rm3 adds terms to a query of bm25"),
-        ({"fuse": {"of": []}}, "must be a list of systems"),
+        ({"fuse": {"of": []}}, "fuse.of: expected a list of systems"),
         ({"fuse": {"of": ["bm25", "vector"], "weights": [1]}}, "fuse: there are 2 runs and 1 weig"),
         ({"fuse": {"of": ["bm25"], "weights": ["a"]}}, "a list of numbers from 0 up"),
         ({"fuse": {"of": ["bm25"], "method": "minmax", "k": 3}}, "takes no k"),
-        ({"bm25": {}, "vector": {}}, "a system is one name with its options, but found bm25, vec"),
-        ({}, "a system is one name with its options, but found nothing"),
-        (7, "a system is a name, or a name with its options, not '7'"),
+        (
+            {"bm25": {}, "vector": {}},
+            "expected one system, by its name or as a name with its options, got bm25, vec",
+        ),
+        ({}, "a name with its options, got nothing"),
+        (7, "a name with its options, got 7"),
     ],
 )
 def test_bad_specs_are_one_sentence(spec: Any, message: str) -> None:
@@ -135,7 +153,7 @@ def test_systems_by_name() -> None:
 def test_a_missing_package_says_how_to_get_it(
     spec: Any, module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [one for one in sys.modules if one.partition(".")[0] == module]:
+    for name in [loaded for loaded in sys.modules if loaded.partition(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     real = builtins.__import__
 

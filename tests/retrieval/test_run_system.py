@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope import Run
@@ -19,14 +19,15 @@ RUNS = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(RUNS, st.integers(1, 7), st.permutations(["q1", "q2", "q3", "q9"]), st.booleans())
-def test_whole_is_search(
+def test_all_at_once_is_search(
     answers: dict[str, dict[str, float]], depth: int, asked: list[str], ordered: bool
 ) -> None:
     if ordered:  # such that scores fall
         answers = {
-            query_id: dict(sorted(found.items(), key=lambda pair: -pair[1]))
-            for query_id, found in answers.items()
+            query_id: dict(sorted(scores.items(), key=lambda pair: -pair[1]))
+            for query_id, scores in answers.items()
         }
     spec: dict[str, Any] = {"run": {"path": Run(answers)}}
     system = build_system(spec)
@@ -35,15 +36,15 @@ def test_whole_is_search(
     fetched = fetch(system, queries, depth=depth)
     assert fetched.run.query_ids != [] or not queries
     assert [list(fetched.run[query_id].items()) for query_id in asked] == expected
-    whole = system.whole(queries, depth)
+    whole = system.ready_run(queries, depth)
     if whole is not None:
         assert [list(whole[query_id].items()) for query_id in asked] == expected
 
 
 def test_falling_scores_are_taken_as_they_are() -> None:
     system = build_system({"run": {"path": Run({"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 9.0}})}})
-    whole = system.whole([Query("q2", ""), Query("q0", ""), Query("q1", "")], 1)
+    whole = system.ready_run([Query("q2", ""), Query("q0", ""), Query("q1", "")], 1)
     assert whole is not None
     assert whole.to_dict() == {"q2": {"c": 9.0}, "q1": {"a": 3.0}, "q0": {}}
     tied = build_system({"run": {"path": Run({"q1": {"a": 3.0, "b": 3.0}})}})
-    assert tied.whole([Query("q1", "")], 5) is None
+    assert tied.ready_run([Query("q1", "")], 5) is None

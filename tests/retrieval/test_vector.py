@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.errors import InputError, MissingExtraError
-from rankscope.retrieval.chunking import ChunkOptions, chunks_of, document_of, project
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context, build_system
+from rankscope.retrieval.results import collapse, document_of
+from rankscope.retrieval.vector.chunking import ChunkOptions, chunks_of
 from rankscope.retrieval.vector.embedders import EMBEDDERS, embedded
 from rankscope.retrieval.vector.similarity import Vectors
 from rankscope.retrieval.vector.vector import VectorSearch
@@ -30,7 +32,7 @@ class Letters:
 
     def __call__(self, texts: list[str]) -> Any:
         self.texts += len(texts)
-        return [[text.count(one) for one in self.letters] for text in texts]
+        return [[text.count(letter) for letter in self.letters] for text in texts]
 
 
 def vector(embedder: Any, cache: Path | None = None, **options: Any) -> VectorSearch:
@@ -45,7 +47,7 @@ def test_scores_are_cosines() -> None:
     system.index(CORPUS)
     (ranking,) = system.search([Query("q", "aax")], 100)
     for doc_id, score in ranking.pairs():
-        counts = np.array([CORPUS[doc_id].text.count(one) for one in "abcxyz"])
+        counts = np.array([CORPUS[doc_id].text.count(letter) for letter in "abcxyz"])
         query = np.array([2, 0, 0, 1, 0, 0])
         cosine = counts @ query / np.linalg.norm(counts) / np.linalg.norm(query)
         assert score == pytest.approx(cosine, abs=1e-6)
@@ -83,9 +85,11 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankscope.retrieval.vector.similarity._SAMPLE", 64)
     monkeypatch.setattr("rankscope.retrieval.vector.similarity._CELLS", 1000)
     monkeypatch.setattr("rankscope.retrieval.vector.similarity._QUERIES", 7)
-    for one, other in zip(Vectors(rows, starts).best(queries, 20), expected, strict=True):
-        assert one[0].tolist() == other[0].tolist()
-        assert one[1].tolist() == other[1].tolist()
+    for found_in_blocks, other in zip(
+        Vectors(rows, starts).best(queries, 20), expected, strict=True
+    ):
+        assert found_in_blocks[0].tolist() == other[0].tolist()
+        assert found_in_blocks[1].tolist() == other[1].tolist()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +144,9 @@ def test_a_query_that_cannot_be_embedded_fails_alone() -> None:
 def test_a_vector_of_zeros_has_no_direction() -> None:
     system = vector(Letters())
     system.index(Corpus({"a": "a", "none": "mnop"}))
-    assert [one.doc_ids for one in system.search([Query("q", "a"), Query("z", "mn")], 5)] == [
+    assert [
+        ranking.doc_ids for ranking in system.search([Query("q", "a"), Query("z", "mn")], 5)
+    ] == [
         ("a",),
         (),
     ]
@@ -150,13 +156,13 @@ def test_a_second_run_embeds_nothing(tmp_path: Path) -> None:
     first, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
     system = vector(first, tmp_path)
     system.index(CORPUS)
-    expected = [one.pairs() for one in system.search(queries, 5)]
+    expected = [ranking.pairs() for ranking in system.search(queries, 5)]
     assert first.texts == 14
     again = Letters()
     system = vector(again, tmp_path)
     system.index(CORPUS)
-    assert [one.pairs() for one in system.search(queries, 5)] == expected
-    assert again.texts == system.embeddings.made == 0
+    assert [ranking.pairs() for ranking in system.search(queries, 5)] == expected
+    assert again.texts == system.embeddings.embedded_texts == 0
 
 
 def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
@@ -195,12 +201,12 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path, suffix: str, damage: str)
         else:
             flipped = content[:-1] + bytes([content[-1] ^ 1])
             entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
-    for made in (13, 0):
+    for count in (13, 0):
         counted = Letters()
         system = vector(counted, tmp_path)
         system.index(CORPUS)
         assert system.search([Query("q", "aax")], 5)[0].pairs() == expected
-        assert counted.texts == made
+        assert counted.texts == count
 
 
 def test_embedding_goes_on_where_it_was_stopped(
@@ -249,7 +255,10 @@ def test_wordllama_is_as_its_package_makes_it() -> None:
 def test_models_without_their_package(
     spec: Any, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankscope.retrieval.vector.models.find_spec", lambda _: None)
+    monkeypatch.setattr(
+        "rankscope.retrieval.registry.find_spec",
+        lambda module: None if module == "sentence_transformers" else find_spec(module),
+    )
     with pytest.raises(MissingExtraError) as caught:
         build_system(spec)
     assert str(caught.value).startswith(owner)
@@ -282,18 +291,20 @@ def test_chunks_cover_the_text(words: int, tokens: int, overlap: int) -> None:
     text = " ".join(f"w{n}" for n in range(words))
     if overlap >= tokens:
         overlap = tokens - 1
-    chunks = chunks_of("d", text, ChunkOptions(tokens, overlap))
-    held = [chunk.text.split() for chunk in chunks]
-    assert [text[one.start : one.end] for one in chunks] == [one.text for one in chunks]
-    assert all(len(one) <= tokens for one in held)
-    assert [word for at, one in enumerate(held) for word in one[overlap if at else 0 :]] == (
+    chunks = chunks_of(text, ChunkOptions(tokens=tokens, overlap=overlap))
+    held = [chunk.split() for chunk in chunks]
+    assert all(chunk in text for chunk in chunks)
+    assert all(len(words_of_chunk) <= tokens for words_of_chunk in held)
+    assert [word for at, part in enumerate(held) for word in part[overlap if at else 0 :]] == (
         text.split()
     )
-    assert all(len(one) > overlap for one in held[1:])
-    assert [document_of(one.chunk_id) for one in chunks] == ["d"] * len(chunks)
+    assert all(len(part) > overlap for part in held[1:])
 
 
-def test_projection() -> None:
-    assert project([("d#1#0", 1.0), ("d#1#3", 2.0), ("e#0", 2.0)], 1).pairs() == [("e", 2.0)]
-    with pytest.raises(InputError, match="is not the id of a chunk"):
+def test_from_chunks_to_documents() -> None:
+    chunks = [("d#1#0", 1.0), ("e#0", 2.0), ("d#1#3", 3.0)]
+    documents = [(document_of(chunk_id), score) for chunk_id, score in chunks]
+    assert collapse(documents) == [("d#1", 3.0), ("e", 2.0)]
+    assert collapse(documents, by="first") == [("d#1", 1.0), ("e", 2.0)]
+    with pytest.raises(InputError, match="expected the id of a chunk, such as d1#0, got 'd1'"):
         document_of("d1")

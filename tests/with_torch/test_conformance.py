@@ -1,4 +1,4 @@
-"""The rules of all systems, kept by those that run models; the rules stand in `conformance`."""
+"""The rules of all systems, kept by those that run models; the rules are in `conformance`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = ["vector-model", "vector-model-chunked", "rerank-model", "rerank-model-o
 
 system = rules.system
 for _name, _rule in vars(rules).items():
-    if _name.startswith("test_") and _name != "test_every_system_has_a_case":
+    if _name.startswith("test_") and not _name.startswith("test_every_"):
         globals()[_name] = _rule
 
 
@@ -66,6 +66,6 @@ def _cases(small: Callable[..., Path]) -> Iterator[None]:
         ),
     }
     with pytest.MonkeyPatch.context() as patch:
-        for one, case in cases.items():
-            patch.setitem(CASES, one, case)
+        for case_name, case in cases.items():
+            patch.setitem(CASES, case_name, case)
         yield

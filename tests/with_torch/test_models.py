@@ -24,7 +24,7 @@ def spec(kind: str, model: Any) -> dict[str, Any]:
 
 
 def model(kind: Any, name: str, **options: Any) -> Model:
-    return Model(kind, ModelOptions(name, **options), Context(), owner="the test")
+    return Model(kind, ModelOptions(model=name, **options), Context(), owner="the test")
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("./gone", "there is no folder"),
-        ("/nowhere/at/all", "there is no folder /nowhere/at/all, where a model should be"),
-        ("~/model", "there is no folder"),
-        ("here/gone", "there is no folder"),
-        ("one/two/three", "there is no folder"),
-        ("a model", "there is no folder"),
+        ("./gone", "folder not found"),
+        ("/nowhere/at/all", "folder not found: /nowhere/at/all, where a model should be"),
+        ("~/model", "folder not found"),
+        ("here/gone", "folder not found"),
+        ("one/two/three", "folder not found"),
+        ("a model", "folder not found"),
         ("here", "holds no model: there is no modules.json or config.json in it"),
         ("file.bin", "is a file; a model is named by its folder, or its name on the hub"),
     ],
@@ -103,6 +103,49 @@ def test_a_hub_that_cannot_be_reached_is_said_at_once(
     ):
         named.loaded()
     assert len(asked) in (1, 2)  # the library's own start, once, and ours
+
+
+def copied(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a model where the hub's library keeps what it has fetched, as me/model."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    place = cache / "models--me--model"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text("0123abcd")
+    return shutil.copytree(folder, place / "snapshots" / "0123abcd")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_of_the_hub_is_used_and_known_by_its_revision(
+    kind: str,
+    small: Callable[..., Path],
+    asked: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    copied(small(kind), tmp_path, monkeypatch)
+    named = model(kind, "me/model")
+    assert named.described()["revision"] == "0123abcd"
+    assert named.loaded() is not None
+    assert asked == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_files_that_are_missing_are_fetched(
+    kind: str,
+    small: Callable[..., Path],
+    asked: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    weights = copied(small(kind), tmp_path, monkeypatch) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:50])
+    with pytest.raises(InputError, match="me/model, fetched before, cannot be loaded: "):
+        model(kind, "me/model").loaded()
+    assert asked == []
+    weights.unlink()
+    with pytest.raises(InputError, match="cannot be reached"):
+        model(kind, "me/model").loaded()
+    assert asked
 
 
 def test_an_unknown_device(small: Callable[..., Path]) -> None:

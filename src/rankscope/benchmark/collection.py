@@ -1,42 +1,128 @@
-"""The collection of a benchmark: read once, known by its content."""
+"""The collection of a benchmark: what is searched, asked and judged, known by its content.
+
+The corpus may be large, so it is read only when somebody needs a document. What stages are known by
+is its hash and its size, and these are remembered in the cache for a file that has not changed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import rankscope
 from rankscope.benchmark.codes import WITHOUT_TEXT
-from rankscope.benchmark.config import LoadedConfig
-from rankscope.benchmark.config_collection import CROSS_VALIDATION, TrainingConfig
+from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
+from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, counted, shown
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
-from rankscope.retrieval.protocol import Query, queries_of
-from rankscope.retrieval.stages.learning import Training
+from rankscope.retrieval.cache import make_folder, read_entry, write_entry
+from rankscope.retrieval.protocol import Query, fingerprint, queries_of
+from rankscope.retrieval.stages.training import Training
 from rankscope.scoring.inputs import as_judgments
 
-__all__ = ["Collection", "load_collection"]
-
 _BLANKS = " \t\n\v\f\r"
+
+_SETTLED = 2 * 10**9
+"""Nanoseconds after which a second change of a file has another time on every file system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """How many documents a corpus has, and the hash of all of them."""
+
+    documents: int
+    sha256: str
+
+
+class CorpusFile:
+    """A corpus on disk that is read when it is first needed.
+
+    ``cache`` is the folder in which contents are remembered: by path, size, inode and time of the
+    last change.
+    """
+
+    def __init__(self, path: Path, cache: Path) -> None:
+        self._path = path
+        self._cache = cache
+        self._corpus: Corpus | None = None
+        self._reading = Lock()  # stages in several threads may need it at the same time
+
+    @property
+    def corpus(self) -> Corpus:
+        """The documents."""
+        with self._reading:
+            if self._corpus is None:
+                corpus = read_corpus(self._path)
+                _refuse_blanks("document", corpus.ids)
+                self._corpus = corpus
+            return self._corpus
+
+    def remembered(self) -> Contents | None:
+        """Return what is known of the file without reading it; None if it is new or changed."""
+        entry = self._entry()
+        content = None if entry is None else read_entry(entry)
+        return None if content is None else Contents(**json.loads(content))
+
+    def contents(self) -> Contents:
+        """Return the size and hash of the corpus, which is read if they are not remembered."""
+        contents = self.remembered()
+        if contents is not None:
+            return contents
+        before, now = self._entry(), time.time_ns()
+        documents = sorted(self.corpus.documents(), key=lambda document: document.doc_id)
+        rows = ([document.doc_id, dict(document.fields)] for document in documents)
+        contents = Contents(len(documents), _hash(rows))
+        settled = before is not None and now - self._path.stat().st_mtime_ns > _SETTLED
+        if before is not None and settled and before == self._entry():
+            make_folder(before.parent)
+            write_entry(before, json.dumps(asdict(contents)).encode())
+        return contents
+
+    def _entry(self) -> Path | None:
+        """Return where the contents are remembered; None for a pipe, which is read only once."""
+        try:
+            status = os.stat(self._path)
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        key = fingerprint("corpus", rankscope.__version__, str(self._path.absolute()), state)
+        return self._cache / "corpora" / f"{key}.json"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
     """What is searched, asked and judged; every system is asked the same ``queries``."""
 
-    corpus: Corpus | None
+    corpus_file: CorpusFile | None
     queries: tuple[Query, ...]
     qrels: Qrels
     training: Training | None
     info: CollectionInfo
     findings: tuple[Finding, ...]
+
+    @property
+    def corpus(self) -> Corpus | None:
+        """The documents, read when they are first needed; None if there are none."""
+        return None if self.corpus_file is None else self.corpus_file.corpus
+
+    @property
+    def is_known(self) -> bool:
+        """Whether ``info`` knows what the corpus contains."""
+        return self.corpus_file is None or self.info.corpus_sha256 is not None
 
     def title_of(self, doc_id: str) -> str | None:
         """Return a document's title, or the beginning of its text; None if it is not known."""
@@ -46,15 +132,17 @@ class Collection:
         return document.title or document.text[:120]
 
 
-def load_collection(loaded: LoadedConfig) -> Collection:
-    """Read corpus, queries and judgments.
+def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Collection:
+    """Read queries and judgments, and find out what the corpus contains.
+
+    With ``may_read`` false the corpus is not read for that: then ``info`` may not know it.
 
     Raises:
         InputError: something is missing or broken, or has ids that a TREC run cannot hold.
     """
     config = loaded.config
     files = config.collection.files(loaded.folder, config.training)
-    corpus = None if files.corpus is None else read_corpus(files.corpus)
+    corpus_file = None if files.corpus is None else CorpusFile(files.corpus, cache)
     everything = queries_of(read_queries(files.queries))
     qrels = read_qrels(files.qrels)
     judged = set(qrels.query_ids)
@@ -65,30 +153,31 @@ def load_collection(loaded: LoadedConfig) -> Collection:
             "the same query ids"
         )
     _refuse_blanks("query", (query.query_id for query in asked))
-    if corpus is not None:
-        _refuse_blanks("document", corpus.ids)
     findings = _unknown(judged - {query.query_id for query in asked}, str(files.queries))
-    training, learnt_from = _training(config.training, files.train_qrels, everything, qrels)
+    training, training_name = _training(config.training, files.train_qrels, everything, qrels)
+    contents = None
+    if corpus_file is not None:
+        contents = corpus_file.contents() if may_read else corpus_file.remembered()
     info = CollectionInfo(
         name=files.name,
         split=files.split,
-        documents=None if corpus is None else len(corpus),
+        documents=None if contents is None else contents.documents,
         queries=len(asked),
         judgments=len(qrels),
-        corpus_sha256=None if corpus is None else _corpus_hash(corpus),
-        queries_sha256=_hash([one.query_id, one.text, dict(one.metadata)] for one in asked),
+        corpus_sha256=None if contents is None else contents.sha256,
+        queries_sha256=_hash([query.query_id, query.text, dict(query.metadata)] for query in asked),
         qrels_sha256=as_judgments(qrels).fingerprint,
-        training=learnt_from,
+        training=training_name,
     )
-    return Collection(corpus, asked, qrels, training, info, findings)
+    return Collection(corpus_file, asked, qrels, training, info, findings)
 
 
 def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:
-    for one in ids:
-        if not one or any(blank in one for blank in _BLANKS):
+    for record_id in ids:
+        if not record_id or any(blank in record_id for blank in _BLANKS):
             raise InputError(
-                f"the {noun} id {shown(one)} holds white space, which a TREC run cannot; give "
-                f"every {noun} an id without"
+                f"the {noun} id {shown(record_id)} is empty or contains white space, which a TREC "
+                f"run cannot hold; give every {noun} an id without"
             )
 
 
@@ -115,11 +204,6 @@ def _training(
         if wanted.split is not None or wanted.qrels is not None:
             raise
         return None, None
-
-
-def _corpus_hash(corpus: Corpus) -> str:
-    documents = sorted(corpus.documents(), key=lambda document: document.doc_id)
-    return _hash([document.doc_id, dict(document.fields)] for document in documents)
 
 
 def _hash(rows: Iterable[list[Any]]) -> str:

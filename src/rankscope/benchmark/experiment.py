@@ -1,30 +1,23 @@
-"""The experiment: what all stages made, written as records, tables and a page to read."""
+"""The experiment: what all stages made, written as records, tables and pages to read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import polars as pl
 
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED
 from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, slug
-from rankscope.benchmark.plan import Done
+from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.benchmark.verdict import verdict
-from rankscope.benchmark.workflow import (
-    COMPARE,
-    SCORE,
-    SEGMENTS,
-    STAGES,
-    Benchmark,
-    run_of,
-    scores_of,
-    versions,
-)
+from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, versions
+from rankscope.diagnosis.registry import Analysed
+from rankscope.document.html import page
+from rankscope.document.markdown import as_markdown
 from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
@@ -41,23 +34,19 @@ from rankscope.records import (
     RunInfo,
     RunRef,
     SystemRecord,
-    TimingRecord,
     status_of,
 )
-from rankscope.reports.benchmark import benchmark_as_markdown
-from rankscope.retrieval.protocol import fingerprint
+from rankscope.reports.benchmark import benchmark_document
+from rankscope.retrieval.fetch import Fetched
+from rankscope.retrieval.protocol import fingerprint, models_of
 from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import row_intervals
 
-__all__ = ["TOP", "experiment_id", "write_experiment"]
-
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
-
-_ENGINES = ("bm25s", "PyStemmer", "wordllama", "sentence-transformers", "torch", "xgboost-cpu")
 
 
 def experiment_id(benchmark: Benchmark) -> str:
@@ -65,19 +54,24 @@ def experiment_id(benchmark: Benchmark) -> str:
 
     How many queries are asked at a time decides nothing, and may differ between machines.
     """
-    identities = {name: benchmark.systems[name].identity().key for name in benchmark.specs}
     data = benchmark.collection.info.model_dump()
-    config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
+    config = {key: value for key, value in benchmark.loaded.plain().items() if key != "fetch"}
     targets = load_targets(config["targets"], config["bands"], benchmark.loaded.folder)
-    key = fingerprint(config, data, identities, versions(*_ENGINES), asdict(targets))
+    packages = versions(*benchmark.packages())
+    key = fingerprint(config, data, dict(benchmark.keys), packages, asdict(targets))
     return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
 
 
 def write_experiment(
-    benchmark: Benchmark, done: Done, folder: Unfinished, *, started: str
+    benchmark: Benchmark,
+    workflow: Workflow,
+    results: Results,
+    folder: Unfinished,
+    *,
+    started: str,
 ) -> BenchmarkReport:
     """Write everything into a folder that is being filled; the manifest comes last."""
-    return _Writer(benchmark, done, folder, started).write()
+    return _Writer(benchmark, workflow, results, folder, started).write()
 
 
 @dataclass(slots=True)
@@ -85,62 +79,54 @@ class _Writer:
     """Puts one experiment together."""
 
     benchmark: Benchmark
-    done: Done
+    workflow: Workflow
+    results: Results
     folder: Unfinished
     started: str
 
     def write(self) -> BenchmarkReport:
-        loaded, collection = self.benchmark.loaded, self.benchmark.collection
-        experiment = experiment_id(self.benchmark)
-        scores = scores_of(self.done.parcels[SCORE], self.benchmark)
+        loaded = self.benchmark.loaded
+        scores = self._scores()
         targets = load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)
         values = self._values(scores, targets)
         self._tables(scores)
         systems = []
         for name in self.benchmark.specs:
-            record, own = self._system(name, experiment, scores, values[name])
-            self._text(record.report, own.to_json())
-            systems.append(record)
-        comparison = self._comparison()
-        report = BenchmarkReport(
-            experiment=experiment,
+            system, report = self._system(name, scores, values[name])
+            self._text(system.report, report.to_json())
+            systems.append(system)
+        benchmark_report = BenchmarkReport(
+            experiment=experiment_id(self.benchmark),
             name=loaded.config.name,
             created=now(),
-            collection=collection.info,
+            collection=self.benchmark.collection.info,
             depth=loaded.config.depth,
             baseline=loaded.config.baseline,
             profile=scores.profile.name,
             rules=scores.rules,
             measures=_measure_infos(scores, targets),
             systems=systems,
-            comparison=comparison,
+            comparison=self._comparison(),
             kpis=[
-                Kpi(system=name, **one.model_dump(include=_KPI_FIELDS))
-                for name, own in values.items()
-                for one in own
+                Kpi(system=name, **value.model_dump(include=_KPI_FIELDS))
+                for name, own_values in values.items()
+                for value in own_values
             ],
-            analyses=Analyses.model_validate(
-                {
-                    name: self.done.parcels[name].data
-                    for name in (SEGMENTS, STAGES)
-                    if name in self.done.parcels
-                }
-            ),
+            analyses=Analyses(**self._answers()),
             findings=self._findings(),
             verdict=[],
             queries=file_ref(self.folder.path("queries.parquet"), self.folder.folder),
             top=TOP,
             seconds=self._seconds(),
         )
-        report = report.model_copy(update={"verdict": verdict(report)})
-        self._text(REPORT, report.to_json())
-        self._text("BenchmarkComparison.md", benchmark_as_markdown(report))
-        self._text(MANIFEST, self._manifest(report).to_json())
-        return report
-
-    def _comparison(self) -> Comparison | None:
-        compared = self.done.parcels.get(COMPARE)
-        return None if compared is None else Comparison.model_validate(compared.data)
+        verdicts = {"verdict": verdict(benchmark_report)}
+        benchmark_report = benchmark_report.model_copy(update=verdicts)
+        self._text(REPORT, benchmark_report.to_json())
+        document = benchmark_document(benchmark_report)
+        self._text("BenchmarkComparison.md", as_markdown(document))
+        self._text("BenchmarkReport.html", page(document))
+        self._text(MANIFEST, self._manifest(benchmark_report).to_json())
+        return benchmark_report
 
     def _text(self, name: str, text: str) -> None:
         with replacing(self.folder.path(name)) as sink:
@@ -151,22 +137,37 @@ class _Writer:
             table.write_parquet(sink)
 
     def _seconds(self) -> dict[str, float]:
-        return {name: round(seconds, 6) for name, seconds in self.done.seconds.items()}
+        return {name: round(seconds, 6) for name, seconds in self.results.seconds.items()}
 
-    # -------------------------------------------------------------------------- values
+    # --- what the stages made --------------------------------------------------------------------
+
+    def _scores(self) -> Scores:
+        assert self.workflow.score is not None
+        return self.results[self.workflow.score]
+
+    def _comparison(self) -> Comparison | None:
+        return None if self.workflow.compare is None else self.results[self.workflow.compare]
+
+    def _answers(self) -> dict[str, Answer]:
+        return {name: self.results[stage] for name, stage in (self.workflow.analyses or {}).items()}
+
+    def _fetched(self, name: str) -> Fetched:
+        return self.results[self.workflow.fetches[name]]
+
+    # --- values ----------------------------------------------------------------------------------
 
     def _values(self, scores: Scores, targets: Targets) -> dict[str, list[MeasureValue]]:
         """Return every system's means with interval, target and bands."""
         intervals = self._intervals(scores)
-        found: dict[str, list[MeasureValue]] = {}
+        values: dict[str, list[MeasureValue]] = {}
         for name in scores.runs:
             run = scores.run(name)
-            found[name] = []
+            values[name] = []
             for measure, asked in scores.asked.items():
                 value = run.means[measure]
                 target = _target(targets, measure, asked)
                 higher = Measure.parse(measure).definition.higher_is_better
-                found[name].append(
+                values[name].append(
                     MeasureValue(
                         measure=measure,
                         asked=asked,
@@ -178,7 +179,7 @@ class _Writer:
                         bands=targets.bands_of(measure, value),
                     )
                 )
-        return found
+        return values
 
     def _intervals(self, scores: Scores) -> dict[tuple[str, str], Interval]:
         """Return the intervals of all means: those of the comparison, or of a lone system."""
@@ -191,27 +192,24 @@ class _Writer:
         measures, systems, queries = matrix.shape
         rows = matrix.values.reshape(measures * systems, queries)
         owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
+        settings = self.benchmark.settings
         intervals = row_intervals(
-            rows,
-            matrix.row_scales(),
-            self.benchmark.settings,
-            proportions=matrix.proportions,
+            rows, matrix.row_scales(), settings, proportions=matrix.proportions
         )
         return dict(zip(owners, intervals, strict=True))
 
-    # ------------------------------------------------------------------------- systems
+    # --- systems ---------------------------------------------------------------------------------
 
     def _system(
-        self, name: str, experiment: str, scores: Scores, values: list[MeasureValue]
+        self, name: str, scores: Scores, values: list[MeasureValue]
     ) -> tuple[SystemRecord, EvaluationReport]:
-        fetched = self.done.parcels[f"fetch {name}"]
-        run = run_of(fetched)
+        fetched = self._fetched(name)
+        run, root = fetched.run, self.folder.folder
         path = self.folder.path("runs", f"{name}.run.gz")
         if len(run):
             run.write(path, format="trec")
         else:
             self._text(f"runs/{name}.run.gz", "")
-        root = self.folder.folder
         info = RunInfo(
             system=name,
             run_id=run.fingerprint(),
@@ -219,14 +217,13 @@ class _Writer:
             queries=len(run.query_ids),
             rows=len(run),
             depth=self.benchmark.loaded.config.depth,
-            failures=self.benchmark.loaded.secrets.hide(fetched.data["failures"]),
-            identity=fetched.data["identity"],
+            failures=fetched.failures,
+            identity=fetched.identity,
         )
-        timing = TimingRecord.model_validate(fetched.data["timings"])
         accounting = scores.run(name).accounting
-        own = self._run_findings(name)
+        stages = (self.workflow.fetches[name].name, self.workflow.checks[name].name)
         report = EvaluationReport(
-            experiment=experiment,
+            experiment=experiment_id(self.benchmark),
             created=now(),
             run=info,
             collection=self.benchmark.collection.info,
@@ -235,19 +232,15 @@ class _Writer:
             measures=values,
             accounting=accounting,
             diagnostics=Diagnostics(
-                versions=versions(*_ENGINES),
-                seconds={
-                    stage: seconds
-                    for stage, seconds in self._seconds().items()
-                    if stage in (f"fetch {name}", f"check {name}")
-                },
-                timing=timing,
-                findings=own,
-                notes=self.benchmark.loaded.secrets.hide(fetched.data["notes"]),
+                versions=versions(*self.benchmark.packages()),
+                seconds={stage: self._seconds()[stage] for stage in stages},
+                timing=fetched.timings,
+                findings=self._run_findings(name),
+                notes=list(fetched.notes),
             ),
             per_query=file_ref(self.folder.path("per_query", f"{name}.parquet"), root),
         )
-        record = SystemRecord(
+        system = SystemRecord(
             name=name,
             kind=self.benchmark.kind(name),
             spec=self.benchmark.loaded.plain()["systems"][name],
@@ -256,30 +249,28 @@ class _Writer:
             run=info,
             measures=values,
             accounting=accounting,
-            timing=timing,
+            timing=fetched.timings,
             per_query=report.per_query,
             results=file_ref(self.folder.path("results", f"{name}.parquet"), root),
         )
-        return record, report
+        return system, report
 
     def _tables(self, scores: Scores) -> None:
         """Write queries, judgments, values by query and the top of each answer."""
         collection = self.benchmark.collection
-        queries = collection.queries
-        self._parquet(
-            pl.DataFrame(
-                {
-                    "query_id": [one.query_id for one in queries],
-                    "text": [one.text for one in queries],
-                    "metadata": [
-                        json.dumps(dict(one.metadata), ensure_ascii=False, default=str)
-                        for one in queries
-                    ],
-                },
-                schema=dict.fromkeys(("query_id", "text", "metadata"), pl.String),
-            ),
-            "queries.parquet",
+        queries = pl.DataFrame(
+            [
+                (
+                    query.query_id,
+                    query.text,
+                    json.dumps(dict(query.metadata), ensure_ascii=False, default=str),
+                )
+                for query in collection.queries
+            ],
+            schema=dict.fromkeys(("query_id", "text", "metadata"), pl.String),
+            orient="row",
         )
+        self._parquet(queries, "queries.parquet")
         titles = _Titles(collection.title_of)
         judged = collection.qrels.to_polars()
         self._parquet(judged.with_columns(titles.of(judged["doc_id"])), "qrels.parquet")
@@ -288,49 +279,47 @@ class _Writer:
         )
         values = scores.per_query
         for name in scores.runs:
-            own = values.filter(pl.col("run") == name).drop("run")
-            self._parquet(own, "per_query", f"{name}.parquet")
-            ranked = run_of(self.done.parcels[f"fetch {name}"]).trec_columns()
+            of_run = values.filter(pl.col("run") == name).drop("run")
+            self._parquet(of_run, "per_query", f"{name}.parquet")
+            ranked = self._fetched(name).run.trec_columns()
             top = ranked.select("query_id", "rank", "doc_id", "score").filter(pl.col("rank") <= TOP)
             top = top.with_columns(titles.of(top["doc_id"]))
             top = top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
             ordered = top.select("query_id", "rank", "doc_id", "title", "score", "grade")
             self._parquet(ordered, "results", f"{name}.parquet")
 
-    # ------------------------------------------------------------------------ findings
+    # --- findings --------------------------------------------------------------------------------
 
     def _run_findings(self, name: str) -> list[Finding]:
-        findings = [
-            Finding.model_validate({**finding, "system": name})
-            for finding in self.done.parcels[f"check {name}"].data["findings"]
-        ]
-        failures = self.done.parcels[f"fetch {name}"].data["failures"]
+        checked = self.results[self.workflow.checks[name]]
+        findings = [finding.model_copy(update={"system": name}) for finding in checked.findings]
+        failures = self._fetched(name).failures
         if failures:
-            first, why = next(iter(failures.items()))
+            first, reason = next(iter(failures.items()))
             failed = QUERIES_FAILED.finding(
-                f"{counted(len(failures), 'query')} could not be answered: {why}",
+                f"{counted(len(failures), 'query')} could not be answered: {reason}",
                 count=len(failures),
                 evidence={"first": first},
                 system=name,
             )
-            hidden = self.benchmark.loaded.secrets.hide(failed.to_dict())
-            findings.insert(0, Finding.model_validate(hidden))
+            findings.insert(0, failed)
         return findings
 
     def _findings(self) -> list[Finding]:
         findings = list(self.benchmark.collection.findings)
         for name in self.benchmark.specs:
             findings += self._run_findings(name)
-        for stage in (SEGMENTS, STAGES):
-            if stage in self.done.parcels:
-                found = self.done.parcels[stage].data.get("findings", [])
-                findings += [Finding.model_validate(finding) for finding in found]
+        for answer in self._answers().values():
+            findings += answer.findings if isinstance(answer, Analysed) else ()
         findings += [CONFIG_NOTE.finding(text) for text in self.benchmark.loaded.notes]
         return worst_first(findings)
 
     def _manifest(self, report: BenchmarkReport) -> ExperimentManifest:
         loaded = self.benchmark.loaded
-        identities = {one.name: one.run.identity for one in report.systems}
+        models = {
+            name: loaded.secrets.hide(models_of(self.benchmark.systems[name]))
+            for name in self.benchmark.specs
+        }
         return ExperimentManifest(
             experiment=report.experiment,
             name=report.name,
@@ -341,12 +330,12 @@ class _Writer:
             overrides=loaded.secrets.hide(loaded.overrides),
             collection=report.collection,
             runs=[
-                RunRef(system=one.name, run_id=one.run.run_id, path=one.run.file.path)
-                for one in report.systems
+                RunRef(system=system.name, run_id=system.run.run_id, path=system.run.file.path)
+                for system in report.systems
             ],
-            versions=versions(*_ENGINES),
-            models={name: found for name, own in identities.items() if (found := _models(own))},
-            snapshots={name: own["snapshot"] for name, own in identities.items()},
+            versions=versions(*self.benchmark.packages()),
+            models={name: described for name, described in models.items() if described},
+            snapshots={system.name: system.run.identity.snapshot for system in report.systems},
             git=git_state(loaded.folder),
             seed=loaded.config.statistics.seed,
             machine=machine(),
@@ -361,7 +350,7 @@ _KPI_FIELDS = {"measure", "asked", "value", "target", "status", "bands"}
 class _Titles:
     """Titles of documents, each looked up once."""
 
-    def __init__(self, title_of: Any) -> None:
+    def __init__(self, title_of: Callable[[str], str | None]) -> None:
         self._title_of = title_of
         self._known: dict[str, str | None] = {}
 
@@ -369,23 +358,24 @@ class _Titles:
         for doc_id in doc_ids.unique().to_list():
             if doc_id not in self._known:
                 self._known[doc_id] = self._title_of(doc_id)
-        return pl.Series("title", [self._known[one] for one in doc_ids.to_list()], dtype=pl.String)
+        titles = [self._known[doc_id] for doc_id in doc_ids.to_list()]
+        return pl.Series("title", titles, dtype=pl.String)
 
 
 def _target(targets: Targets, measure: str, asked: str) -> float | None:
     """Return the target of a measure, by its own name or as the profile's users call it."""
-    found = targets.target_of(measure)
-    return targets.target_of(asked) if found is None else found
+    target = targets.target_of(measure)
+    return targets.target_of(asked) if target is None else target
 
 
 def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
-    found = []
+    infos = []
     for measure, asked in scores.asked.items():
         definition = Measure.parse(measure).definition
         means = {name: scores.run(name).means[measure] for name in scores.runs}
         best = max(means.values()) if definition.higher_is_better else min(means.values())
         low, high = definition.range
-        found.append(
+        infos.append(
             MeasureInfo(
                 measure=measure,
                 asked=asked,
@@ -397,11 +387,4 @@ def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
                 best=[name for name, mean in means.items() if mean == best],
             )
         )
-    return found
-
-
-def _models(identity: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what an identity says of models: embedders and rerankers."""
-    parameters = identity.get("parameters", {})
-    parts = (parameters.get(name) for name in ("embedder", "reranker"))
-    return [dict(part) for part in parts if isinstance(part, Mapping)]
+    return infos

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import gt, lt
 
-from rankscope.benchmark.config import Config
+from rankscope.benchmark.config.model import Config
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
 from rankscope.scoring.rules import profile_named
-
-__all__ = ["Limit", "read_limits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +25,22 @@ class Limit:
     def missed(self, report: BenchmarkReport) -> str | None:
         """Return one sentence if a benchmark does not reach it."""
         means = {
-            one.name: next(own.value for own in one.measures if own.measure == self.measure)
-            for one in report.systems
-            if self.system in (None, one.name)
+            system.name: next(
+                mean.value for mean in system.measures if mean.measure == self.measure
+            )
+            for system in report.systems
+            if self.system in (None, system.name)
         }
-        info = next(one for one in report.measures if one.measure == self.measure)
-        best = (
-            max(means, key=means.__getitem__)
-            if info.higher_is_better
-            else min(means, key=means.__getitem__)
-        )
-        worse = means[best] < self.value if info.higher_is_better else means[best] > self.value
-        if not worse:
+        info = next(info for info in report.measures if info.measure == self.measure)
+        choose, is_worse, side = (max, lt, "below") if info.higher_is_better else (min, gt, "above")
+        best = choose(means, key=means.__getitem__)
+        if not is_worse(means[best], self.value):
             return None
-        side = "below" if info.higher_is_better else "above"
-        who = best if self.system or len(report.systems) == 1 else f"{best}, the best system,"
-        return f"{who} has {self.measure} = {means[best]:.4f}, {side} the limit of {self.value:g}"
+        named = self.system is not None or len(report.systems) == 1
+        subject = best if named else f"{best}, the best system,"
+        return (
+            f"{subject} has {self.measure} = {means[best]:.4f}, {side} the limit of {self.value:g}"
+        )
 
 
 def read_limits(texts: Sequence[str], config: Config) -> list[Limit]:
@@ -59,13 +58,12 @@ def _limit(text: str, config: Config) -> Limit:
         raise InputError(
             f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
         )
-    system = next((one for one in config.systems if name.startswith(f"{one}:")), None)
+    system = next((known for known in config.systems if name.startswith(f"{known}:")), None)
     asked = name if system is None else name[len(system) + 1 :]
     if system is None and ":" in name and "{" not in name:
         raise UnknownNameError("system", name.partition(":")[0], config.systems)
     profile = profile_named(config.profile)
-    known = [str(profile.meaning(Measure.parse(one))) for one in config.measures]
     measure = str(profile.meaning(Measure.parse(asked)))
-    if measure not in known:
+    if measure not in (str(profile.meaning(Measure.parse(known))) for known in config.measures):
         raise UnknownNameError("measure of this benchmark", asked, config.measures)
     return Limit(measure, value, system)

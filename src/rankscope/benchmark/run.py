@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-from rankscope.benchmark.artifacts import Parcel, Store
+from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.collection import load_collection
-from rankscope.benchmark.config import LoadedConfig, read_config
+from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import experiment_id, write_experiment
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished
-from rankscope.benchmark.plan import Plan, Watcher
+from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.verify import inside
-from rankscope.benchmark.workflow import Benchmark, make_plan, run_of
+from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.cache import make_folder, sweep
+from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 
-__all__ = ["FetchedRun", "Result", "fetch_runs", "plan_benchmark", "run_benchmark"]
+__all__ = ["run_benchmark"]
 
 CACHE = ".cache"
 """In the output folder: indexes, embeddings, answers and stages."""
+
+UNKNOWN = "unknown until the corpus is read"
+"""The state of a stage that may or may not be there."""
+
+_FRESH = ".fresh-"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,14 +69,41 @@ def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
         raise InputError(hidden) from None
 
 
-def _prepared(
-    loaded: LoadedConfig, output: Path, cache: PathLike | None
-) -> tuple[Benchmark, Store]:
-    load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)  # refused early
+@contextmanager
+def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -> Iterator[Path]:
+    """Yield the folder in which indexes, answers and stages are kept.
+
+    If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
+    real one afterwards, also when the benchmark was stopped.
+    """
     folder = make_folder(output / CACHE if cache is None else Path(cache))
     sweep(folder)
-    benchmark = Benchmark.of(loaded, load_collection(loaded), cache=folder)
-    return benchmark, Store(folder)
+    for left in folder.glob(f"{_FRESH}*"):  # by a process that was killed
+        if time.time() - left.stat().st_mtime > DAY:
+            shutil.rmtree(left, ignore_errors=True)
+    if not fresh:
+        yield folder
+        return
+    with TemporaryDirectory(prefix=_FRESH, dir=folder) as name:
+        try:
+            yield Path(name)
+        finally:
+            _move_files(Path(name), folder)
+
+
+def _move_files(source: Path, target: Path) -> None:
+    """Move files in the order in which they were written; each replaces its predecessor."""
+    files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".part"]
+    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
+        place = target / path.relative_to(source)
+        make_folder(place.parent)
+        path.replace(place)
+
+
+def _prepared(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Benchmark:
+    load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)  # refused early
+    collection = load_collection(loaded, cache, may_read=may_read)
+    return Benchmark.of(loaded, collection, cache=cache)
 
 
 def plan_benchmark(
@@ -78,11 +112,25 @@ def plan_benchmark(
     output: PathLike = "benchmarks",
     cache: PathLike | None = None,
     settings: Sequence[str] = (),
-) -> Plan:
-    """Plan a benchmark without running it."""
+    fresh: bool = False,
+) -> list[StageState]:
+    """Return the stages of a benchmark: whether there is a result already, and what each needs.
+
+    Nothing is run or written, and the corpus is not read. If it is not known from an earlier run,
+    neither is what of it can be reused.
+    """
     loaded = _loaded(config, settings)
+    folder = Path(output) / CACHE if cache is None else Path(cache)
     with _no_secrets(loaded):
-        return make_plan(*_prepared(loaded, Path(output), cache))
+        benchmark = _prepared(loaded, folder, may_read=False)
+        store = Store(folder)
+        with closing(benchmark.systems):
+            states = make_workflow(benchmark).plan(store).states()
+    if fresh:
+        return [replace(state, state="to do") for state in states]
+    if benchmark.collection.is_known or store.is_empty():
+        return states
+    return [replace(state, state=UNKNOWN) for state in states]
 
 
 def run_benchmark(
@@ -97,9 +145,10 @@ def run_benchmark(
 ) -> Result:
     """Make, check, score and compare the runs of a config, and write the experiment.
 
-    ``settings`` are changes such as ``"depth=50"``. Finished stages are taken from ``cache`` (a
-    folder in ``output``, if none is named); with ``fresh`` nothing is. An experiment that is in
-    ``output`` already, whole and with every query answered, is returned as it is.
+    ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
+    folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
+    what is there. An experiment that is in ``output`` already, complete and with every query
+    answered, is returned as it is, unless ``fresh``.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
@@ -107,37 +156,45 @@ def run_benchmark(
     _check_jobs(jobs)
     started = now()
     place = Path(output)
-    if fresh and cache is None:
-        shutil.rmtree(place / CACHE, ignore_errors=True)
     loaded = _loaded(config, settings)
-    with _no_secrets(loaded):
-        benchmark, store = _prepared(loaded, place, cache)
-        name = experiment_id(benchmark)
-        there = None if fresh else _finished(place / name)
-        if there is not None:
-            return Result(place / name, there, reused=True)
-        plan = make_plan(benchmark, store, apart=jobs > 1)
-        done = plan.execute(watcher, jobs=jobs)
-        with unfinished(place, name) as folder:
-            report = write_experiment(benchmark, done, folder, started=started)
-        return Result(place / name, report, reused=False)
+    with _no_secrets(loaded), _cache_folder(place, cache, fresh=fresh) as folder:
+        benchmark = _prepared(loaded, folder)
+        with closing(benchmark.systems):
+            name = experiment_id(benchmark)
+            finished = None if fresh else _finished(place / name)
+            if finished is not None:
+                return Result(place / name, finished, reused=True)
+            workflow, store = make_workflow(benchmark), Store(folder)
+            _check_corpus(benchmark, workflow, store)
+            results = workflow.plan(store).execute(watcher, jobs=jobs)
+            with unfinished(place, name) as experiment:
+                report = write_experiment(benchmark, workflow, results, experiment, started=started)
+            return Result(place / name, report, reused=False)
+
+
+def _check_corpus(benchmark: Benchmark, workflow: Workflow, store: Store) -> None:
+    """Give the corpus to all systems that will be asked, so that they can refuse it at once."""
+    for name, stage in workflow.fetches.items():
+        if not store.has(stage.key):
+            benchmark.systems.indexed(name)
 
 
 def _check_jobs(jobs: object) -> None:
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
-        raise InputError(f"jobs must be a whole number from 1 up, not {jobs!r}")
+        raise InputError(f"jobs: expected a whole number from 1 up, got {jobs!r}")
 
 
 def _finished(folder: Path) -> BenchmarkReport | None:
-    """Return the report of an experiment that is whole and has no failed query."""
+    """Return the report of an experiment that is complete and has no failed query."""
     try:
         manifest = ExperimentManifest.read(folder / MANIFEST)
-        if any(file_ref(inside(folder, one.path), folder) != one for one in manifest.artifacts):
-            return None
+        for artifact in manifest.artifacts:
+            if file_ref(inside(folder, artifact.path), folder) != artifact:
+                return None
         report = BenchmarkReport.read(folder / REPORT)
     except (InputError, OSError):
         return None
-    return None if any(one.run.failures for one in report.systems) else report
+    return None if any(system.run.failures for system in report.systems) else report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,12 +206,12 @@ class FetchedRun:
     run: Run
     findings: tuple[Finding, ...]
     failures: Mapping[str, str]
-    timings: Mapping[str, Any]
+    timings: Timings
 
     @property
     def ok(self) -> bool:
         """Whether every query was answered and no check found an error."""
-        return not self.failures and all(one.severity != "error" for one in self.findings)
+        return not self.failures and all(finding.severity != "error" for finding in self.findings)
 
 
 def fetch_runs(
@@ -174,10 +231,12 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
-    with _no_secrets(loaded):
-        benchmark, store = _prepared(loaded, make_folder(Path(output)), cache)
-        fetching = _Fetching(benchmark, store, Path(output), jobs, watcher, written)
-        return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
+    place = make_folder(Path(output))
+    with _no_secrets(loaded), _cache_folder(place, cache) as folder:
+        benchmark = _prepared(loaded, folder)
+        with closing(benchmark.systems):
+            fetching = _Fetching(benchmark, Store(folder), place, jobs, watcher, written)
+            return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,30 +255,30 @@ class _Fetching:
             if name not in self.benchmark.specs:
                 raise UnknownNameError("system", name, self.benchmark.specs)
         groups = [names] if self.jobs > 1 else [[name] for name in names]
-        return [one for group in groups for one in self._group(group)]
+        return [fetched for group in groups for fetched in self._group(group)]
 
     def _group(self, names: list[str]) -> list[FetchedRun]:
-        plan = make_plan(self.benchmark, self.store, only=names, apart=self.jobs > 1)
-        parcels = plan.execute(self.watcher, jobs=self.jobs).parcels
-        return [self._write(name, parcels) for name in names]
+        workflow = make_workflow(self.benchmark, only=names)
+        _check_corpus(self.benchmark, workflow, self.store)
+        results = workflow.plan(self.store).execute(self.watcher, jobs=self.jobs)
+        return [self._write(name, workflow, results) for name in names]
 
-    def _write(self, name: str, parcels: Mapping[str, Parcel]) -> FetchedRun:
-        fetched, checked = parcels[f"fetch {name}"], parcels[f"check {name}"]
-        run, path = run_of(fetched), self.place / f"{name}.run.gz"
-        if not len(run):
-            raise InputError(_nothing(name, fetched.data["failures"]))
-        run.write(path, format="trec")
-        made = FetchedRun(
+    def _write(self, name: str, workflow: Workflow, results: Results) -> FetchedRun:
+        fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
+        if not len(fetched.run):
+            raise InputError(_nothing(name, fetched.failures))
+        fetched.run.write(path, format="trec")
+        fetched_run = FetchedRun(
             system=name,
             path=path,
-            run=run,
-            findings=tuple(map(Finding.model_validate, checked.data["findings"])),
-            failures=self.benchmark.loaded.secrets.hide(fetched.data["failures"]),
-            timings=fetched.data["timings"],
+            run=fetched.run,
+            findings=results[workflow.checks[name]].findings,
+            failures=fetched.failures,
+            timings=fetched.timings,
         )
         if self.written is not None:
-            self.written(made)
-        return made
+            self.written(fetched_run)
+        return fetched_run
 
 
 def _nothing(name: str, failures: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,24 @@ from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
 from rankscope.retrieval.protocol import System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.rerank import Rerank
-from rankscope.retrieval.stages.stage import Stage
-
-__all__ = ["Systems", "builds_on", "rerank_depth"]
+from rankscope.retrieval.stages.stage import Memory
 
 
 class Systems(Mapping[str, System]):
-    """Systems by name, each made and given the corpus when it is first asked for."""
+    """Systems by name, each made when it is first asked for, and given the corpus by `indexed`."""
 
     def __init__(
-        self, specs: Mapping[str, Any], collection: Collection, *, folder: Path, cache: Path
+        self,
+        specs: Mapping[str, Any],
+        collection: Collection,
+        *,
+        folder: Path,
+        cache: Path,
+        memory: Memory | None = None,
     ) -> None:
         self._specs = specs
+        self._memory = memory
         self._collection = collection
         self._folder, self._cache = folder, cache
         self._made: dict[str, System] = {}
@@ -45,7 +50,7 @@ class Systems(Mapping[str, System]):
             raise UnknownNameError("system", name, self._specs)
         if name in self._making:
             circle = " → ".join([*self._making[self._making.index(name) :], name])
-            raise InputError(f"systems refer to each other in a circle: {circle}")
+            raise _NamedError(f"systems refer to each other in a circle: {circle}")
         self._making.append(name)
         try:
             system = self._build(name)
@@ -54,32 +59,50 @@ class Systems(Mapping[str, System]):
         self._made[name] = system
         return system
 
+    def indexed(self, name: str) -> System:
+        """Return a system that has been given the corpus, which is read for that."""
+        system = self[name]
+        if self._collection.corpus is not None:
+            with naming(name):
+                system.index(self._collection.corpus)
+        return system
+
     def _build(self, name: str) -> System:
-        try:
-            system = build_system(
+        with naming(name):
+            return build_system(
                 self._specs[name],
                 name=name,
                 systems=self,
                 folder=self._folder,
                 cache=self._cache,
                 training=self._collection.training,
+                memory=self._memory,
             )
-            if self._collection.corpus is not None:
-                system.index(self._collection.corpus)
-        except MissingExtraError:
-            raise
-        except RankscopeError as error:
-            if str(error).startswith(("system ", "systems ")):  # of one it refers to
-                raise
-            raise InputError(f"system {name}: {error}") from None
-        return system
+
+    def close(self) -> None:
+        """Close every system that was made."""
+        for system in self._made.values():
+            system.close()
+
+
+class _NamedError(InputError):
+    """An error that says which system it is about."""
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say in an error which system it is about."""
+    try:
+        yield
+    except (MissingExtraError, _NamedError):  # the latter of one that it refers to
+        raise
+    except RankscopeError as error:
+        raise _NamedError(f"system {name}: {error}") from error
 
 
 def builds_on(system: System) -> list[System]:
     """Return the systems that a system asks, directly."""
-    if isinstance(system, Fuse):
-        return list(system.systems)
-    return [system.inner] if isinstance(system, Stage) else []
+    return [part for part in system.parts() if isinstance(part, System)]
 
 
 def rerank_depth(system: System) -> int | None:

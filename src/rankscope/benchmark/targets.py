@@ -16,18 +16,19 @@ bands are entered from above: with ``{fair: 20, good: 5}`` a value of 5 is good,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, Self
 
-from rankscope.benchmark.config_keys import ConfigFile, Keys
-from rankscope.benchmark.configfile import read_config_file
-from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
+from pydantic import BeforeValidator, Field, model_validator
+
+from rankscope.benchmark.config.sections import Section, entries_of, read_section, refuse
+from rankscope.benchmark.config.syntax import read_config_file
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import written
 from rankscope.measures.language import Measure
-
-__all__ = ["Targets", "load_targets"]
+from rankscope.retrieval.options import SpecError, Text, given_as
 
 BUILT_IN = Path(__file__).parents[1] / "data" / "targets"
 """The sets that go by their names."""
@@ -38,6 +39,90 @@ Bands = tuple[tuple[str, float], ...]
 """Names and bounds, from the band that is easiest to enter to the hardest."""
 
 
+# --- what a config says --------------------------------------------------------------------------
+
+
+def _checked_targets(value: Any) -> Any:
+    """Check what a config says: numbers by measure, a set's name or path, or a list of these."""
+    for keys, entry in entries_of(value):
+        if isinstance(entry, dict):
+            names: dict[Measure, str] = {}
+            for name, number in entry.items():
+                _check_number(_measure(name, names, *keys), number, *keys, name)
+        elif not isinstance(entry, str) or not entry.strip():
+            example = "numbers such as nDCG@10: 0.4, or the name or file of a set"
+            refuse(f"expected {example}, got {given_as(entry)}", *keys)
+    return value
+
+
+TargetsGiven = Annotated[
+    dict[str, float] | Text | list[dict[str, float] | Text], BeforeValidator(_checked_targets)
+]
+"""The key ``targets`` of a config."""
+
+
+def _measure(name: str, names: dict[Measure, str], *keys: str | int) -> Measure:
+    """Read a measure, and note its name; the same one must not be there already."""
+    try:
+        measure = Measure.parse(name)
+    except RankscopeError as error:
+        refuse(str(error), *keys, name)
+    first = names.setdefault(measure, name)
+    if first != name:
+        refuse(f"{shown(name)} and {shown(first)} are the same measure; keep one", *keys, name)
+    return measure
+
+
+def _check_number(measure: Measure, value: Any, *keys: str | int) -> None:
+    """Refuse what the measure cannot be."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        refuse(f"expected a number, got {given_as(value)}", *keys)
+    low, high = measure.definition.range
+    if not low <= value <= high:
+        hint = f"; write {value / 100:g} for {value:g} %" if low <= value / 100 <= high else ""
+        limits = f"{written(low)} or more" if math.isinf(high) else f"{low:g} to {high:g}"
+        refuse(f"expected {limits}, got {value:g}{hint}", *keys)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+class MeasureGoals(Section):
+    """What a set says about one measure."""
+
+    target: float | None = None
+    """What should be reached."""
+    bands: Annotated[dict[str, float], Field(min_length=1)] | None = None
+    """The bound of each band, by its name."""
+
+
+class TargetFile(Section):
+    """A set of targets and bands, as it is written."""
+
+    name: Text
+    """What reports call the set."""
+    source: Text
+    """Where the numbers are from."""
+    measures: Annotated[dict[str, MeasureGoals], Field(min_length=1)]
+    """Targets and bands by measure."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        names: dict[Measure, str] = {}
+        for name, goals in self.measures.items():
+            measure = _measure(name, names, "measures")
+            if goals.target is not None:
+                _check_number(measure, goals.target, "measures", name, "target")
+            bounds: dict[float, str] = {}
+            for band, bound in (goals.bands or {}).items():
+                keys = ("measures", name, "bands", band)
+                _check_number(measure, bound, *keys)
+                first = bounds.setdefault(bound, band)
+                if first != band:
+                    refuse(f"{first} and {band} begin at the same value", *keys)
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class TargetSet:
     """What a file says, by canonical measure."""
@@ -46,6 +131,46 @@ class TargetSet:
     source: str
     targets: dict[str, float]
     bands: dict[str, Bands]
+
+    @classmethod
+    def read(cls, path: Path) -> TargetSet:
+        """Read a set from its file.
+
+        Raises:
+            InputError: the file is missing or wrong; names the line.
+        """
+        file = read_config_file(path)
+        try:
+            content = read_section(TargetFile, file.data)
+        except SpecError as error:
+            raise file.error(error) from None
+        targets: dict[str, float] = {}
+        bands: dict[str, Bands] = {}
+        for name, goals in content.measures.items():
+            measure = Measure.parse(name)
+            if goals.target is not None:
+                targets[str(measure)] = goals.target
+            if goals.bands is not None:
+                sign = 1 if measure.definition.higher_is_better else -1
+                ordered = sorted(goals.bands.items(), key=lambda band: sign * band[1])
+                bands[str(measure)] = tuple(ordered)
+        return cls(content.name.strip(), content.source.strip(), targets, bands)
+
+
+def _find(entry: str, key: str, folder: Path) -> TargetSet:
+    """Find a set by its name or path, and read it."""
+    known = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
+    if entry in known:
+        return TargetSet.read(BUILT_IN / f"{entry}.yaml")
+    path = folder / Path(entry).expanduser()
+    if not path.is_file() and not entry.endswith(SUFFIXES):
+        error = UnknownNameError("set", entry, known)
+        nearest = "" if error.nearest else f"; known sets: {', '.join(known)}"
+        raise InputError(f"{key}: {error}{nearest}; or give a path such as ours.yaml")
+    return TargetSet.read(path)
+
+
+# --- all of a config -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +184,7 @@ class Targets:
     @property
     def sets(self) -> tuple[str, ...]:
         """The names of the sets that bands come from."""
-        return tuple(one.name for one in self.band_sets)
+        return tuple(band_set.name for band_set in self.band_sets)
 
     def target_of(self, measure: str) -> float | None:
         """Return what a measure should reach, if anything says so."""
@@ -67,174 +192,46 @@ class Targets:
 
     def bands_of(self, measure: str, value: float) -> dict[str, str]:
         """Return by set the band that a value falls in; sets without bands for it are left out."""
-        meant = Measure.parse(measure)
-        upwards = meant.definition.higher_is_better
-        found = {}
-        for one in self.band_sets:
-            bands = one.bands.get(str(meant))
+        parsed = Measure.parse(measure)
+        upwards = parsed.definition.higher_is_better
+        by_set = {}
+        for band_set in self.band_sets:
+            bands = band_set.bands.get(str(parsed))
             if bands and not math.isnan(value):
                 entered = [
-                    name for name, end in bands if (value >= end if upwards else value <= end)
+                    name for name, bound in bands if (value >= bound if upwards else value <= bound)
                 ]
-                found[one.name] = entered[-1] if entered else f"below {bands[0][0]}"
-        return found
+                by_set[band_set.name] = entered[-1] if entered else f"below {bands[0][0]}"
+        return by_set
 
 
-def load_targets(targets: Any, bands: Any, folder: Path) -> Targets:
-    """Make sense of the config's keys ``targets`` and ``bands``; a path is relative to ``folder``.
+def load_targets(
+    targets: Mapping[str, float] | str | Sequence[Mapping[str, float] | str],
+    bands: Sequence[str],
+    folder: Path,
+) -> Targets:
+    """Read what the keys ``targets`` and ``bands`` of a config name; a path starts in ``folder``.
 
-    ``targets`` is a mapping from measure to number, a set's name or path, or a list of these, of
-    which a later one wins. ``bands`` is a set's name or path, or a list of these. Either may be
-    None.
+    Of several targets for a measure the last one counts.
 
-    >>> found = load_targets({"ndcg_cut_10": 0.4}, "trec-kpi", Path())
-    >>> found.target_of("nDCG@10"), found.bands_of("nDCG@10", 0.36)
+    >>> targets = load_targets({"ndcg_cut_10": 0.4}, ["trec-kpi"], Path())
+    >>> targets.target_of("nDCG@10"), targets.bands_of("nDCG@10", 0.36)
     (0.4, {'trec-kpi': 'competitive'})
     """
     wanted: dict[str, float] = {}
-    for entry in _listed(targets):
+    for entry in [targets] if isinstance(targets, Mapping | str) else targets:
         if isinstance(entry, Mapping):
-            wanted.update(_given(entry))
+            wanted.update({str(Measure.parse(name)): value for name, value in entry.items()})
             continue
-        found = _set(entry, "targets", folder)
-        if not found.targets:
-            raise InputError(f"targets: the set {shown(found.name)} has bands only, no target")
-        wanted.update(found.targets)
+        target_set = _find(entry, "targets", folder)
+        if not target_set.targets:
+            raise InputError(f"targets: the set {shown(target_set.name)} has bands only, no target")
+        wanted.update(target_set.targets)
     sets: dict[str, TargetSet] = {}
-    for entry in _listed(bands):
-        found = _set(entry, "bands", folder)
-        if not found.bands:
-            raise InputError(f"bands: the set {shown(found.name)} has targets only, no band")
-        if sets.setdefault(found.name, found) != found:
-            raise InputError(f"bands: two sets are called {shown(found.name)}; rename one")
+    for entry in bands:
+        band_set = _find(entry, "bands", folder)
+        if not band_set.bands:
+            raise InputError(f"bands: the set {shown(band_set.name)} has targets only, no band")
+        if sets.setdefault(band_set.name, band_set) != band_set:
+            raise InputError(f"bands: two sets are called {shown(band_set.name)}; rename one")
     return Targets(wanted, tuple(sets.values()))
-
-
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _given(entry: Mapping[Any, Any]) -> dict[str, float]:
-    """Read targets that stand in the config itself."""
-    found: dict[str, float] = {}
-    for name, value in entry.items():
-        try:
-            measure = _measure(name, found)
-            found[str(measure)] = _number(measure, value, "the target")
-        except RankscopeError as error:
-            raise InputError(f"targets: {error}") from None
-    return found
-
-
-def _measure(name: object, known: Mapping[str, object]) -> Measure:
-    """Read a measure that is not among the known ones yet."""
-    measure = Measure.parse(name if isinstance(name, str) else str(name))
-    if str(measure) in known:
-        raise InputError(f"{shown(name)} is {measure}, which stands here already; keep one")
-    return measure
-
-
-def _number(measure: Measure, value: object, what: str) -> float:
-    """Read a number that the measure can have."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{measure}: {what} must be a number, not {shown(value)}")
-    low, high = measure.definition.range
-    if not low <= value <= high:
-        hint = f"; write {value / 100:g} for {value:g} %" if low <= value / 100 <= high else ""
-        limits = f"{_end(low)} to {_end(high)}"
-        raise InputError(f"{measure}: {what} {value:g} is outside of {limits}{hint}")
-    return float(value)
-
-
-def _end(end: float) -> str:
-    return written(end) if math.isfinite(end) else "any number"
-
-
-def _set(entry: object, key: str, folder: Path) -> TargetSet:
-    """Find a set by its name or path, and read it."""
-    if not isinstance(entry, str) or not entry.strip():
-        raise InputError(f"{key}: expected the name or path of a set, not {shown(entry)}")
-    known = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
-    if entry in known:
-        return _read(read_config_file(BUILT_IN / f"{entry}.yaml"))
-    path = folder / Path(entry).expanduser()
-    if not path.is_file() and not entry.endswith(SUFFIXES):
-        error = UnknownNameError("set", entry, known)
-        nearest = "" if error.nearest else f"; there are: {', '.join(known)}"
-        raise InputError(f"{key}: {error}{nearest}; a path such as ours.yaml may be given too")
-    return _read(read_config_file(path))
-
-
-class _File:
-    """A set's file; what is wrong with it is said with its line."""
-
-    def __init__(self, file: ConfigFile) -> None:
-        self.file = file
-
-    def fail(self, keys: Keys, problem: str) -> NoReturn:
-        raise FormatError(problem, source=self.file.source, line=self.file.line(keys))
-
-    def mapping(self, keys: Keys, value: object, allowed: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return a mapping that is not empty and has no other keys than those allowed."""
-        if not isinstance(value, dict) or not value:
-            name = keys[-1] if keys else "the set"
-            self.fail(keys, f"{name} must have keys and values, not {shown(value)}")
-        for key in value:
-            if allowed and key not in allowed:
-                self.fail((*keys, key), str(UnknownNameError("key", key, allowed)))
-        return value
-
-    def entries(self) -> Iterator[tuple[Keys, Measure, dict[str, Any]]]:
-        """Yield each measure with what is said about it."""
-        measures = self.mapping(("measures",), self.file.data.get("measures"))
-        known: dict[str, None] = {}
-        for name, value in measures.items():
-            keys = ("measures", name)
-            try:
-                measure = _measure(name, known)
-            except RankscopeError as error:
-                self.fail(keys, str(error))
-            known[str(measure)] = None
-            yield keys, measure, self.mapping(keys, value, ("target", "bands"))
-
-    def number(self, keys: Keys, measure: Measure, value: object, what: str) -> float:
-        try:
-            return _number(measure, value, what)
-        except RankscopeError as error:
-            self.fail(keys, str(error))
-
-    def bands(self, keys: Keys, measure: Measure, value: object) -> Bands:
-        """Read bands, in whatever order they stand."""
-        found: dict[float, str] = {}
-        for name, end in self.mapping(keys, value).items():
-            own = (*keys, name)
-            bound = self.number(own, measure, end, f"the bound of {shown(name, 40)}")
-            if bound in found:
-                self.fail(own, f"{measure}: {found[bound]} and {name} begin at the same value")
-            found[bound] = name
-        ordered = sorted(found, reverse=not measure.definition.higher_is_better)
-        return tuple((found[bound], bound) for bound in ordered)
-
-
-def _read(file: ConfigFile) -> TargetSet:
-    """Check a set's file."""
-    own = _File(file)
-    own.mapping((), file.data, ("name", "source", "measures"))
-    texts = []
-    for key in ("name", "source"):
-        text = file.data.get(key)
-        if not isinstance(text, str) or not text.strip():
-            why = "says where the numbers come from" if key == "source" else "is shown in reports"
-            own.fail((key,), f"{key} must be text ({why}), not {shown(text)}")
-        texts.append(text.strip())
-    targets: dict[str, float] = {}
-    bands: dict[str, Bands] = {}
-    for keys, measure, said in own.entries():
-        if "target" in said:
-            place = (*keys, "target")
-            targets[str(measure)] = own.number(place, measure, said["target"], "the target")
-        if "bands" in said:
-            bands[str(measure)] = own.bands((*keys, "bands"), measure, said["bands"])
-    return TargetSet(texts[0], texts[1], targets, bands)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.benchmark.config import config_hash
+from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.document.views import Shown
@@ -151,7 +151,7 @@ def _manifest_problem(manifest: ExperimentManifest, report: BenchmarkReport) -> 
         ),
         "snapshots": (
             manifest.snapshots,
-            {system.name: system.run.identity.get("snapshot") for system in report.systems},
+            {system.name: system.run.identity.snapshot for system in report.systems},
         ),
     }
     apart = [name for name, (in_manifest, in_report) in pairs.items() if in_manifest != in_report]

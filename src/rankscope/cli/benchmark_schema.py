@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankscope.cli.console import print_json
-
-__all__ = ["schema"]
+from rankscope.cli.output import print_json
 
 
 @click.command()
@@ -21,8 +19,11 @@ def schema(*, kind: str) -> None:
     KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport) or manifest
     (ExperimentManifest).
     """
-    from rankscope.benchmark.config_schema import config_json_schema
+    from rankscope.benchmark.config.json_schema import config_json_schema
     from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 
-    records = {one.kind: one for one in (EvaluationReport, BenchmarkReport, ExperimentManifest)}
-    print_json(config_json_schema() if kind == "config" else records[kind].json_schema())
+    if kind == "config":
+        print_json(config_json_schema())
+        return
+    records = (EvaluationReport, BenchmarkReport, ExperimentManifest)
+    print_json(next(record for record in records if record.kind == kind).json_schema())

@@ -17,7 +17,7 @@ from rankscope.scoring.align import align
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
-    from rankscope.scoring.align import Judgments
+    from rankscope.scoring.judgments import Judgments
 
 RELEVANT = 1.0
 """From this grade on a document is relevant, as for RR and R."""
@@ -44,8 +44,7 @@ class RankedRun:
     def of(cls, judgments: Judgments, run: Any) -> RankedRun:
         """Align a run."""
         aligned = align(judgments, run)
-        hits = aligned.found
-        assert hits is not None
+        hits = aligned.hits
         pairs = judgments.pairs.select(
             "doc_id", pl.Series("query", judgments.query, dtype=pl.Int64)
         ).with_row_index("doc")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from pydantic import Field, create_model
+from pydantic import ConfigDict, Field, create_model
 
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.part import Part
@@ -66,6 +66,12 @@ class Inputs:
     """How differences are tested."""
 
 
+class AnalysisConfig(Part):
+    """What can be configured of an analysis; a key that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class Analysed(Part):
     """The result of an analysis; without findings it found nothing to remark."""
 
@@ -73,7 +79,7 @@ class Analysed(Part):
     """What a reader should know."""
 
 
-Config = TypeVar("Config", bound=Part)
+Config = TypeVar("Config", bound=AnalysisConfig)
 Result = TypeVar("Result", bound=Analysed)
 
 
@@ -101,6 +107,8 @@ class Analysis(Generic[Config, Result]):
     """From the result to a section of a report."""
     codes: tuple[Code, ...] = ()
     """The findings it can make."""
+    place: int = 100
+    """Where it comes among other analyses in reports: the lowest first."""
 
     def answer(self, config: Config, inputs: Inputs) -> Result | NotApplicable:
         """Look, if all is given that it needs."""
@@ -146,11 +154,11 @@ def register(analysis: Analysis[Config, Result]) -> Analysis[Config, Result]:
 
 
 def all_analyses() -> list[AnyAnalysis]:
-    """Return every analysis, by name."""
+    """Return every analysis, in the order of reports."""
     package = import_module("rankscope.diagnosis")
     for module in pkgutil.iter_modules(package.__path__, "rankscope.diagnosis."):
         import_module(module.name)
-    return [_ANALYSES[name] for name in sorted(_ANALYSES)]
+    return sorted(_ANALYSES.values(), key=lambda analysis: (analysis.place, analysis.name))
 
 
 def analyses_model() -> type[Part]:

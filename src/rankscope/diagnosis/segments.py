@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from rankscope.diagnosis.labels import MOST, OTHER, Labels, Query, check_field, labels_of
-from rankscope.diagnosis.registry import Analysed, Analysis, Inputs, register
-from rankscope.document import blocks
-from rankscope.errors import UnknownNameError, counted, shown
+from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.document.blocks import Cell, Column, Section, Table, ends, marked, marker_note
+from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import FEWEST, Interval
-from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.pairwise import Settings, pair_differences
 from rankscope.statistics.strata import STRATA_DISAGREE, by_group, disagreement
@@ -104,7 +104,7 @@ class Segments(Analysed):
     """By field."""
 
 
-class SegmentsConfig(Part):
+class SegmentsConfig(AnalysisConfig):
     """Which groups of queries to look at; may be written as a list of fields."""
 
     fields: tuple[str, ...] = ()
@@ -115,7 +115,18 @@ class SegmentsConfig(Part):
     @model_validator(mode="before")
     @classmethod
     def _listed(cls, data: Any) -> Any:
+        """Take a list of fields, or a single one, for a config that says no more."""
+        if isinstance(data, str):
+            return {"fields": [data]}
         return {"fields": data} if isinstance(data, list | tuple) else data
+
+    @field_validator("fields")
+    @classmethod
+    def _each_once(cls, fields: tuple[str, ...]) -> tuple[str, ...]:
+        for place, field in enumerate(fields):
+            if field in fields[:place]:
+                raise InputError(f"{shown(field)} appears twice; keep one")
+        return fields
 
 
 def segment_table(
@@ -334,48 +345,47 @@ def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:
     )
 
 
-def _section(result: Segments) -> blocks.Section:
-    tables: list[blocks.Block] = [
-        _table(result, segment) for segment in result.segments if segment.groups
-    ]
-    notes = [f"{result.measure} with its interval; other measures are in the JSON"]
-    if result.baseline is not None:
-        notes.append(
-            f"in parentheses: the difference to {result.baseline}; † p ≤ {result.alpha:g}, "
-            f"‡ p ≤ {result.alpha / 5:g}, corrected over the groups"
-        )
-    return blocks.Section(SEGMENTS.title, (*tables, blocks.Notes(tuple(notes))))
+def _section(result: Segments) -> Section:
+    """Show the first measure of each system in each group, and its difference to the baseline."""
+    tables = [_table(result, segment) for segment in result.segments if segment.groups]
+    return Section(SEGMENTS.title, details=tuple(tables))
 
 
-def _table(result: Segments, segment: Segment) -> blocks.Table:
+def _table(result: Segments, segment: Segment) -> Table:
+    main = segment.groups[0].means[0].measure
     systems = list(dict.fromkeys(mean.system for group in segment.groups for mean in group.means))
     rows = []
     for group in segment.groups:
-        means = {mean.system: mean for mean in group.means if mean.measure == result.measure}
-        cells = [_cell(result, means[system]) for system in systems]
-        rows.append((blocks.Cell(group.label), blocks.Cell(group.n), *cells))
-    return blocks.Table(
-        columns=(
-            blocks.Column("group", "text"),
-            blocks.Column("n", "count"),
-            *(blocks.Column(system, digits=3) for system in systems),
+        means = {mean.system: mean for mean in group.means if mean.measure == main}
+        cells = (_cell(result, means.get(system)) for system in systems)
+        rows.append((Cell(group.label), Cell(group.n), *cells))
+    notes = [f"{main} with its interval; the JSON holds the other measures"]
+    if result.baseline is not None:
+        notes.append(
+            f"in parentheses: the difference to {result.baseline}; "
+            f"{marker_note(result.baseline, alpha=result.alpha)}, corrected over the groups"
+        )
+    if segment.unlabelled:
+        notes.append(f"not known for {counted(segment.unlabelled, 'query')}")
+    title = "number of words" if segment.field == "words" else segment.field
+    return Table(
+        (
+            Column("group", "text"),
+            Column("queries"),
+            *(Column(system, digits=3) for system in systems),
         ),
-        rows=tuple(rows),
-        title=f"By {'number of words' if segment.field == 'words' else segment.field}",
-        notes=(f"not known for {counted(segment.unlabelled, 'query')}",)
-        if segment.unlabelled
-        else (),
+        tuple(rows),
+        title=f"By {title}",
+        notes=tuple(notes),
     )
 
 
-def _cell(result: Segments, mean: SegmentMean) -> blocks.Cell:
-    note = marker = ""
-    if mean.difference is not None:
-        note = f"{mean.difference:+.3f}"
-        p = 1.0 if mean.p_corrected is None else mean.p_corrected
-        marker = "‡" if p <= result.alpha / 5 else "†" if p <= result.alpha else ""
-    ends = (mean.interval.low, mean.interval.high)
-    return blocks.Cell(mean.mean, interval=ends, marker=marker, note=note)
+def _cell(result: Segments, mean: SegmentMean | None) -> Cell:
+    if mean is None:
+        return Cell()
+    cell = Cell(mean.mean, ends(mean.interval), change=mean.difference)
+    is_better = Scale.of(mean.measure).is_better(mean.difference or 0.0)
+    return marked(cell, mean.p_corrected, alpha=result.alpha, is_better=is_better)
 
 
 SEGMENTS = register(
@@ -390,5 +400,6 @@ SEGMENTS = register(
         look=_look,
         section=_section,
         codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS),
+        place=20,
     )
 )

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.ranked_run import UNJUDGED, RankedRun, best_order
-from rankscope.diagnosis.registry import Analysed, Analysis, Inputs, register
-from rankscope.document import blocks
+from rankscope.diagnosis.ranked_run import RankedRun, best_order
+from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.stage_tables import stages_section
 from rankscope.errors import UnknownNameError, counted
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
-from rankscope.scoring.align import only_queries
 from rankscope.scoring.inputs import as_judgments, without_identical
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.table import Run
-    from rankscope.scoring.align import Judgments
     from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import Judgments
 
 RERANKER_CHANGED_RECALL = declare(
     "RS701",
@@ -122,7 +121,7 @@ class Stages(Analysed):
     """The stages, in the order of the systems."""
 
 
-class StagesConfig(Part):
+class StagesConfig(AnalysisConfig):
     """How stages are looked at."""
 
     cutoff: int = Field(default=10, ge=1)
@@ -251,7 +250,7 @@ def _with_ceiling(row: StageRow, before: RankedRun, after: RankedRun, scores: Sc
     averaged = set(scores.run(row.system).query_ids)
     ids = before.judged.query_ids
     mask = np.fromiter((query_id in averaged for query_id in ids), np.bool_, len(ids))
-    given, returned = (only_queries(run.judged, mask) for run in (before, after))
+    given, returned = (run.judged.only(mask) for run in (before, after))
     best = best_order(given, row.depth)
     recall = Measure.of("R", cutoff=row.depth)
     measures = [Measure.parse(name) for name in scores.measures]
@@ -386,118 +385,6 @@ def _look(config: StagesConfig, inputs: Inputs) -> Stages | NotApplicable:
     )
 
 
-def _section(result: Stages) -> blocks.Section:
-    tables = (_means(result), _changed(result), _rerankers(result), _tops(result))
-    return blocks.Section(STAGES.title, tuple(table for table in tables if table.rows))
-
-
-def _means(result: Stages) -> blocks.Table:
-    """Show what each stage has."""
-    measures = list(dict.fromkeys(name for stage in result.stages for name in stage.measures))
-    rows = []
-    for stage in result.stages:
-        of = f" of {' + '.join(stage.of)}" if stage.of else ""
-        values = [blocks.Cell(stage.measures.get(measure)) for measure in measures]
-        rows.append((blocks.Cell(f"{stage.system} ({stage.kind}{of})"), *values))
-    columns = (blocks.Column("stage", "text"), *(blocks.Column(one, digits=3) for one in measures))
-    return blocks.Table(columns, tuple(rows))
-
-
-def _changed(result: Stages) -> blocks.Table:
-    """Show what each stage changed, in the main measure with interval and test."""
-    rows = []
-    for stage in result.stages:
-        for below in stage.of:
-            changes = {change.measure: change for change in stage.changes if change.of == below}
-            main = changes.pop(result.measure or "", None)
-            others = ", ".join(f"{name} {one.difference:+.3f}" for name, one in changes.items())
-            rows.append(
-                (
-                    blocks.Cell(stage.system),
-                    blocks.Cell(below),
-                    blocks.Cell()
-                    if main is None
-                    else blocks.Cell(
-                        main.difference, interval=(main.interval.low, main.interval.high)
-                    ),
-                    blocks.Cell(None if main is None else main.p),
-                    blocks.Cell(others or None),
-                )
-            )
-    return blocks.Table(
-        columns=(
-            blocks.Column("stage", "text"),
-            blocks.Column("against", "text"),
-            blocks.Column(f"change in {result.measure}", digits=3, signed=True),
-            blocks.Column("p", "p"),
-            blocks.Column("change in other measures", "text"),
-        ),
-        rows=tuple(rows),
-        title="What each stage changed",
-        notes=("p of a paired test, not corrected; intervals of other changes are in the JSON",),
-        name_columns=2,
-    )
-
-
-def _rerankers(result: Stages) -> blocks.Table:
-    """Show how far a reranker is from the best order of what it was given."""
-    measure = result.measure or ""
-    rows = []
-    for stage in result.stages:
-        if not stage.ceiling and stage.input_recall is None:
-            continue
-        value, ceiling = stage.measures.get(measure), stage.ceiling.get(measure)
-        room = None if value is None or ceiling is None else ceiling - value
-        numbers = (stage.input_recall, stage.output_recall, value, ceiling, room)
-        rows.append(
-            (blocks.Cell(stage.system), blocks.Cell(stage.depth), *map(blocks.Cell, numbers))
-        )
-    titles = ("recall before", "recall after", measure, "ceiling", "headroom")
-    return blocks.Table(
-        columns=(
-            blocks.Column("reranker", "text"),
-            blocks.Column("looks at", "count"),
-            *(blocks.Column(title, digits=3) for title in titles),
-        ),
-        rows=tuple(rows),
-        title="What rerankers made of their input",
-        notes=(
-            f"ceiling: {measure} if the documents it looks at were in the best order",
-            "headroom: how far that is",
-            "recall: within these documents, which reranking cannot change",
-        ),
-    )
-
-
-def _tops(result: Stages) -> blocks.Table:
-    """Show what entered and left the top, and how many documents of each grade are there."""
-    labels = list(dict.fromkeys(label for stage in result.stages for label in stage.labels))
-    labels.sort(key=lambda label: (label == UNJUDGED, -float(label) if label != UNJUDGED else 0))
-    rows = [
-        (
-            blocks.Cell(stage.system),
-            blocks.Cell(stage.promoted if stage.of else None),
-            blocks.Cell(stage.lost if stage.of else None),
-            *(blocks.Cell(stage.labels.get(label, 0)) for label in labels),
-        )
-        for stage in result.stages
-    ]
-    titles = [label if label == UNJUDGED else f"grade {label}" for label in labels]
-    return blocks.Table(
-        columns=(
-            blocks.Column("stage", "text"),
-            *(blocks.Column(title, "count") for title in ("gained", "lost", *titles)),
-        ),
-        rows=tuple(rows),
-        title=f"The first {result.stages[0].cutoff if result.stages else 0} of each answer",
-        notes=(
-            "gained: relevant documents that only this stage has there",
-            "lost: relevant documents that only the one it builds on has (of several the best)",
-            "grades: how many documents of each are there, over all queries",
-        ),
-    )
-
-
 STAGES = register(
     Analysis(
         name="stages",
@@ -508,7 +395,8 @@ STAGES = register(
         result=Stages,
         needs=("scores", "runs", "qrels", "pipeline"),
         look=_look,
-        section=_section,
+        section=stages_section,
         codes=(RERANKER_CHANGED_RECALL, TOO_SHALLOW),
+        place=10,
     )
 )

@@ -23,7 +23,6 @@ from rankscope.records.report import (
     RunInfo,
     Status,
     SystemRecord,
-    TimingRecord,
     status_of,
 )
 
@@ -43,6 +42,5 @@ __all__ = [
     "RunRef",
     "Status",
     "SystemRecord",
-    "TimingRecord",
     "status_of",
 ]

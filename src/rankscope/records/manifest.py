@@ -42,8 +42,8 @@ class GitState(Part):
 
     commit: str
     """What is checked out."""
-    dirty: bool
-    """Whether files of the config's folder differ from it."""
+    dirty: bool | None = None
+    """Whether files of the config's folder differ from it; null: not known."""
 
 
 class ExperimentManifest(KeptRecord):

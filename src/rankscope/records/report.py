@@ -14,6 +14,7 @@ from rankscope.document.views import Shown
 from rankscope.findings import Finding
 from rankscope.part import FileRef, High, Low, Part
 from rankscope.records.kept import KeptRecord
+from rankscope.runs.origin import Identity, Timings
 from rankscope.scoring.accounting import Accounting
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.intervals import Interval
@@ -119,29 +120,8 @@ class RunInfo(Part):
     """How many documents were asked for at most."""
     failures: dict[str, str] = Field(default_factory=dict)
     """Queries that could not be answered, with a sentence each; they are not in the run."""
-    identity: dict[str, Any]
+    identity: Identity
     """What exactly answered: kind, version, parameters, snapshot of the index."""
-
-
-class TimingRecord(Part):
-    """How long a system took, in seconds."""
-
-    index: float
-    """To make or load the index."""
-    search: float
-    """From the first question to the last answer."""
-    p50: float | None
-    """Half of the queries took no longer."""
-    p95: float | None
-    """19 of 20 queries took no longer."""
-    p99: float | None
-    """99 of 100 queries took no longer."""
-    asked: int
-    """Queries put to the system."""
-    stored: int
-    """Queries whose answers were kept from an earlier call."""
-    retried: int
-    """Questions that were repeated."""
 
 
 class Diagnostics(Part):
@@ -151,7 +131,7 @@ class Diagnostics(Part):
     """Packages that took part."""
     seconds: dict[str, float]
     """How long each stage took."""
-    timing: TimingRecord
+    timing: Timings
     """How long the system took."""
     findings: list[Finding]
     """What the checks of the run say."""
@@ -205,7 +185,7 @@ class SystemRecord(Part):
     """Its means."""
     accounting: Accounting
     """What they are made of."""
-    timing: TimingRecord
+    timing: Timings
     """How long it took."""
     per_query: FileRef
     """Parquet: query_id, measure, value."""

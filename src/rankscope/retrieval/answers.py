@@ -13,10 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.retrieval.cache import keep, kept, make_folder
+from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
-
-__all__ = ["Answers"]
 
 _SCHEMA = {
     "query": pl.String(),
@@ -34,9 +32,9 @@ class Answers:
 
     def read(self) -> dict[str, Ranking]:
         """Return all answers there are, by `query_key`; a damaged file has none."""
-        found: dict[str, Ranking] = {}
+        answers: dict[str, Ranking] = {}
         for path in sorted(self._folder.glob("*.answers")):
-            content = kept(path)
+            content = read_entry(path)
             if content is None:
                 continue
             try:
@@ -45,8 +43,8 @@ class Answers:
                 continue
             if dict(table.schema) == _SCHEMA:
                 for query, doc_ids, scores, seconds in table.iter_rows():
-                    found[query] = Ranking(tuple(doc_ids), tuple(scores), seconds)
-        return found
+                    answers[query] = Ranking(tuple(doc_ids), tuple(scores), seconds)
+        return answers
 
     def write(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:
         """Keep the answers of a batch, without those that failed."""
@@ -64,7 +62,7 @@ class Answers:
         buffer = io.BytesIO()
         frame.write_ipc(buffer)
         name = hashlib.sha256("".join(row[0] for row in rows).encode()).hexdigest()
-        keep(make_folder(self._folder) / f"{name}.answers", buffer.getvalue())
+        write_entry(make_folder(self._folder) / f"{name}.answers", buffer.getvalue())
 
 
 def query_key(query: Query) -> str:

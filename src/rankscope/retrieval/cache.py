@@ -24,32 +24,31 @@ from rankscope.files import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["keep", "keep_arrays", "kept", "kept_arrays", "make_folder", "sweep"]
-
 DAY = 24 * 60 * 60
 _DIGEST = hashlib.sha256().digest_size
 
 
 def make_folder(folder: Path) -> Path:
-    """Make a folder for entries, if it is not there."""
+    """Make a folder for entries, if it does not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{folder}: cannot be made a folder ({error.strerror}); name another to keep results in"
-        ) from None
+            f"{folder}: cannot create this folder ({error.strerror}); name another one for what is "
+            "kept"
+        ) from error
     return folder
 
 
-def keep(path: Path, content: bytes) -> None:
+def write_entry(path: Path, content: bytes) -> None:
     """Write an entry, all at once."""
     with replacing(path) as sink:
         sink.write(hashlib.sha256(content).digest())
         sink.write(content)
 
 
-def kept(path: Path) -> bytes | None:
-    """Read an entry; None if it is not there, or not as it was written."""
+def read_entry(path: Path) -> bytes | None:
+    """Read an entry; None if there is none, or it is not as it was written."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -60,16 +59,16 @@ def kept(path: Path) -> bytes | None:
     return content
 
 
-def keep_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write named arrays of numbers as one entry."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
-    keep(path, buffer.getvalue())
+    write_entry(path, buffer.getvalue())
 
 
-def kept_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
-    """Read named arrays; None if they are not there as they were written."""
-    content = kept(path)
+def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """Read named arrays; None if there are none as they were written."""
+    content = read_entry(path)
     if content is None:
         return None
     try:
@@ -80,7 +79,7 @@ def kept_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
 
 
 def sweep(folder: Path) -> None:
-    """Take away what writers left that were killed a day ago or more."""
+    """Remove what writers left behind that were killed a day ago or more."""
     oldest = time.time() - DAY
     for path in folder.rglob(".rankscope-*.part"):
         with suppress(OSError):

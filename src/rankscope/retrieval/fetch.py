@@ -1,29 +1,54 @@
 """Fetch: from a system and queries to a run, with what failed and how long it took.
 
-Finished batches are kept in the store as they come, so a fetch that is stopped, in whatever way,
-goes on where it was. A query that fails is asked again, then by itself, and if it still fails it is
-listed as failed: it is not in the run, as "found nothing" would be something else.
+Finished batches are kept in the store as they are answered, so a fetch that is stopped, in whatever
+way, goes on where it was. A query that fails is asked again, then by itself, and if it still fails
+it is listed as failed: it is not in the run, as "found nothing" would be something else.
+
+What a remote system needs is here, and nowhere else: a time limit for each query, a rate that is
+not exceeded, pauses between attempts that grow and heed ``Retry-After``, and an end to all waiting
+when the fetch is cancelled.
 """
 
 from __future__ import annotations
 
+import logging
 import math
+import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.retrieval.answers import Answers, query_key
-from rankscope.retrieval.progress import watched
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, queries_of
-from rankscope.retrieval.python_objects import sentence
+from rankscope.retrieval.progress import Progress, current_cancel, watched
+from rankscope.retrieval.protocol import (
+    _TIME_LIMIT,
+    Identity,
+    Query,
+    Ranking,
+    System,
+    check_depth,
+    queries_of,
+    sentence,
+    without_secrets,
+)
+from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 from rankscope.tables.columns import RUN
 from rankscope.tables.rows import Rows
@@ -31,33 +56,15 @@ from rankscope.tables.rows import Rows
 if TYPE_CHECKING:
     from rankscope.files import PathLike
 
-__all__ = ["Fetched", "Timings", "fetch", "refusal"]
+log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
+REMOTE_TIMEOUT = 60.0
+"""Seconds that a query to a remote system may take, where nobody says otherwise."""
 
+LONGEST_WAIT = 600.0
+"""A system that asks to wait longer than this many seconds is not waited for."""
 
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """How long it took, in seconds.
-
-    ``index`` is what making or loading the index took, ``search`` the time from the first question
-    to the last answer. The percentiles are over the queries answered, of the time of each; for an
-    answer taken from the store, when it was made. ``asked`` queries were put to the system in this
-    call, ``stored`` came from the store, ``retried`` counts questions that were repeated.
-    """
-
-    index: float
-    search: float
-    p50: float | None
-    p95: float | None
-    p99: float | None
-    asked: int
-    stored: int
-    retried: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return asdict(self)
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +72,7 @@ class Fetched:
     """What a fetch brought: the run, the queries that failed with a sentence each, and timings.
 
     A query is in the run, perhaps without documents, or in ``failures``. ``notes`` are the system's
-    sentences about what it indexed.
+    sentences for the user.
     """
 
     run: Run
@@ -73,18 +80,6 @@ class Fetched:
     timings: Timings
     identity: Identity
     notes: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Task:
-    """What a fetch has to do and has done."""
-
-    system: System
-    depth: int
-    retries: int
-    pause: float
-    answers: Answers | None
-    done: dict[str, Ranking] = field(default_factory=dict)  # by query id
 
 
 def fetch(
@@ -96,6 +91,9 @@ def fetch(
     jobs: int = 1,
     retries: int = 2,
     pause: float = 0.1,
+    timeout: float | None = None,
+    rate: float | None = None,
+    cancel: threading.Event | None = None,
     store: PathLike | None = None,
     progress: Progress | None = None,
     indexing: Progress | None = None,
@@ -103,13 +101,20 @@ def fetch(
 ) -> Fetched:
     """Ask a system all queries and make a run of the answers.
 
-    ``system`` has its corpus already (`System.index`). ``queries`` is a `Queries` table, a dict or
-    a list of `Query`. They are asked in batches of ``batch`` (the system's own preference), up to
-    ``jobs`` at a time if the system allows it. What fails is repeated ``retries`` times, after
-    ``pause`` seconds, twice as long each time. With a folder as ``store``, answers are kept there
-    under the system's identity and taken from there the next time; if all are there, nothing is
-    indexed. ``progress`` is called with the numbers of queries done and of all, ``indexing`` with
-    those of documents while an index is made that takes long.
+    ``system`` has its corpus already (`System.index`), and is closed by whoever made it.
+    ``queries`` is a `Queries` table, a dict or a list of `Query`. They are asked in batches of
+    ``batch`` (the system's own preference), up to ``jobs`` at a time if the system allows it. What
+    fails is repeated ``retries`` times, after about ``pause`` seconds, twice as long each time, or
+    as long as the system asks to be left alone.
+
+    ``timeout`` is how many seconds a query may take (None: 60 for a remote system, any time for a
+    local one), and ``rate`` how many queries are asked in a second at most. Once ``cancel`` is set,
+    the fetch ends with `CancelledError` before the next batch; no pause is waited out.
+
+    With a folder as ``store``, answers are kept there under the system's identity and taken from
+    there the next time; if all are there, nothing is indexed. ``progress`` is called with the
+    numbers of queries done and of all, ``indexing`` with those of documents while an index is made
+    that takes long.
 
     Raises:
         InputError: an option out of range, a corpus that cannot be indexed, a store that cannot be
@@ -127,116 +132,315 @@ def fetch(
     size = _whole("batch", system.batch_size if batch is None else batch, 1)
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
+    timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
+    if timeout is None and system.capabilities.remote:
+        timeout = REMOTE_TIMEOUT
     asked = queries_of(queries)
     identity = system.identity()
-    title = name or identity.name or identity.kind
+    title = name or identity.name
     began = time.perf_counter()
-    whole = system.whole(asked, depth)
-    if whole is not None:
-        taken = Timings(0.0, time.perf_counter() - began, None, None, None, len(asked), 0, 0)
+    run = system.ready_run(asked, depth)
+    if run is not None:
+        seconds = time.perf_counter() - began
         if progress is not None:
             progress(len(asked), len(asked))
-        return Fetched(whole.named(title), {}, taken, identity, system.notes)
+        timings = _timings({}, 0.0, seconds, asked=len(asked), stored=0, retried=0)
+        return Fetched(run.named(title), {}, timings, identity, system.notes)
     answers = None if store is None else Answers(Path(store), identity.key, depth)
-    task = _Task(system, depth, retries, pause, answers)
-    if answers is not None:
-        kept = answers.read()
-        keys = {query.query_id: query_key(query) for query in asked}
-        task.done = {one: kept[key] for one, key in keys.items() if key in kept}
-    stored = len(task.done)
-    left = [query for query in asked if query.query_id not in task.done]
+    pace = _PACE.get()
+    if pace is None or rate is not None or cancel is not None:
+        pace = _Pace(_Stop(current_cancel() if cancel is None else cancel), rate)
+    task = _Task(system, depth, retries, pause, timeout, pace, answers)
+    rankings = {} if answers is None else _stored(answers, asked)
+    stored = len(rankings)
+    log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
+    unanswered = [query for query in asked if query.query_id not in rankings]
     if progress is not None:
         progress(stored, len(asked))
-    if left:
-        with watched(indexing):
-            system.prepare()
-    began = time.perf_counter()
-    parts = [left[low : low + size] for low in range(0, len(left), size)]
-    retried = 0
-    for finished in _worked(task, parts, jobs if system.concurrent else 1):
-        task.done.update(finished.rankings)
-        retried += finished.retried
-        if progress is not None:
-            progress(len(task.done), len(asked))
+    with _going_on(task):
+        if unanswered:
+            with watched(indexing):
+                _prepare(task)
+        began = time.perf_counter()
+        batches = [unanswered[low : low + size] for low in range(0, len(unanswered), size)]
+        retried = 0
+        for finished in _finished(task, batches, jobs if system.capabilities.concurrent else 1):
+            rankings.update(finished.rankings)
+            retried += finished.retried
+            if progress is not None:
+                progress(len(rankings), len(asked))
     seconds = time.perf_counter() - began
-    rankings = {query.query_id: task.done[query.query_id] for query in asked}
+    rankings = {query.query_id: rankings[query.query_id] for query in asked}
     return Fetched(
         _run(rankings, title),
-        {one: ranking.error for one, ranking in rankings.items() if ranking.error is not None},
-        _timings(rankings, system if left else None, seconds, stored, retried),
+        {
+            query_id: ranking.error
+            for query_id, ranking in rankings.items()
+            if ranking.error is not None
+        },
+        _timings(
+            rankings,
+            system.seconds_indexing if unanswered else 0.0,
+            seconds,
+            asked=len(unanswered),
+            stored=stored,
+            retried=retried,
+        ),
         identity,
         system.notes,
     )
 
 
+def _stored(answers: Answers, queries: Sequence[Query]) -> dict[str, Ranking]:
+    """Return the answers in the store, by query id."""
+    by_key = answers.read()
+    keys = {query.query_id: query_key(query) for query in queries}
+    return {query_id: by_key[key] for query_id, key in keys.items() if key in by_key}
+
+
+# --- waiting and stopping ------------------------------------------------------------------------
+
+
+class _Stop:
+    """Says when a fetch has to end: its caller wants it to, or one of its batches has failed."""
+
+    def __init__(self, cancel: threading.Event | None) -> None:
+        self._cancel = cancel
+        self.failed = threading.Event()
+
+    def check(self) -> None:
+        """Raise if the fetch has to end."""
+        if self.failed.is_set() or (self._cancel is not None and self._cancel.is_set()):
+            raise CancelledError("the fetch was cancelled")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for so long, or until the fetch has to end."""
+        end = time.monotonic() + seconds
+        self.check()
+        while (left := end - time.monotonic()) > 0:
+            self.failed.wait(min(left, 0.1))  # two events cannot be waited for at once
+            self.check()
+
+
+class _Pace:
+    """When the next query may be asked: not above the rate, and not before the system wants it."""
+
+    def __init__(self, stop: _Stop, rate: float | None) -> None:
+        self.stop = stop
+        self._interval = 0.0 if rate is None else 1 / rate
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many queries may be asked."""
+        with self._lock:
+            now = time.monotonic()
+            start = max(now, self._next)
+            self._next = start + count * self._interval
+        self.stop.sleep(start - now)
+
+    def hold(self, seconds: float) -> None:
+        """Ask nothing for some seconds."""
+        with self._lock:
+            self._next = max(self._next, time.monotonic() + seconds)
+
+
+_PACE: ContextVar[_Pace | None] = ContextVar("pace", default=None)
+"""That of the fetch that is going on: training asks systems, too, and keeps to the same pace."""
+
+
+class _TimedOutError(Exception):
+    """A call has not returned in time."""
+
+
+def _within(seconds: float, call: Callable[[], Answer], alone: threading.Lock | None) -> Answer:
+    """Return what a call gives, made in a thread of its own.
+
+    A call that takes longer is left behind. ``alone`` keeps later calls from a system that must not
+    be called twice at the same time; one that is still waiting for it when its time is up is never
+    made.
+    """
+    future: Future[Answer] = Future()
+
+    def work() -> None:
+        with alone or nullcontext():
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    done, _ = wait([future], timeout=min(seconds, threading.TIMEOUT_MAX))
+    if not done:
+        future.cancel()
+        raise _TimedOutError
+    return future.result()
+
+
+# --- asking --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Task:
+    """How the batches of a fetch are asked."""
+
+    system: System
+    depth: int
+    retries: int
+    pause: float
+    timeout: float | None
+    pace: _Pace
+    answers: Answers | None
+    alone: threading.Lock | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.alone = None if self.system.capabilities.concurrent else threading.Lock()
+
+
+@contextmanager
+def _going_on(task: _Task) -> Iterator[None]:
+    """Within it, other fetches keep to the pace of this one, and no error holds a secret."""
+    token = _PACE.set(task.pace)
+    try:
+        yield
+    except InputError as error:
+        text = without_secrets(str(error), task.system)
+        if text == str(error):
+            raise
+        raise InputError(text) from None
+    finally:
+        _PACE.reset(token)
+
+
+def _prepare(task: _Task) -> None:
+    """Prepare the system; if it asks to wait, wait, and go on."""
+    task.pace.stop.check()
+    for attempt in range(task.retries + 1):
+        try:
+            task.system.prepare()
+        except Exception as error:
+            wait = Ranking.failed_by(error).retry_after
+            if wait is None:
+                raise
+            if wait > LONGEST_WAIT or attempt == task.retries:
+                raise InputError(sentence(error)) from error
+            log.info("the system asks to wait %.1f s before it is prepared", wait)
+            task.pace.stop.sleep(wait)
+        else:
+            return
+
+
 @dataclass(frozen=True, slots=True)
-class Finished:
+class _Finished:
     """A batch that was answered: rankings by query id, and how many questions were repeated."""
 
     rankings: dict[str, Ranking]
     retried: int
 
 
-def _worked(task: _Task, parts: Sequence[Sequence[Query]], jobs: int) -> Iterator[Finished]:
+def _finished(task: _Task, batches: Sequence[Sequence[Query]], jobs: int) -> Iterator[_Finished]:
     """Work through batches, and yield each when it is answered and kept."""
     if jobs == 1:
-        yield from (_batch(task, part) for part in parts)
+        yield from (_batch(task, queries) for queries in batches)
         return
     with ThreadPoolExecutor(jobs) as pool:
-        waiting: set[Future[Finished]] = set()
+        waiting: set[Future[_Finished]] = set()
         try:
-            for part in parts:
-                waiting.add(pool.submit(_batch, task, part))
+            for queries in batches:
+                waiting.add(pool.submit(copy_context().run, _batch, task, queries))
                 if len(waiting) >= 2 * jobs:
                     ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    yield from (one.result() for one in ready)
+                    yield from (future.result() for future in ready)
             while waiting:
                 ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from (one.result() for one in ready)
+                yield from (future.result() for future in ready)
         except BaseException:
+            task.pace.stop.failed.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _batch(task: _Task, queries: Sequence[Query]) -> Finished:
+def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
     """Answer one batch: together, then again what failed, then each of these by itself."""
     rankings, retried = _asked(task, queries), 0
     for attempt in range(task.retries):
-        failed = [at for at, ranking in enumerate(rankings) if ranking.error is not None]
+        failed = [at for at, ranking in enumerate(rankings) if _may_be_repeated(ranking)]
         if not failed:
             break
-        time.sleep(task.pause * 2**attempt)
+        seconds = task.pause * 2**attempt * random.uniform(0.75, 1.25)  # not all at once
+        log.info(
+            "%d queries failed (%s); asking again in %.1f s",
+            *(len(failed), rankings[failed[0]].error, seconds),
+        )
+        task.pace.stop.sleep(seconds)
         retried += len(failed)
         last = attempt == task.retries - 1
-        groups = [[at] for at in failed] if last else [failed]
-        for group in groups:
+        for group in [[at] for at in failed] if last else [failed]:
             again = _asked(task, [queries[at] for at in group])
             for at, ranking in zip(group, again, strict=True):
                 rankings[at] = ranking
     if task.answers is not None:
         task.answers.write(queries, rankings)
     answered = zip(queries, rankings, strict=True)
-    return Finished({query.query_id: ranking for query, ranking in answered}, retried)
+    return _Finished({query.query_id: ranking for query, ranking in answered}, retried)
+
+
+def _may_be_repeated(ranking: Ranking) -> bool:
+    return ranking.error is not None and (ranking.retry_after or 0.0) <= LONGEST_WAIT
 
 
 def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
     """Ask once; whatever goes wrong is the failure of these queries."""
+    task.pace.wait_for(len(queries))
     try:
-        rankings = task.system.search(queries, task.depth)
+        rankings = _searched(task, queries)
     except RankscopeError:  # of the spec or the corpus: no query will do better
         raise
+    except _TimedOutError:
+        log.info("no answer to %d queries in time", len(queries))
+        if len(queries) > 1:  # one of them may be to blame
+            return [_asked(task, [query])[0] for query in queries]
+        return [Ranking.failed(f"no answer within {task.timeout:g} s", task.timeout or 0.0)]
     except Exception as error:
-        return [Ranking.failed(sentence(error)) for _ in queries]
+        log.debug("%d queries failed", len(queries), exc_info=True)
+        rankings = [Ranking.failed_by(error)] * len(queries)
     if len(rankings) != len(queries):
         problem = f"the system gave {len(rankings)} answers to {len(queries)} queries"
         return [Ranking.failed(problem) for _ in queries]
-    return [_checked(ranking, task.depth) for ranking in rankings]
+    waits = [ranking.retry_after for ranking in rankings if ranking.retry_after]
+    if waits and max(waits) <= LONGEST_WAIT:
+        log.info("the system asks to wait %.1f s", max(waits))
+        task.pace.hold(max(waits))
+    return [_checked(task, ranking) for ranking in rankings]
 
 
-def _checked(ranking: Ranking, depth: int) -> Ranking:
-    """Return a ranking, or why it is none."""
-    problem = None if ranking.error is not None else refusal(ranking, depth)
-    return ranking if problem is None else Ranking.failed(problem, ranking.seconds)
+def _searched(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
+    """Call the system, for no longer than the queries may take."""
+    if task.timeout is None:
+        return task.system.search(queries, task.depth)
+    token = _TIME_LIMIT.set(task.timeout)
+    try:
+        return _within(
+            task.timeout * len(queries),
+            lambda: task.system.search(queries, task.depth),
+            task.alone,
+        )
+    finally:
+        _TIME_LIMIT.reset(token)
+
+
+def _checked(task: _Task, ranking: Ranking) -> Ranking:
+    """Return a ranking in the one order, or why it is none."""
+    if ranking.error is not None:
+        return replace(ranking, error=without_secrets(ranking.error, task.system))
+    problem = refusal(ranking, task.depth)
+    if problem is not None:
+        return Ranking.failed(problem, ranking.seconds)
+    if task.system.capabilities.ties == "trec":
+        return ranking
+    return Ranking.of(ranking.pairs(), seconds=ranking.seconds)
 
 
 def refusal(ranking: Ranking, depth: int) -> str | None:
@@ -249,42 +453,70 @@ def refusal(ranking: Ranking, depth: int) -> str | None:
     if not all(isinstance(doc_id, str) and doc_id for doc_id in doc_ids):
         return "the system gave a document without an id"
     if len({*doc_ids}) < len(doc_ids):
-        seen: set[str] = set()
-        twice = next(one for one in doc_ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
-        return f"the system gave the document {shown(twice)} twice"
+        repeated = next(doc_id for at, doc_id in enumerate(doc_ids) if doc_id in doc_ids[:at])
+        return f"the system gave the document {shown(repeated)} twice"
     if not all(map(math.isfinite, scores)):
         return "the system gave a score that is not a finite number"
     return None
 
 
+# --- the result ----------------------------------------------------------------------------------
+
+
 def _run(rankings: dict[str, Ranking], name: str) -> Run:
-    """Make a run of all answers; failed queries are not in it."""
-    found = {one: ranking for one, ranking in rankings.items() if ranking.error is None}
-    if not found:
+    """Make a run of all answers, which `refusal` has looked at; failed queries are not in it."""
+    answered = {
+        query_id: ranking for query_id, ranking in rankings.items() if ranking.error is None
+    }
+    if not answered:
         return Run(name=name)
-    lengths = [len(ranking.doc_ids) for ranking in found.values()]
-    queries = pl.Series("query_id", list(found), dtype=pl.String)
+    lengths = [len(ranking.doc_ids) for ranking in answered.values()]
+    queries = pl.Series("query_id", list(answered), dtype=pl.String)
+    doc_ids = chain(*(ranking.doc_ids for ranking in answered.values()))
+    scores = chain(*(ranking.scores for ranking in answered.values()))
     frame = pl.DataFrame(
         [
             queries.gather(np.repeat(np.arange(len(lengths)), lengths)),
-            pl.Series("doc_id", list(chain(*(one.doc_ids for one in found.values()))), pl.String),
-            pl.Series("score", list(chain(*(one.scores for one in found.values()))), pl.Float64),
+            pl.Series("doc_id", list(doc_ids), pl.String),
+            pl.Series("score", list(scores), pl.Float64),
         ]
     )
-    empty = tuple(one for one, ranking in found.items() if not ranking.doc_ids)
+    empty = tuple(query_id for query_id, ranking in answered.items() if not ranking.doc_ids)
     return Run.from_rows(Rows(frame, name, RUN, empty_queries=empty), name=name)
 
 
 def _timings(
-    rankings: dict[str, Ranking], system: System | None, search: float, stored: int, retried: int
+    rankings: dict[str, Ranking],
+    index: float,
+    search: float,
+    *,
+    asked: int,
+    stored: int,
+    retried: int,
 ) -> Timings:
-    seconds = [one.seconds for one in rankings.values() if one.error is None]
+    seconds = [ranking.seconds for ranking in rankings.values() if ranking.error is None]
     p50, p95, p99 = np.percentile(seconds, [50, 95, 99]).tolist() if seconds else (None,) * 3
-    index = 0.0 if system is None else system.seconds_indexing
-    return Timings(index, search, p50, p95, p99, len(rankings) - stored, stored, retried)
+    return Timings(
+        index=index,
+        search=search,
+        p50=p50,
+        p95=p95,
+        p99=p99,
+        asked=asked,
+        stored=stored,
+        retried=retried,
+    )
 
 
 def _whole(name: str, value: object, low: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < low:
         raise InputError(f"{name} must be a whole number from {low} up, not {shown(value)}")
     return value
+
+
+def _positive(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+        raise InputError(f"{name} must be a number above 0, not {shown(value)}")
+    return float(value)

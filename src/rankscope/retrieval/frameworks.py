@@ -1,7 +1,7 @@
-"""Retrievers of LangChain, LlamaIndex and Haystack, told by the methods they have.
+"""Retrievers of LangChain, LlamaIndex and Haystack, recognised by the methods they have.
 
-Their documents are often pieces of one; the id of the document judged is looked for in a piece's
-metadata under ``id_field``, and a document stands where its best piece does. None of these packages
+Their documents are often chunks of one; the id of the document judged is looked for in a chunk's
+metadata under ``id_field``, and a document has the rank of its first chunk. None of these packages
 is needed here: an object that has one of their interfaces is called through it.
 """
 
@@ -14,11 +14,8 @@ from typing import Any
 
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.protocol import Query
-from rankscope.retrieval.results import doc_id_of, score_of
+from rankscope.retrieval.results import Pairs, collapse, doc_id_of, score_of
 
-__all__ = ["adapted"]
-
-Pairs = list[tuple[str, float]]
 Retrieve = Callable[[Query, int], Pairs]
 
 
@@ -37,23 +34,22 @@ def adapted(target: Any, id_field: str) -> Retrieve | None:
 
 def _langchain(documents: Any, id_field: str) -> Pairs:
     """Read documents with ``metadata`` and perhaps ``id``; a score may be in the metadata."""
-    return _best(
-        (
-            _first(id_field, (_of(one, "metadata"),), _of(one, "id")),
-            _score(_of(one, "metadata")),
-        )
-        for one in _listed(documents, "LangChain retriever")
-    )
+    chunks = []
+    for document in _listed(documents, "LangChain retriever"):
+        metadata = _get(document, "metadata")
+        chunks.append((_doc_id(metadata, id_field, _get(document, "id")), _score(metadata)))
+    return _first_of_each(chunks)
 
 
 def _llama_index(nodes: Any, id_field: str) -> Pairs:
     """Read nodes with ``score`` and ``node``; a node knows the document it was cut from."""
-    found = []
-    for one in _listed(nodes, "LlamaIndex retriever"):
-        node = _of(one, "node") or one
-        whole = _of(node, "ref_doc_id") or _of(node, "node_id")
-        found.append((_first(id_field, (_of(node, "metadata"),), whole), _of(one, "score")))
-    return _best(found)
+    chunks = []
+    for scored in _listed(nodes, "LlamaIndex retriever"):
+        node = _get(scored, "node") or scored
+        otherwise = _get(node, "ref_doc_id") or _get(node, "node_id")
+        doc_id = _doc_id(_get(node, "metadata"), id_field, otherwise)
+        chunks.append((doc_id, _get(scored, "score")))
+    return _first_of_each(chunks)
 
 
 def _haystack(target: Any, id_field: str) -> Retrieve:
@@ -70,33 +66,35 @@ def _haystack(target: Any, id_field: str) -> Retrieve:
             raise InputError(
                 f"expected documents from the Haystack component, but it returned {shown(answer)}"
             )
-        return _best(
-            (_first(id_field, (_of(one, "meta"),), _of(one, "id")), _of(one, "score"))
-            for one in _listed(answer["documents"], "Haystack component")
+        return _first_of_each(
+            (
+                _doc_id(_get(document, "meta"), id_field, _get(document, "id")),
+                _get(document, "score"),
+            )
+            for document in _listed(answer["documents"], "Haystack component")
         )
 
     return retrieve
 
 
-def _listed(answer: Any, what: str) -> list[Any]:
+def _listed(answer: Any, noun: str) -> list[Any]:
     if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
-        raise InputError(f"expected a list of documents from the {what}, found {shown(answer)}")
+        raise InputError(f"expected a list of documents from the {noun}, got {shown(answer)}")
     return list(answer)
 
 
-def _of(item: Any, name: str) -> Any:
+def _get(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
 
-def _first(id_field: str, places: tuple[Any, ...], otherwise: Any) -> str:
+def _doc_id(metadata: Any, id_field: str, otherwise: Any) -> str:
     """Return the id in the metadata, or the framework's own."""
-    for place in places:
-        if isinstance(place, Mapping) and place.get(id_field) is not None:
-            return doc_id_of(place[id_field])
+    if isinstance(metadata, Mapping) and metadata.get(id_field) is not None:
+        return doc_id_of(metadata[id_field])
     if otherwise is None:
         raise InputError(
             f"a document has no id, neither of its own nor {shown(id_field)} in its metadata; "
-            "name the right one as id_field"
+            "name the right field as id_field"
         )
     return doc_id_of(otherwise)
 
@@ -104,20 +102,18 @@ def _first(id_field: str, places: tuple[Any, ...], otherwise: Any) -> str:
 def _score(metadata: Any) -> Any:
     if not isinstance(metadata, Mapping):
         return None
-    return next((metadata[n] for n in ("score", "relevance_score") if n in metadata), None)
+    return next((metadata[name] for name in ("score", "relevance_score") if name in metadata), None)
 
 
-def _best(found: Iterable[tuple[str, Any]]) -> Pairs:
+def _first_of_each(chunks: Iterable[tuple[str, Any]]) -> Pairs:
     """Keep each document once, in the order given, which is the retriever's ranking.
 
     Scores count where all have one and they go from high to low; any other (a distance, a score of
-    an earlier stage) would turn the order round, and the rank stands in.
+    an earlier stage) would turn the order round, and minus the rank takes its place.
     """
-    listed = list(found)
-    scores = [None if raw is None else score_of(raw) for _, raw in listed]
-    known = [score for score in scores if score is not None]
-    falling = len(known) == len(listed) and all(a >= b for a, b in pairwise(known))
-    best: dict[str, float] = {}
-    for rank, (doc_id, _) in enumerate(listed, start=1):
-        best.setdefault(doc_id, known[rank - 1] if falling else -float(rank))
-    return list(best.items())
+    listed = list(chunks)
+    scores = [score_of(score) for _, score in listed if score is not None]
+    if len(scores) < len(listed) or any(above < below for above, below in pairwise(scores)):
+        scores = [-float(rank) for rank in range(1, len(listed) + 1)]
+    doc_ids = (doc_id for doc_id, _ in listed)
+    return collapse(zip(doc_ids, scores, strict=True), by="first")

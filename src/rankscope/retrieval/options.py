@@ -1,176 +1,308 @@
-"""Options of systems: a frozen dataclass says their names, defaults and meanings.
+"""Options of components: a frozen pydantic model each, checked once, refused in one sentence.
 
-Each field is made by `option`, with a check that takes a raw value (from a config file or a call)
-and returns the right one, or raises a `ValueError` whose text completes "… must be".
+The docstring under a field is its documentation. `read_options` makes a model of raw data, as a
+config or a call gives it; what does not fit becomes a `SpecError`, which says what was expected,
+what was given, and through which keys it is reached. An option of the type `Secret` is shown and
+recorded nowhere.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
 from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.part import DocumentedSchema
 
-__all__ = [
-    "Option",
-    "as_is",
-    "choice",
-    "option",
-    "optional",
-    "read_options",
-    "real",
-    "table",
-    "text",
-    "truth",
-    "whole",
-    "words",
-]
+Keys = tuple[str | int, ...]
+"""The way from a spec to a value in it."""
 
-Check = Callable[[Any], Any]
-T = TypeVar("T")
-REQUIRED: Any = MISSING
+Text = Annotated[str, Field(min_length=1)]
+"""Text that is not empty."""
+
+TextList = Annotated[tuple[Text, ...], Field(strict=False)]
+"""A list of texts."""
+
+Secret = SecretStr
+"""A key or password: needed to ask, but no part of what is asked."""
+
+
+def _dated(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+Snapshot = Annotated[str, BeforeValidator(_dated), Field(min_length=1)]
+"""What is searched, in the user's words: a date, a version, the name of an index."""
+
+
+class SpecError(InputError):
+    """A spec that cannot be used; ``keys`` lead to what is wrong, ``problem`` says what it is."""
+
+    def __init__(self, problem: str, keys: Keys = ()) -> None:
+        self.problem = problem
+        self.keys = keys
+        path = ".".join(map(str, keys))
+        ValueError.__init__(self, f"{path}: {problem}" if path else problem)
+
+    def inside(self, *keys: str | int) -> SpecError:
+        """Return the same error, seen from further up."""
+        return SpecError(self.problem, (*keys, *self.keys))
+
+
+class UnknownSpecNameError(SpecError, UnknownNameError):
+    """A name in a spec that nobody registered; ``nearest`` holds those that look like it."""
+
+    def __init__(self, error: UnknownNameError, keys: Keys = ()) -> None:
+        problem = error.problem if isinstance(error, SpecError) else str(error)
+        SpecError.__init__(self, problem, keys)
+        self.name, self.nearest = error.name, error.nearest
+
+    def inside(self, *keys: str | int) -> SpecError:
+        """Return the same error, seen from further up."""
+        return UnknownSpecNameError(self, (*keys, *self.keys))
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One option of a system, as documentation shows it; ``required`` has no default."""
+class Reading:
+    """What specs are read with.
 
-    name: str
-    doc: str
-    default: Any
-    required: bool
+    ``systems`` are the names that a spec may refer to. ``unexpanded``: a text may still hold
+    ``${NAME}`` where the value of a variable will be, and is not checked.
+    """
 
-
-def option(default: Any, doc: str, check: Check) -> Any:
-    """Declare a field of an options dataclass; `REQUIRED` for one without a default."""
-    return field(default=default, metadata={"doc": doc, "check": check})
+    systems: Iterable[str] = ()
+    unexpanded: bool = False
 
 
-def described(kind: type[Any]) -> list[Option]:
-    """List the options of a dataclass, in order."""
-    return [
-        Option(one.name, one.metadata["doc"], one.default, one.default is MISSING)
-        for one in _fields(kind)
-    ]
+AS_GIVEN = Reading()
+"""A spec that refers to no other, and holds all values."""
 
 
-def _fields(kind: type[Any]) -> list[Field[Any]]:
-    return [one for one in fields(kind) if "check" in one.metadata]
+class Options(BaseModel):
+    """The options of a component.
+
+    A value that is not a table is that of the first option that is required, or else of the first.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_table(cls, data: Any) -> Any:
+        if isinstance(data, cls):
+            return data
+        if isinstance(data, Mapping):
+            return {str(name): value for name, value in data.items()}
+        if data is None:
+            return {}
+        required = [name for name, field in cls.model_fields.items() if field.is_required()]
+        names = [*required, *cls.model_fields]
+        if not names:
+            raise SpecError(f"expected no options, got {given_as(data)}")
+        return {names[0]: data}
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _checked(cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        if isinstance(value, str) and "${" in value and info.context and info.context.unexpanded:
+            return value
+        if hasattr(value, "__index__") and not isinstance(value, bool):
+            value = int(value)  # NumPy's whole numbers, too
+        try:
+            return check(value)
+        except UnknownNameError as error:  # a LookupError, which pydantic does not take
+            if isinstance(error, SpecError):
+                raise
+            raise UnknownSpecNameError(error) from None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the options without secrets, as an identity holds them."""
+        return self.model_dump(exclude={*self._secret_fields()})
+
+    def secrets(self) -> list[str]:
+        """Return the values that must not be shown."""
+        values = (getattr(self, name) for name in self._secret_fields())
+        return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+    @classmethod
+    def _secret_fields(cls) -> list[str]:
+        return [
+            name
+            for name, field in cls.model_fields.items()
+            if SecretStr in (field.annotation, *getattr(field.annotation, "__args__", ()))
+        ]
 
 
-def read_options(kind: type[T], given: object, owner: str) -> T:
-    """Make the options of ``owner`` from raw data; what is not given has its default.
+class RemoteOptions(Options):
+    """Options of a component that asks something outside this process."""
 
-    A value that is no table stands for the first option.
+    snapshot: Snapshot | None = None
+    """What is searched, in your words, such as a date; answers are kept under it. If not given,
+    they are asked for again by each process."""
+
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+def read_options(model: type[AnyOptions], given: object, reading: Reading = AS_GIVEN) -> AnyOptions:
+    """Make options of raw data; what is not given has its default.
 
     Raises:
-        UnknownNameError: an option there is not; names the nearest.
-        InputError: a value that is not allowed, or one that is missing.
+        UnknownSpecNameError: an option there is not, or a name that nobody registered.
+        SpecError: a value that is not allowed, or one that is missing.
     """
-    known = {one.name: one for one in _fields(kind)}
-    if given is None:
-        given = {}
-    if not isinstance(given, Mapping):
-        if not known:
-            raise InputError(f"{owner} has no options, but {shown(given)} was given")
-        given = {next(iter(known)): given}
-    values = {}
-    for name, value in given.items():
-        if name not in known:
-            raise UnknownNameError(f"option of {owner}", str(name), known)
-        try:
-            values[name] = known[name].metadata["check"](value)
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"option {name} of {owner} must be {error}, not {shown(value)}"
-            ) from None
-    for name, one in known.items():
-        if name not in values and one.default is MISSING:
-            raise InputError(f"{owner} needs the option {name}: {one.metadata['doc']}")
-    return kind(**values)
+    try:
+        return model.model_validate(given, context=reading)
+    except ValidationError as error:
+        raise refusal(model, error, given) from None
 
 
-def as_is(value: Any) -> Any:
-    """Take anything."""
-    return value
+def refusal(
+    model: type[BaseModel], error: ValidationError, given: object, *, noun: str = "option"
+) -> SpecError:
+    """Return the first thing that is wrong, in our words; ``noun`` is what fields are called."""
+    errors = error.errors(include_url=False)
+    unknown = (problem for problem in errors if problem["type"] == "extra_forbidden")
+    first = next(unknown, errors[0])  # a misspelt name explains why another is missing
+    kind, location = first["type"], first["loc"]
+    keys = _keys(given, location)
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, SpecError):
+        return cause.inside(*keys)
+    if isinstance(cause, InputError):
+        return SpecError(str(cause), keys)
+    if cause is not None:  # a check of ours, whose text completes "expected"
+        return SpecError(f"expected {cause}, got {given_as(first['input'])}", keys)
+    whole = model.model_json_schema(schema_generator=DocumentedSchema)
+    owner = _schema_at(whole, location[:-1])
+    fields: dict[str, Any] = _within(owner, whole, "properties")
+    if kind == "missing":
+        doc = " ".join(fields[str(location[-1])].get("description", "").split())
+        text = f"{noun} {location[-1]} is required: {doc[:1].lower()}{doc[1:].rstrip('.')}"
+        return SpecError(text, keys)
+    if kind == "extra_forbidden":
+        return UnknownSpecNameError(UnknownNameError(noun, str(location[-1]), fields), keys)
+    schema = _schema_at(whole, location)
+    if kind == "literal_error" and isinstance(first["input"], str):
+        wrong = UnknownNameError(str(location[-1]), first["input"], map(str, schema["enum"]))
+        if wrong.nearest:
+            return UnknownSpecNameError(wrong, keys)
+    got = "" if schema.get("format") == "password" else f", got {given_as(first['input'])}"
+    return SpecError(f"expected {_expected(schema, noun)}{got}", keys)
 
 
-def text(value: Any) -> str:
-    """Take text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise ValueError("text")
-    return value
+def _keys(given: object, location: Sequence[str | int]) -> Keys:
+    """Return the keys in raw data for a location in a model.
+
+    They differ where a value was given instead of a table, and so the first option is not named,
+    and where an option is missing.
+    """
+    keys: list[str | int] = []
+    for key in location:
+        in_list = isinstance(given, list | tuple) and isinstance(key, int) and key < len(given)
+        if in_list or (isinstance(given, Mapping) and key in given):
+            given = given[key]  # type: ignore[index]
+            keys.append(key)
+    return tuple(keys)
 
 
-def any_text(value: Any) -> str:
-    """Take text, empty or not."""
-    if not isinstance(value, str):
-        raise ValueError("text")
-    return value
+def _schema_at(whole: dict[str, Any], location: Sequence[str | int]) -> dict[str, Any]:
+    """Return the JSON schema of what a location leads to."""
+    schema = _resolved(whole, whole)
+    for key in location:
+        place = "items" if isinstance(key, int) else "properties"
+        inner: Any = _within(schema, whole, place)
+        if not isinstance(key, int):
+            inner = inner.get(key) or schema.get("additionalProperties") or {}
+        schema = _resolved(inner, whole)
+    return schema
 
 
-def truth(value: Any) -> bool:
-    """Take true or false."""
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
+def _within(schema: dict[str, Any], whole: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return what a schema, or one of those it lets choose from, has in ``place``."""
+    choices = [schema, *(_resolved(choice, whole) for choice in schema.get("anyOf", ()))]
+    return next((choice[place] for choice in choices if place in choice), {})
 
 
-def whole(low: int) -> Check:
-    """Take a whole number from ``low`` up."""
-
-    def check(value: Any) -> int:
-        is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        if not is_whole or int(value) < low:
-            raise ValueError(f"a whole number from {low} up")
-        return int(value)
-
-    return check
+def _resolved(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """Follow a reference, and leave out that a value may be null."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"]
+    if len(choices) == 1:
+        schema = {**schema, **choices[0]}
+    if "$ref" in schema:
+        return _resolved(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
+    return schema
 
 
-def real(low: float, high: float = math.inf) -> Check:
-    """Take a finite number from ``low`` to ``high``."""
-    span = f"from {low:g} up" if high == math.inf else f"from {low:g} to {high:g}"
-
-    def check(value: Any) -> float:
-        is_real = hasattr(value, "__float__") and not isinstance(value, bool | str)
-        if not is_real or not math.isfinite(float(value)) or not low <= float(value) <= high:
-            raise ValueError(f"a number {span}")
-        return float(value)
-
-    return check
-
-
-def choice(what: str, known: Callable[[], list[str]]) -> Check:
-    """Take one of some names; another is answered with the nearest."""
-
-    def check(value: Any) -> str:
-        names = known()
-        if not isinstance(value, str):
-            raise ValueError(f"one of {', '.join(names)}")
-        if value not in names:
-            raise UnknownNameError(what, value, names)
-        return value
-
-    return check
+def _expected(schema: Mapping[str, Any], noun: str) -> str:
+    """Say what a JSON schema allows."""
+    kind = schema.get("type", "")
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if kind == "array":
+        return f"a list of {_expected(schema['items'], noun).removeprefix('a ')}s"
+    if kind == "object":
+        return f"a table of {noun}s"
+    if not kind and "anyOf" in schema:
+        return " or ".join(_expected(choice, noun) for choice in schema["anyOf"])
+    return f"{_NOUNS.get(kind, 'something else')}{_span(schema)}"
 
 
-def optional(check: Check) -> Check:
-    """Take nothing, too."""
-    return lambda value: None if value is None else check(value)
+def _span(schema: Mapping[str, Any]) -> str:
+    """Say between which ends a number must be; nothing if any will do."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    ends = []
+    if low is not None:
+        ends.append(f"from {_number(low)} {'up' if high is None else f'to {_number(high)}'}")
+    elif high is not None:
+        ends.append(f"up to {_number(high)}")
+    if above is not None:
+        ends.append(f"above {_number(above)}")
+    if below is not None:
+        ends.append(f"below {_number(below)}")
+    return f" {' and '.join(ends)}" if ends else ""
 
 
-def words(value: Any) -> tuple[str, ...]:
-    """Take a list of texts."""
-    if isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value):
-        return tuple(value)
-    raise ValueError("a list of texts")
+def _number(value: float) -> str:
+    return f"{value:,}" if 10**6 <= value < 10**15 else f"{value:g}"
 
 
-def table(kind: type[Any], owner: str) -> Check:
-    """Take a table of options of its own."""
-    return lambda value: value if isinstance(value, kind) else read_options(kind, value, owner)
+_NOUNS = {
+    "number": "a number",
+    "integer": "a whole number",
+    "string": "text",
+    "boolean": "true or false",
+}
+
+
+def given_as(value: object) -> str:
+    """Say what a value is, for a message about what was expected instead."""
+    if isinstance(value, Mapping | list | tuple):
+        noun = "table" if isinstance(value, Mapping) else "list"
+        return f"a {noun}" if value else f"an empty {noun}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value) if isinstance(value, int | float) else shown(value)

@@ -1,16 +1,19 @@
-"""Progress of what takes long before the first query: told to whoever fetches, from any depth."""
+"""What reaches a component from whoever fetches, at any depth: who watches, and who may stop it.
+
+Set with ``with`` around a piece of work. Threads that a fetch starts are handed what it was given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-__all__ = ["report", "watched"]
+from threading import Event
 
 Progress = Callable[[int, int], None]
 
 _WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
+_CANCEL: ContextVar[Event | None] = ContextVar("cancel", default=None)
 
 
 @contextmanager
@@ -28,3 +31,18 @@ def report(done: int, total: int) -> None:
     watcher = _WATCHER.get()
     if watcher is not None:
         watcher(done, total)
+
+
+@contextmanager
+def cancellable(cancel: Event | None) -> Iterator[None]:
+    """Within it, a fetch ends with `CancelledError` once ``cancel`` is set."""
+    token = _CANCEL.set(cancel)
+    try:
+        yield
+    finally:
+        _CANCEL.reset(token)
+
+
+def current_cancel() -> Event | None:
+    """Return the event that ends this work, if there is one."""
+    return _CANCEL.get()

@@ -10,75 +10,76 @@ wanted. What raises or returns nonsense is that query's failure, in one sentence
 from __future__ import annotations
 
 import inspect
+import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.frameworks import adapted
-from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, text, truth, whole
-from rankscope.retrieval.order import ranked
+from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
-from rankscope.retrieval.python_objects import described_target, find_target, sentence
+from rankscope.retrieval.python_objects import FunctionOptions, UserCode
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.results import pairs_of
 
-__all__ = ["PythonOptions", "PythonSystem"]
+log = logging.getLogger(__name__)
 
 _DEPTH_NAMES = ("depth", "k", "top_k", "limit")
 
 
-@dataclass(frozen=True, slots=True)
-class PythonOptions:
+class PythonOptions(FunctionOptions):
     """Which code, and how to call it."""
 
-    function: Any = option(  # noqa: RUF009
-        REQUIRED, "module:function, a function, or a retriever object", as_is
-    )
-    id_field: str = option(
-        "doc_id", "where LangChain, LlamaIndex and Haystack documents carry the id: metadata", text
-    )
-    version: str = option("", "say something else here when what it searches changes", any_text)
-    concurrent: bool = option(False, "whether it may be called from several threads", truth)
-    batch: int = option(16, "how many queries make a batch", whole(1))
+    function: Any
+    """module:function, a function, or a retriever object."""
+    id_field: Text = "doc_id"
+    """Where LangChain, LlamaIndex and Haystack documents have the id: a field of the metadata."""
+    version: str = ""
+    """Change this when what it searches changes; answers kept under another are not used."""
+    batch: int = Field(default=16, ge=1)
+    """How many queries make a batch."""
 
 
 @SYSTEMS.add("python", PythonOptions, summary="a Python function or a framework's retriever")
-def made(options: PythonOptions, context: Context) -> System:
+def python_system(options: PythonOptions, context: Context) -> System:
     """Return a system around the code; a `System` is taken as it is."""
-    target = find_target(options.function, context, "a python system")
-    if isinstance(target, System):
-        return target
-    return PythonSystem(target, options)
+    code = UserCode(options, context, "a python system")
+    return code.target if isinstance(code.target, System) else PythonSystem(code, options)
 
 
 class PythonSystem(System):
     """Calls Python code for each query."""
 
-    def __init__(self, target: Any, options: PythonOptions) -> None:
-        retrieve = adapted(target, options.id_field)
-        if retrieve is None and not callable(target):
+    def __init__(self, code: UserCode, options: PythonOptions) -> None:
+        retrieve = adapted(code.target, options.id_field)
+        if retrieve is None and not callable(code.target):
             raise InputError(
                 f"{shown(options.function)} is neither a function nor a retriever of LangChain "
                 "(invoke), LlamaIndex (retrieve) or Haystack (run)"
             )
-        self._target = target
-        self._options = options
-        self._retrieve = _plain(target) if retrieve is None else retrieve
-        self.concurrent = options.concurrent
+        self.options: PythonOptions = options
         self.batch_size = options.batch
+        self.capabilities = code.capabilities
+        self._code = code
+        self._retrieve = _plain(code.target) if retrieve is None else retrieve
 
     def index(self, corpus: Corpus) -> None:
         """Do nothing: the code has its own documents."""
 
     def identity(self) -> Identity:
         """Say what exactly answers: the code, by name and source."""
-        described = described_target(self._target, self._options.function, self._options.version)
-        parameters = {"id_field": self._options.id_field, "function": described["name"]}
-        version = f"python {described['version']}".strip()
-        return Identity("python", version, parameters, described["source"], self.name)
+        code = self._code.described()
+        return Identity(
+            kind="python",
+            name=self.name,
+            version=f"python {code['version']}".strip(),
+            parameters={"id_field": self.options.id_field, "function": code["name"]},
+            snapshot=code["source"],
+        )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Call the code for each query."""
@@ -90,12 +91,11 @@ class PythonSystem(System):
             return Ranking()
         began = time.perf_counter()
         try:
-            pairs = self._retrieve(query, depth)
-            seconds = time.perf_counter() - began
-            return ranked(pairs, depth, seconds=seconds)
+            pairs = self._code.called(lambda: self._retrieve(query, depth))
+            return Ranking.of(pairs, depth, seconds=time.perf_counter() - began)
         except Exception as error:
-            said = str(error) if isinstance(error, InputError) else sentence(error)
-            return Ranking.failed(said, time.perf_counter() - began)
+            log.debug("query %s failed", query.query_id, exc_info=True)
+            return Ranking.failed_by(error, time.perf_counter() - began)
 
 
 def _plain(function: Callable[..., Any]) -> Callable[[Query, int], list[tuple[str, float]]]:
@@ -119,5 +119,5 @@ def _signature(function: Callable[..., Any]) -> tuple[bool, str | None]:
         raise InputError(f"{shown(function)} takes no argument, so it cannot be asked a query")
     annotation = parameters[0].annotation
     wants_query = annotation is Query or str(annotation).rpartition(".")[2] == "Query"
-    names = [one.name for one in parameters[1:]]
+    names = [parameter.name for parameter in parameters[1:]]
     return wants_query, next((name for name in _DEPTH_NAMES if name in names), None)

@@ -1,4 +1,8 @@
-"""Python objects named in a spec: ``module:function``, or the object itself."""
+"""Python objects named in a spec: ``module:function``, or the object itself.
+
+`UserCode` is the user's own code inside a component: it is called from one thread at a time, unless
+the user says that it may be called from several.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +11,87 @@ import inspect
 import sys
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module, invalidate_caches
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.retrieval.options import Options
+from rankscope.retrieval.protocol import THIS_PROCESS, Capabilities, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rankscope.retrieval.registry import Context
 
-__all__ = ["described_target", "find_target", "sentence"]
+
+class FunctionOptions(Options):
+    """A function of the user's."""
+
+    function: Any
+    """module:function, or the function itself."""
+    version: str = ""
+    """Change this when what the function does changes; what is kept under another is not used."""
+    concurrent: bool = False
+    """Whether it may be called from several threads at the same time."""
+
+
+class UserCode:
+    """A Python object of the user's, and how it may be called."""
+
+    def __init__(self, options: FunctionOptions, context: Context, noun: str) -> None:
+        self._options = options
+        self.target = find_target(options.function, context, noun)
+        self.capabilities = Capabilities(ties="trec", concurrent=options.concurrent)
+        self._alone = nullcontext() if options.concurrent else _lock(self.target)
+
+    def called(self, call: Callable[[], Any]) -> Any:
+        """Make a call that uses the object, alone unless it may be called by several threads."""
+        with self._alone:
+            return call()
+
+    def described(self) -> dict[str, str]:
+        """Say what object this is, for an identity.
+
+        Its name, the ``version`` the user gives, and a hash of the file it is written in, so that
+        what was kept before an edit is not taken for what it is after. Code that cannot be found
+        again by its name (a lambda, a closure, an object with values of its own) could be anything
+        the next time: without a ``version`` it is this very object, in this process.
+        """
+        target, reference, version = self.target, self._options.function, self._options.version
+        named = target if hasattr(target, "__qualname__") else type(target)
+        name = f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"
+        if isinstance(reference, str):
+            module = sys.modules.get(reference.partition(":")[0], named)
+            name, source = reference, _source(named if inspect.isfunction(named) else module)
+        elif version or _is_found_by_name(target):
+            source = _source(named)
+        else:
+            source = f"{THIS_PROCESS}, {_number(target)}"
+        return {"name": name, "version": version, "source": source}
+
+
+class UserFunction(UserCode):
+    """A function of the user's inside a component."""
+
+    def __init__(self, options: FunctionOptions, context: Context, noun: str) -> None:
+        super().__init__(options, context, noun)
+        if not callable(self.target):
+            raise InputError(f"expected a function as {noun}, got {shown(options.function)}")
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it."""
+        return self.called(lambda: self.target(*arguments))
 
 
 _IMPORTING = threading.RLock()
 """What is imported, and from where, is one thread's business at a time."""
 
 
-def find_target(reference: Any, context: Context, what: str) -> Any:
+def find_target(reference: Any, context: Context, noun: str) -> Any:
     """Return the object that ``module:name`` names, or the object if it is one already.
 
     Modules are looked for in the context's folder (that of the config) first.
@@ -38,43 +100,43 @@ def find_target(reference: Any, context: Context, what: str) -> Any:
         return reference
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
-        raise InputError(f"{what} is named as module:function, not {shown(reference)}")
+        raise InputError(f"expected {noun} as module:function, got {shown(reference)}")
     folder = context.folder or Path.cwd()
-    with _IMPORTING, _found_first(folder):
+    with _IMPORTING, _looking_first_in(folder):
         _forget_namesake(module_name, folder)
         try:
-            found: Any = import_module(module_name)
+            target: Any = import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name is None or not module_name.startswith(error.name):
-                raise InputError(f"{what} {reference} cannot be imported: {error}") from None
+                raise InputError(f"{noun} {reference} cannot be imported: {error}") from error
             raise InputError(
-                f"{what} {reference}: there is no module {error.name} in {folder} or among the "
-                "installed packages"
+                f"{noun} {reference}: module {error.name} not found, neither in {folder} nor among "
+                "the installed packages"
             ) from None
         except Exception as error:
-            raise InputError(f"{what} {reference} cannot be imported: {sentence(error)}") from None
+            raise InputError(f"{noun} {reference} cannot be imported: {sentence(error)}") from error
     for name in path.split("."):
-        if not hasattr(found, name):
-            raise UnknownNameError(f"name in {module_name}", name, dir(found))
-        found = getattr(found, name)
-    return found
+        if not hasattr(target, name):
+            raise UnknownNameError(f"name in {module_name}", name, dir(target))
+        target = getattr(target, name)
+    return target
 
 
 def _forget_namesake(module_name: str, folder: Path) -> None:
-    """Let a module of the folder be imported, although one of its name came from another place."""
+    """Let a module of the folder be imported, although one of its name is loaded from elsewhere."""
     top = module_name.partition(".")[0]
-    own = [path.resolve() for path in (folder / f"{top}.py", folder / top / "__init__.py")]
-    there = [path for path in own if path.is_file()]
+    paths = [path.resolve() for path in (folder / f"{top}.py", folder / top / "__init__.py")]
+    existing = [path for path in paths if path.is_file()]
     file = getattr(sys.modules.get(top), "__file__", None)
-    if not there or file is None or Path(file).resolve() in there:
+    if not existing or file is None or Path(file).resolve() in existing:
         return
-    for name in [one for one in sys.modules if one == top or one.startswith(f"{top}.")]:
+    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
     invalidate_caches()
 
 
 @contextmanager
-def _found_first(folder: Path) -> Iterator[None]:
+def _looking_first_in(folder: Path) -> Iterator[None]:
     """Look for modules in a folder first, for a while.
 
     The list is replaced, not changed: another thread may be going through it.
@@ -88,31 +150,12 @@ def _found_first(folder: Path) -> Iterator[None]:
         sys.path = [*sys.path[:first], *sys.path[first + 1 :]]
 
 
-def described_target(target: Any, reference: Any, version: str) -> dict[str, str]:
-    """Say what a Python object is, for an identity; ``reference`` is how the spec gave it.
-
-    Its name, the ``version`` the user gives, and a hash of the file it is written in, so that what
-    was kept before an edit is not taken for what it is after. Code that cannot be found again by
-    its name (a lambda, a closure, an object with values of its own) could be anything the next
-    time: without a ``version`` it is this very object, in this process.
-    """
-    named = target if hasattr(target, "__qualname__") else type(target)
-    name = f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"
-    if isinstance(reference, str):
-        module = sys.modules.get(reference.partition(":")[0], named)
-        source = _source(named if inspect.isfunction(named) else module)
-        return {"name": reference, "version": version, "source": source}
-    if version or _found_by_name(target):
-        return {"name": name, "version": version, "source": _source(named)}
-    return {"name": name, "version": version, "source": f"process {_PROCESS}, {_number(target)}"}
-
-
-def _found_by_name(target: Any) -> bool:
+def _is_found_by_name(target: Any) -> bool:
     """Tell whether the object's module and name lead to it."""
-    found: Any = sys.modules.get(getattr(target, "__module__", None) or "")
+    current: Any = sys.modules.get(getattr(target, "__module__", None) or "")
     for name in getattr(target, "__qualname__", "<nameless>").split("."):
-        found = getattr(found, name, None)
-    return found is not None and found is target
+        current = getattr(current, name, None)
+    return current is not None and current is target
 
 
 def _source(named: Any) -> str:
@@ -130,8 +173,9 @@ def _source(named: Any) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-_PROCESS = uuid4().hex
 _numbers: dict[int, tuple[Callable[[], Any], int]] = {}
+_counter = count(1)
+_locks: dict[int, threading.RLock] = {}
 
 
 def _number(target: Any) -> int:
@@ -148,16 +192,10 @@ def _number(target: Any) -> int:
     return number
 
 
-_counter = count(1)
-
-
 def _same(target: Any) -> Any:
     return target
 
 
-def sentence(error: BaseException) -> str:
-    """Return an exception as one line: its kind and what it says."""
-    said = " ".join(str(error).split())
-    if len(said) > 300:
-        said = f"{said[:299]}…"
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def _lock(target: Any) -> threading.RLock:
+    """Return the lock of an object, the same wherever it is used; a method's is its object's."""
+    return _locks.setdefault(_number(getattr(target, "__self__", target)), threading.RLock())

@@ -1,20 +1,24 @@
-"""What Python code returns for a query, made into (doc_id, score) pairs or refused."""
+"""What Python code returns for a query, made into (doc_id, score) pairs or refused.
+
+Engines often return chunks: `document_of` leads from a chunk to its document, and `collapse` from
+scored chunks to scored documents.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from rankscope.errors import InputError, shown
-
-__all__ = ["pairs_of"]
 
 _IDS = ("doc_id", "_id", "id", "docid", "docno")
 _SCORES = ("score", "relevance_score", "similarity")
 
+Pairs = list[tuple[str, float]]
 
-def pairs_of(answer: Any) -> list[tuple[str, float]]:
+
+def pairs_of(answer: Any) -> Pairs:
     """Take ids, (id, score) pairs, a dict of scores, or records; scores are all or none.
 
     Raises:
@@ -26,31 +30,35 @@ def pairs_of(answer: Any) -> list[tuple[str, float]]:
     if isinstance(answer, Mapping):
         answer = list(answer.items())
     if answer is None or isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
-        raise InputError(f"expected a list of documents, but the function returned {_seen(answer)}")
-    found = [_pair(item) for item in answer]
-    scored = sum(score is not None for _, score in found)
-    if 0 < scored < len(found):
         raise InputError(
-            f"{scored} of {len(found)} documents have a score; give one to all or none"
+            f"expected a list of documents, but the function returned {_shown(answer)}"
+        )
+    documents = [_document(item) for item in answer]
+    scored = sum(score is not None for _, score in documents)
+    if 0 < scored < len(documents):
+        raise InputError(
+            f"{scored} of {len(documents)} documents have a score; give one to all or none"
         )
     pairs = [
         (doc_id, -float(rank) if score is None else score)
-        for rank, (doc_id, score) in enumerate(found, start=1)
+        for rank, (doc_id, score) in enumerate(documents, start=1)
     ]
-    _refuse_twice(pairs)
+    _refuse_repeated(pairs)
     return pairs
 
 
-def _pair(item: Any) -> tuple[str, float | None]:
+def _document(item: Any) -> tuple[str, float | None]:
     if isinstance(item, Mapping):
-        name = next((name for name in _IDS if name in item), None)
-        if name is None:
+        id_name = next((name for name in _IDS if name in item), None)
+        if id_name is None:
             raise InputError(f"a document has no id; expected a field {' or '.join(_IDS[:3])}")
         score = next((item[name] for name in _SCORES if item.get(name) is not None), None)
-        return doc_id_of(item[name]), None if score is None else score_of(score)
+        return doc_id_of(item[id_name]), None if score is None else score_of(score)
     if isinstance(item, list | tuple):
         if len(item) != 2:
-            raise InputError(f"expected (id, score) pairs, but the function returned {_seen(item)}")
+            raise InputError(
+                f"expected (id, score) pairs, but the function returned {_shown(item)}"
+            )
         return doc_id_of(item[0]), score_of(item[1])
     return doc_id_of(item), None
 
@@ -60,7 +68,9 @@ def doc_id_of(value: Any) -> str:
     if hasattr(value, "__index__") and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str) or not value:
-        raise InputError(f"expected the id of a document, but the function returned {_seen(value)}")
+        raise InputError(
+            f"expected the id of a document, but the function returned {_shown(value)}"
+        )
     return value
 
 
@@ -68,11 +78,11 @@ def score_of(value: Any) -> float:
     """Take a finite number."""
     is_number = hasattr(value, "__float__") and not isinstance(value, bool | str)
     if not is_number or not math.isfinite(float(value)):
-        raise InputError(f"expected a finite score, but the function returned {_seen(value)}")
+        raise InputError(f"expected a finite score, but the function returned {_shown(value)}")
     return float(value)
 
 
-def _refuse_twice(pairs: list[tuple[str, float]]) -> None:
+def _refuse_repeated(pairs: Pairs) -> None:
     seen: set[str] = set()
     for doc_id, _ in pairs:
         if doc_id in seen:
@@ -80,5 +90,36 @@ def _refuse_twice(pairs: list[tuple[str, float]]) -> None:
         seen.add(doc_id)
 
 
-def _seen(value: Any) -> str:
+def _shown(value: Any) -> str:
     return "None" if value is None else f"{type(value).__name__} {shown(value)}"
+
+
+def document_of(chunk_id: str) -> str:
+    """Return the document of a chunk whose id is the document's, ``#`` and a number.
+
+    >>> document_of("d#1#12")
+    'd#1'
+    """
+    doc_id, sign, number = chunk_id.rpartition("#")
+    if not sign or not number.isdecimal():
+        raise InputError(f"expected the id of a chunk, such as d1#0, got {shown(chunk_id)}")
+    return doc_id
+
+
+def collapse(
+    chunks: Iterable[tuple[str, float]], *, by: Literal["best", "first"] = "best"
+) -> Pairs:
+    """Return one score for each document from (doc_id, score) pairs of its chunks.
+
+    A document has the score of its best chunk, or of the first that is listed; documents are in
+    the order in which they first occur.
+
+    >>> collapse([("a", 0.2), ("b", 0.5), ("a", 0.7)])
+    [('a', 0.7), ('b', 0.5)]
+    """
+    scores: dict[str, float] = {}
+    for doc_id, score in chunks:
+        known = scores.setdefault(doc_id, score)
+        if by == "best" and score > known:
+            scores[doc_id] = score
+    return list(scores.items())

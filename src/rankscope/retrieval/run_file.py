@@ -1,36 +1,40 @@
 """An existing run as a system: it answers by the id of the query, whatever the text.
 
-A query that the run does not have found nothing: TREC's format has no other way to say so.
+A query that is not in the run found nothing: TREC's format has no other way to say so.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError, shown
-from rankscope.retrieval.options import REQUIRED, as_is, option
-from rankscope.retrieval.order import ranked
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, fingerprint
+from rankscope.errors import InputError
+from rankscope.retrieval.options import Options, given_as
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Identity,
+    Query,
+    Ranking,
+    System,
+    check_depth,
+    fingerprint,
+)
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.runs.table import Run, as_run, read_run
 from rankscope.tables.columns import RUN
 from rankscope.tables.rows import Rows
 
-__all__ = ["RunOptions", "RunSystem"]
 
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Options):
     """Which run."""
 
-    path: Any = option(REQUIRED, "the run's file, in any format, or a run", as_is)  # noqa: RUF009
+    path: Any
+    """The run's file, in any format, or a run."""
 
 
 @SYSTEMS.add("run", RunOptions, summary="an existing run file")
@@ -38,26 +42,33 @@ class RunSystem(System):
     """Answers with what a run holds."""
 
     batch_size = 1024
-    concurrent = True
+    capabilities = Capabilities(ties="trec", concurrent=True)
 
     def __init__(self, options: RunOptions, context: Context) -> None:
+        self.options: RunOptions = options
         path = options.path
         if isinstance(path, str | os.PathLike):
             self._run: Run = read_run(context.path(os.fspath(path)))
         elif path is None or isinstance(path, bool | int | float):
-            raise InputError(f"option path of run must be a file or a run, not {shown(path)}")
+            raise InputError(f"run.path: expected a file or a run, got {given_as(path)}")
         else:
             self._run = as_run(path)
         self._snapshot = fingerprint(sorted(self._run.query_ids), self._run.fingerprint())
 
     def index(self, corpus: Corpus) -> None:
-        """Do nothing: the run is there."""
+        """Do nothing: the answers exist already."""
 
     def identity(self) -> Identity:
         """Say what exactly answers: the run's content."""
-        return Identity("run", "run", {}, self._snapshot, self.name or self._run.name)
+        return Identity(
+            kind="run",
+            name=self.name or self._run.name,
+            version="run",
+            parameters={},
+            snapshot=self._snapshot,
+        )
 
-    def whole(self, queries: Sequence[Query], depth: int) -> Run | None:
+    def ready_run(self, queries: Sequence[Query], depth: int) -> Run | None:
         """Return the run's part that is asked for, if its scores fall and none is shared."""
         run, depth = self._run, check_depth(depth)
         offsets, scores = run.offsets, run.scores.to_numpy()
@@ -65,7 +76,8 @@ class RunSystem(System):
         if not np.isin(rises, offsets).all():
             return None
         place = {query_id: at for at, query_id in enumerate(run.query_ids)}
-        group = np.array([place[one.query_id] for one in queries if one.query_id in place], np.intp)
+        places = [place[query.query_id] for query in queries if query.query_id in place]
+        group = np.array(places, np.intp)
         lengths = np.minimum(np.diff(offsets)[group], depth)
         ends = np.cumsum(lengths)
         rows = np.arange(ends[-1] if len(ends) else 0)
@@ -78,15 +90,15 @@ class RunSystem(System):
                 run.scores.gather(rows),
             ]
         )
-        found = {one for one, length in zip(ids.to_list(), lengths, strict=True) if length}
-        empty = tuple(one.query_id for one in queries if one.query_id not in found)
+        held = {query_id for query_id, length in zip(ids.to_list(), lengths, strict=True) if length}
+        empty = tuple(query.query_id for query in queries if query.query_id not in held)
         return Run.from_rows(Rows(frame, run.name, RUN, empty_queries=empty), name=run.name)
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the run's documents."""
         depth = check_depth(depth)
         return [
-            ranked(self._run[query.query_id].items(), depth)
+            Ranking.of(self._run[query.query_id].items(), depth)
             if query.query_id in self._run
             else Ranking()
             for query in queries

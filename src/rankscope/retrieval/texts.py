@@ -5,18 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
 
 from rankscope.collection.corpus import Corpus, Document, document_text
 from rankscope.errors import shown
-from rankscope.retrieval.order import by_id_descending
-
-__all__ = ["DEFAULT_FIELDS", "Texts", "fields_option", "without_text"]
-
-DEFAULT_FIELDS = "title and text, under whatever name the corpus has them"
+from rankscope.runs.order import by_id_descending
 
 
-def fields_option(value: Any) -> dict[str, int]:
+def _weights(value: Any) -> dict[str, int]:
     """Take fields as a list, or as a table of whole-number weights."""
     if isinstance(value, str) and value:
         return {value: 1}
@@ -30,6 +28,18 @@ def fields_option(value: Any) -> dict[str, int]:
             if all(1 <= weight <= 100 for weight in weights.values()):
                 return weights
     raise ValueError("a list of different fields, or a table of fields and whole weights 1 to 100")
+
+
+_NAMES = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+_WEIGHT = {"type": "integer", "minimum": 1, "maximum": 100}
+_TABLE = {"type": "object", "additionalProperties": _WEIGHT, "minProperties": 1}
+
+Fields = Annotated[
+    dict[str, int],
+    BeforeValidator(_weights),
+    WithJsonSchema({"anyOf": [{"type": "string"}, _NAMES, _TABLE]}),
+]
+"""Fields of documents, each with how often it counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +57,7 @@ class Texts:
     def text_of(self, doc_id: str) -> str:
         """Return the text of one document."""
         if not self._positions:
-            self._positions.update({one: at for at, one in enumerate(self.doc_ids)})
+            self._positions.update({known: at for at, known in enumerate(self.doc_ids)})
         return self.texts[self._positions[doc_id]]
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
-from rankscope.files import can_be_read_again
+from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, Unable, worst_first
 from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
@@ -26,7 +25,7 @@ from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
 
 __all__ = ["Validation", "validate_run"]
 
@@ -133,13 +132,9 @@ def validate_run(
     return reference.validate(run, depth=depth, format=format)
 
 
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
-def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
+def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
     """Return rows with all columns; values as text where some are not what they should be."""
-    if not _is_path(data):
+    if not is_path(data):
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
             found = tuple(data.query_ids[place] for place in empty)
@@ -156,7 +151,7 @@ def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
 def _query_ids(queries: Any) -> list[str] | None:
     if queries is None:
         return None
-    if _is_path(queries):
+    if is_path(queries):
         return read_queries(queries).ids
     return _ids_of(queries, Queries)
 
@@ -165,9 +160,9 @@ def _corpus_ids(corpus: Any) -> Callable[[], Iterable[str]] | None:
     """Return a function that passes over the ids; only what cannot be read again is kept."""
     if corpus is None:
         return None
-    if _is_path(corpus) and can_be_read_again(corpus):
+    if is_path(corpus) and can_be_read_again(corpus):
         return lambda: stream_doc_ids(corpus)
-    ids = set(stream_doc_ids(corpus)) if _is_path(corpus) else _ids_of(corpus, Corpus)
+    ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
 
 

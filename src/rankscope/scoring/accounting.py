@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import field_serializer
 
 from rankscope.part import Part
-from rankscope.scoring.policies import NoRelevant, QueryPolicy
+from rankscope.scoring.rules import NoRelevant, QueryPolicy
 
 __all__ = ["Accounting"]
 

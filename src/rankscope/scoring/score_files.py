@@ -10,6 +10,7 @@ is no number becomes a `FormatError` that says where it is.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -154,7 +155,11 @@ def score_record(
             means=dict(run.means),
             accounting=run.accounting,
             per_query={
-                query_id: dict(zip(scores.measures, column, strict=True))
+                query_id: {
+                    measure: value
+                    for measure, value in zip(scores.measures, column, strict=True)
+                    if not math.isnan(value)
+                }
                 for query_id, column in columns
             }
             if per_query

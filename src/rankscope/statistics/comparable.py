@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError, shown
+from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import Scores, evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
@@ -63,10 +64,10 @@ def _sides(
     for role, side in recorded.items():
         if side is None:
             run = given[role]
-            runs, _ = as_runs([run] if _is_path(run) else run)
+            runs, _ = as_runs([run] if is_path(run) else run)
             measures = [parsed.measure for parsed in asked]
             scores = evaluate(judgments, runs, measures, profile=rules)
-            source = os.fspath(run) if _is_path(run) else role
+            source = os.fspath(run) if is_path(run) else role
             sides.append(RecordedScores.of(scores, source=source))
             continue
         if judgments is not None and side.qrels != judgments.fingerprint:
@@ -84,10 +85,6 @@ def _sides(
     return sides[0], sides[1]
 
 
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
 def _recorded(data: Any, role: str, with_qrels: bool) -> RecordedScores | None:
     """Return a side as recorded scores; None if it is a run and there are judgments to score it."""
     if isinstance(data, RecordedScores):
@@ -96,7 +93,7 @@ def _recorded(data: Any, role: str, with_qrels: bool) -> RecordedScores | None:
         return RecordedScores.of(data, source=role)
     if isinstance(data, Mapping) and isinstance(data.get("schema"), str):
         return RecordedScores.from_data(data, source=role)
-    if _is_path(data) and (not with_qrels or is_score_file(data)):
+    if is_path(data) and (not with_qrels or is_score_file(data)):
         return read_scores(data)
     if not with_qrels:
         raise InputError(f"{role} is a run, and nothing says what is relevant; give qrels too")

@@ -36,9 +36,8 @@ from rankscope.statistics.sentences import CORRECTIONS, ends, number
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
-    from rankscope.scoring.align import QueryPolicy
     from rankscope.scoring.evaluate import Scores
-    from rankscope.scoring.rules import Profile
+    from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.statistics.correction import Correction
     from rankscope.statistics.intervals import Method
     from rankscope.statistics.pairwise import Family, PairTest

@@ -101,7 +101,7 @@ class Matrix:
             for row, measure in enumerate(scores.measures)
             if not only_means or Measure.parse(measure).definition.aggregate == "mean"
         ]
-        runs = [(name, scores.run(name)) for name in scores.runs]
+        runs = [(name, scores.run(name).complete()) for name in scores.runs]
         return cls.of(
             [(name, replace(run, values=run.values[rows])) for name, run in runs],
             [scores.measures[row] for row in rows],

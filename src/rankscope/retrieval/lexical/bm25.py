@@ -1,7 +1,7 @@
 """Lexical search: BM25 in Lucene's variant, scored by bm25s.
 
 The score of a document d is the sum over the words t of the query, repeated ones counted again, of
-idf(t) · tf / (tf + k1 · (1 − b + b · |d| / average length)), with tf how often t stands in d and
+idf(t) · tf / (tf + k1 · (1 − b + b · |d| / average length)), with tf how often t occurs in d and
 idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N documents hold t. Documents that share no
 word with the query are not returned.
 """
@@ -10,50 +10,51 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
-from rankscope.retrieval.cache import keep_arrays, kept_arrays, make_folder
-from rankscope.retrieval.lexical.words import Analyzer, languages, stop_words, word_rules
-from rankscope.retrieval.options import choice, option, optional, real, words
-from rankscope.retrieval.order import best_positions
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth, fingerprint
-from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
-from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option, without_text
+from rankscope.retrieval.cache import make_folder, read_arrays, write_arrays
+from rankscope.retrieval.lexical.words import Analyzer, Language, word_rules
+from rankscope.retrieval.options import Options, TextList
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Identity,
+    Query,
+    Ranking,
+    System,
+    check_depth,
+    fingerprint,
+)
+from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
+from rankscope.retrieval.texts import Fields, Texts, without_text
+from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BM25", "BM25Options"]
 
-
-@dataclass(frozen=True, slots=True)
-class BM25Options:
+class BM25Options(Options):
     """How documents and queries are read and scored."""
 
-    fields: Mapping[str, int] | None = option(
-        None,
-        f"what is searched: a list of fields, or a table of whole weights, where a field counts as "
-        f"if it were written that often; if not given, {DEFAULT_FIELDS}",
-        optional(fields_option),
-    )
-    k1: float = option(1.5, "how much it counts that a word is repeated", real(0))
-    b: float = option(0.75, "how much long documents are held back, from 0 to 1", real(0, 1))
-    language: str = option(
-        "english",
-        "whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither",
-        choice("language", languages),
-    )
-    stopwords: tuple[str, ...] | None = option(
-        None,
-        "a list of words to drop instead of the language's own; [] to drop none",
-        optional(words),
-    )
+    fields: Fields | None = None
+    """What is searched: a list of fields, or a table of whole weights, where a field counts as if
+    it were written that often. If not given, title and text, under whatever name the corpus has
+    them."""
+    k1: float = Field(default=1.5, ge=0)
+    """How much it counts that a word is repeated."""
+    b: float = Field(default=0.75, ge=0, le=1)
+    """How much long documents are held back, from 0 to 1."""
+    language: Language = "english"
+    """Whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither."""
+    stopwords: TextList | None = None
+    """A list of words to drop instead of the language's own; [] to drop none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,15 +72,13 @@ class BM25(System):
     """BM25 over the words of some fields."""
 
     batch_size = 256
-    concurrent = True
+    capabilities = Capabilities(ties="trec", concurrent=True)
+    packages = ("bm25s", "PyStemmer")
 
     def __init__(self, options: BM25Options, context: Context) -> None:
-        engine("bm25s", package="bm25s", needed_for="the system bm25")
-        dropped = options.stopwords
-        if dropped is None:
-            dropped = tuple(stop_words(options.language))
-        self.options = options
-        self.analyzer = Analyzer(options.language, dropped)
+        check_engine("bm25s", package="bm25s", needed_for="the system bm25")
+        self.options: BM25Options = options
+        self.analyzer = Analyzer(options.language, options.stopwords)
         self._cache = context.cache
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None
@@ -96,12 +95,13 @@ class BM25(System):
 
     def identity(self) -> Identity:
         """Say what exactly answers."""
+        versions = [engine_version(package) for package in self.packages]
         return Identity(
-            "bm25",
-            f"{engine_version('bm25s')}, {engine_version('PyStemmer')}, {word_rules()}",
-            asdict(self.options),
-            self._texts.snapshot if self._texts is not None else None,
-            self.name,
+            kind="bm25",
+            name=self.name,
+            version=", ".join([*versions, word_rules()]),
+            parameters=self.options.plain(),
+            snapshot=self._texts.snapshot if self._texts is not None else None,
         )
 
     def prepare(self) -> None:
@@ -110,16 +110,16 @@ class BM25(System):
             return
         began = time.perf_counter()
         if self._cache is None:
-            self._index = self._made(self._texts)
+            self._index = self._indexed(self._texts)
         else:
             path = make_folder(self._cache / "indexes") / f"{fingerprint(self.identity().key)}.bm25"
             self._index = _loaded(path)
             if self._index is None:
-                self._index = self._made(self._texts)
+                self._index = self._indexed(self._texts)
                 _store(path, self._index)
         self.seconds_indexing = time.perf_counter() - began
 
-    def _made(self, texts: Texts) -> Index:
+    def _indexed(self, texts: Texts) -> Index:
         numbers: defaultdict[str, int] = defaultdict()
         numbers.default_factory = numbers.__len__  # a new term gets the next number
         terms = self.analyzer.terms
@@ -130,9 +130,9 @@ class BM25(System):
                 "no document has a word left to search for; name other fields, or fewer stop words"
             )
         bm25s = engine("bm25s", package="bm25s", needed_for="the system bm25")
-        made = bm25s.BM25(method="lucene", k1=self.options.k1, b=self.options.b, backend="numpy")
-        made.index((documents, numbers), create_empty_token=False, show_progress=False)
-        parts = made.scores
+        scorer = bm25s.BM25(method="lucene", k1=self.options.k1, b=self.options.b, backend="numpy")
+        scorer.index((documents, numbers), create_empty_token=False, show_progress=False)
+        parts = scorer.scores
         return Index(numbers, parts["data"], parts["indices"], np.asarray(parts["indptr"]))
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
@@ -168,7 +168,7 @@ class BM25(System):
         )
 
     def terms_of(self, doc_id: str) -> Counter[str]:
-        """Return how often each term stands in a document."""
+        """Return how often each term occurs in a document."""
         if self._texts is None:
             return Counter()
         return Counter(self.analyzer.terms(self._texts.text_of(doc_id)))
@@ -182,9 +182,9 @@ class BM25(System):
         return float(high - low) / len(self._texts.doc_ids)
 
 
-def _store(path: Any, index: Index) -> None:
+def _store(path: Path, index: Index) -> None:
     vocabulary = "\n".join(index.terms).encode()
-    keep_arrays(
+    write_arrays(
         path,
         {
             "terms": np.frombuffer(vocabulary, np.uint8),
@@ -195,8 +195,8 @@ def _store(path: Any, index: Index) -> None:
     )
 
 
-def _loaded(path: Any) -> Index | None:
-    stored = kept_arrays(path)
+def _loaded(path: Path) -> Index | None:
+    stored = read_arrays(path)
     if stored is None:
         return None
     names = stored["terms"].tobytes().decode().split("\n")

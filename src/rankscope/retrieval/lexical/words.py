@@ -11,12 +11,14 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
+from threading import Lock
+from typing import Annotated
 
-from rankscope.retrieval.registry import engine
+from pydantic import AfterValidator
 
-__all__ = ["Analyzer", "languages", "stop_words", "word_rules"]
-
+from rankscope.errors import UnknownNameError
+from rankscope.retrieval.registry import check_engine, engine
 
 _PLAIN_WORDS = re.compile(r"\w{2,}").findall
 _MARKS = ("Mn", "Mc")
@@ -24,14 +26,14 @@ _MARKS = ("Mn", "Mc")
 
 def _has_marks(text: str) -> bool:
     r"""Tell whether a text holds accents or vowel signs of their own, which ``\w`` leaves out."""
-    return any(unicodedata.category(one) in _MARKS for one in {*text} if one > "\u02ff")
+    return any(unicodedata.category(letter) in _MARKS for letter in {*text} if letter > "\u02ff")
 
 
 @cache
 def _marked_words() -> Callable[[str], list[str]]:
     r"""Return what finds words of ``\w`` and marks; much slower than ``\w`` alone."""
-    every = map(chr, range(0x300, sys.maxunicode + 1))
-    marks = "".join(one for one in every if unicodedata.category(one) in _MARKS)
+    letters = map(chr, range(0x300, sys.maxunicode + 1))
+    marks = "".join(letter for letter in letters if unicodedata.category(letter) in _MARKS)
     return re.compile(rf"[\w{re.escape(marks)}]{{2,}}").findall
 
 
@@ -46,6 +48,17 @@ def languages() -> list[str]:
     return [*stemmer.algorithms(), "none"]
 
 
+def _known(language: str) -> str:
+    names = languages()
+    if language not in names:
+        raise UnknownNameError("language", language, names)
+    return language
+
+
+Language = Annotated[str, AfterValidator(_known)]
+"""One of the languages with a stemmer, or ``none``."""
+
+
 def stop_words(language: str) -> frozenset[str]:
     """Return the stop words that bm25s has for a language; none where it has no list."""
     lists = engine("bm25s.stopwords", package="bm25s", needed_for="stop words")
@@ -54,14 +67,22 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 class _Terms(dict[str, str]):
-    """The term of every word met so far; empty for a stop word."""
+    """The term of every word met so far; empty for a stop word.
+
+    A stemmer must not be used by two threads at once, and words are looked up by many.
+    """
 
     def __init__(self, stem: Callable[[str], str], dropped: frozenset[str]) -> None:
         self._stem = stem
         self._dropped = dropped
+        self._lock = Lock()
 
     def __missing__(self, word: str) -> str:
-        term = "" if word in self._dropped else self._stem(word)
+        if word in self._dropped:
+            term = ""
+        else:
+            with self._lock:
+                term = self._stem(word)
         self[word] = term
         return term
 
@@ -69,16 +90,28 @@ class _Terms(dict[str, str]):
 class Analyzer:
     """Turns text into terms, for one language.
 
-    >>> Analyzer("english", stop_words("english")).terms("The Boiling leeks, and Straße!")
+    ``dropped`` are the stop words (None: those of the language).
+
+    >>> Analyzer("english").terms("The Boiling leeks, and Straße!")
     ['boil', 'leek', 'straße']
     """
 
-    def __init__(self, language: str, dropped: Iterable[str]) -> None:
-        stem: Callable[[str], str] = str
+    def __init__(self, language: str, dropped: Iterable[str] | None = None) -> None:
         if language != "none":
+            check_engine("Stemmer", package="PyStemmer", needed_for="stemming")
+        if dropped is None:
+            check_engine("bm25s", package="bm25s", needed_for="stop words")
+        self._language = language
+        self._dropped = dropped
+
+    @cached_property
+    def _terms(self) -> _Terms:
+        stem: Callable[[str], str] = str
+        if self._language != "none":
             stemmer = engine("Stemmer", package="PyStemmer", needed_for="stemming")
-            stem = stemmer.Stemmer(language).stemWord
-        self._terms = _Terms(stem, frozenset(dropped))
+            stem = stemmer.Stemmer(self._language).stemWord
+        dropped = stop_words(self._language) if self._dropped is None else self._dropped
+        return _Terms(stem, frozenset(dropped))
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text as they are written, in lower case."""

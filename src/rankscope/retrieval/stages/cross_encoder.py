@@ -6,33 +6,29 @@ before the sigmoid with which some models end: that would make near-certain docu
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.options import option, optional
-from rankscope.retrieval.python_objects import sentence
+from rankscope.retrieval.protocol import sentence
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
-from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option
-from rankscope.retrieval.vector.models import Model, ModelOptions
+from rankscope.retrieval.texts import Fields, Texts
+from rankscope.retrieval.vector.models import MODEL_PACKAGES, Model, ModelOptions
 
-__all__ = ["CrossEncoder", "CrossEncoderOptions"]
+log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
 class CrossEncoderOptions(ModelOptions):
     """A model that scores pairs, and what it reads of a document."""
 
-    fields: Mapping[str, int] | None = option(
-        None,
-        f"what is read of a document, as in bm25; if not given, {DEFAULT_FIELDS}",
-        optional(fields_option),
-    )
+    fields: Fields | None = None
+    """What is read of a document, as in bm25. If not given, title and text, under whatever name the
+    corpus has them."""
 
 
 @RERANKERS.add(
@@ -47,16 +43,23 @@ class CrossEncoder(Reranker):
     score.
     """
 
+    packages = MODEL_PACKAGES
+
     def __init__(self, options: CrossEncoderOptions, context: Context) -> None:
-        self._options = options
+        self.options: CrossEncoderOptions = options
         self._model = Model("CrossEncoder", options, context, owner="the reranker cross_encoder")
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None
 
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What a user should know about the model."""
+        return self._model.notes
+
     def index(self, corpus: Corpus) -> None:
         """Take the texts that are to be read."""
         if corpus is not self._corpus:
-            self._texts = Texts.of(corpus, self._options.fields)
+            self._texts = Texts.of(corpus, self.options.fields)
             self._corpus = corpus
 
     def described(self) -> dict[str, Any]:
@@ -64,7 +67,7 @@ class CrossEncoder(Reranker):
         return {
             "reranker": "cross_encoder",
             **self._model.described(),
-            "fields": self._options.fields,
+            "fields": self.options.fields,
             "snapshot": None if self._texts is None else self._texts.snapshot,
         }
 
@@ -80,7 +83,7 @@ class CrossEncoder(Reranker):
     def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
         """Score the candidates of each query."""
         self.prepare()
-        return [self._scored(one) for one in batch]
+        return [self._scored(candidates) for candidates in batch]
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         if self._texts is None:
@@ -94,18 +97,18 @@ class CrossEncoder(Reranker):
                 return f"the document {doc_id} is not in the corpus, so it cannot be read"
         distinct = sorted({text for text in texts if text.strip()})
         try:
-            found = dict(
-                zip(distinct, self._predicted(candidates.query.text, distinct), strict=True)
-            )
+            predicted = self._predicted(candidates.query.text, distinct)
         except Exception as error:
+            log.debug("query %s cannot be reranked", candidates.query.query_id, exc_info=True)
             return f"the cross-encoder {self._model.name} failed: {sentence(error)}"
-        lowest = min(found.values(), default=0.0) - 1
-        scores = [found.get(text, lowest) for text in texts]
+        by_text = dict(zip(distinct, predicted, strict=True))
+        lowest = min(predicted, default=0.0) - 1
+        scores = [by_text.get(text, lowest) for text in texts]
         for document, score in zip(candidates.documents, scores, strict=True):
             if not math.isfinite(score):
                 return (
                     f"the cross-encoder {self._model.name} gave the document "
-                    f"{shown(document.doc_id)} the score {score}, which is no number to rank by"
+                    f"{shown(document.doc_id)} the score {score}, which is not a finite number"
                 )
         return scores
 
@@ -114,7 +117,7 @@ class CrossEncoder(Reranker):
             return []
         scores = self._model.loaded().predict(
             [(query, text) for text in texts],
-            batch_size=self._options.batch,
+            batch_size=self.options.batch,
             show_progress_bar=False,
             activation_fn=import_module("torch").nn.Identity(),
             convert_to_numpy=True,

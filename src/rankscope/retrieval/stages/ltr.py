@@ -2,30 +2,29 @@
 
 ``{rerank: {of: hybrid, depth: 50, ltr: {}}}``: LambdaMART (gradient boosted trees that are fitted
 to nDCG), by XGBoost. What it looks at are the scores and ranks of the system below and of others,
-and how the words of the query stand in the fields of a document. How it is kept from questions it
-is judged on, `learning` says; the features are those of `ltr_features`.
+and how the words of the query occur in the fields of a document. `training` keeps it from questions
+it is judged on; the features are those of `ltr_features`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import metadata
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
-from rankscope.retrieval.cache import keep, kept, make_folder
-from rankscope.retrieval.lexical.words import languages, word_rules
-from rankscope.retrieval.options import choice, option, optional, real, whole, words
-from rankscope.retrieval.protocol import System, fingerprint
-from rankscope.retrieval.python_objects import sentence
-from rankscope.retrieval.registry import Context, engine, engine_version
+from rankscope.retrieval.lexical.words import Language, word_rules
+from rankscope.retrieval.options import Options, TextList
+from rankscope.retrieval.protocol import Capabilities, Component, System, fingerprint, sentence
+from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
 from rankscope.retrieval.stages.fusion import Fuse
-from rankscope.retrieval.stages.learning import Folds, refuse_trained
 from rankscope.retrieval.stages.ltr_features import (
     SCORE_FEATURES,
     SHARE,
@@ -34,14 +33,13 @@ from rankscope.retrieval.stages.ltr_features import (
     score_rows,
 )
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker
-from rankscope.retrieval.stages.stage import Stage, training_answers
+from rankscope.retrieval.stages.stage import Stage, ask, training_answers
+from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
-
-__all__ = ["LTR", "LTROptions", "labels_of"]
 
 HIGHEST_LABEL = 10
 """Whole grades up to here are labels as they are."""
@@ -50,42 +48,34 @@ STEPS = 4
 """How many steps other grades are brought to."""
 
 
-def _systems(value: Any) -> list[Any]:
-    if not isinstance(value, list | tuple):
+def _list(value: Any) -> Any:
+    if value is not None and not isinstance(value, list | tuple):
         raise ValueError("a list of systems, by name or spec")
-    return list(value)
+    return None if value is None else list(value)
 
 
-@dataclass(frozen=True, slots=True)
-class LTROptions:
+class LTROptions(Options):
     """What the model looks at, and how it grows."""
 
-    systems: list[Any] | None = option(  # noqa: RUF009
-        None,
-        "other systems whose scores are looked at: a list of names or specs; if not given, the "
-        "systems of the fuse below, if there is one",
-        optional(_systems),
-    )
-    fields: tuple[str, ...] | None = option(
-        None, "the fields whose words are looked at; if not given, title and text", optional(words)
-    )
-    language: str = option(
-        "english",
-        "whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither",
-        choice("language", languages),
-    )
-    pool: int = option(1000, "how many documents the other systems are asked for", whole(1))
-    trees: int = option(200, "how many trees", whole(1))
-    leaves: int = option(6, "how many leaves a tree has at most", whole(2))
-    rate: float = option(0.03, "how far each tree goes, from 0 to 1", real(0, 1))
-    shrink: float = option(1.0, "how much the values of leaves are drawn to 0 (L2)", real(0))
-    start: float = option(
-        4.0, "how much the order of the system below counts before the first tree", real(0)
-    )
-
-
-CHOSEN = ("fields", "language", "pool", "trees", "leaves", "rate", "shrink", "start")
-"""The options an identity holds as they are."""
+    systems: Annotated[list[Annotated[Any, SYSTEMS]] | None, BeforeValidator(_list)] = None
+    """Other systems whose scores are looked at: a list of names or specs. If not given, the systems
+    of the fuse below, if there is one."""
+    fields: TextList | None = None
+    """The fields whose words are looked at. If not given, title and text."""
+    language: Language = "english"
+    """Whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither."""
+    pool: int = Field(default=1000, ge=1)
+    """How many documents the other systems are asked for."""
+    trees: int = Field(default=200, ge=1)
+    """How many trees."""
+    leaves: int = Field(default=6, ge=2)
+    """How many leaves a tree has at most."""
+    rate: float = Field(default=0.03, ge=0, le=1)
+    """How far each tree goes, from 0 to 1."""
+    shrink: float = Field(default=1.0, ge=0)
+    """How much the values of leaves are drawn to 0 (L2)."""
+    start: float = Field(default=4.0, ge=0)
+    """How much the order of the system below counts before the first tree."""
 
 
 def labels_of(grades: Sequence[float]) -> list[int]:
@@ -120,7 +110,15 @@ def _xgboost() -> Any:
         raise InputError(
             f"the reranker ltr needs XGBoost, which is installed but cannot be loaded; a library "
             f"of the machine may be missing, such as libgomp or libomp ({sentence(error)})"
-        ) from None
+        ) from error
+
+
+def _xgboost_version() -> str:
+    """Return the version of XGBoost, whose distribution goes by one of two names."""
+    try:
+        return metadata.version("xgboost-cpu")
+    except metadata.PackageNotFoundError:
+        return metadata.version("xgboost")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,27 +138,40 @@ class LTR(Reranker):
     """
 
     trained = True
+    packages = ("xgboost-cpu", "bm25s", "PyStemmer")
 
     def __init__(self, options: LTROptions, context: Context) -> None:
-        self._engine = _xgboost()
-        self._training = context.taught("ltr")
-        self._options = options
-        self._cache = context.cache
-        given = options.systems
-        self._given = None if given is None else [context.system(one) for one in given]
+        check_engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
+        self._training = context.training_for("ltr")
+        self.options: LTROptions = options
+        self.owned: list[Component] = []
+        self._given = options.systems and [
+            context.make(SYSTEMS, system, self.owned) for system in options.systems
+        ]
         self._others: list[System] = []
+        self._memory = context.memory
         self._words = WordFeatures(options.fields, options.language)
         self._stage: Rerank | None = None
         self._corpus: Corpus | None = None
         self._snapshot: str | None = None
         self._examples: dict[str, Example] = {}
-        self._models: dict[Folds, Any] = {}
+        self._models = FoldModels(self._learnt, self._loaded, key=self._key, cache=context.cache)
+        self._prepared = False
+
+    @cached_property
+    def _engine(self) -> Any:
+        return _xgboost()
+
+    def parts(self) -> Sequence[Component]:
+        """Return the systems whose scores are looked at."""
+        return self._others
 
     def over(self, stage: Rerank) -> None:
         """Take the stage, whose system is asked the training questions."""
         self._stage = stage
         self._others = _components(stage.inner) if self._given is None else self._given
         refuse_trained("ltr", [stage.inner, *self._others])
+        self.capabilities = replace(Capabilities.of(*self._others), concurrent=False)
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, for what is known about its words."""
@@ -168,106 +179,91 @@ class LTR(Reranker):
             system.index(corpus)
         if corpus is self._corpus:
             return
-        for name in self._options.fields or ():
+        for name in self.options.fields or ():
             corpus.field(name)  # refuses a field that no document has
         self._corpus = corpus
         self._snapshot = self._words.snapshot(corpus)
-        self._examples, self._models, self.notes = {}, {}, ()
+        self._examples, self.notes = {}, ()
+        self._models.forget()
+        self._prepared = False
 
     def prepare(self) -> None:
         """Load or train a model for each fold, and one of all questions."""
-        if self._models:
+        if self._prepared:
             return
         for system in self._others:
             system.prepare()
         if self._corpus is not None:
             self._words.count(self._corpus)
-        made = [self._model(folds) for folds in self._training.models()]
-        without = sum(model is None for model in made)
+        models = [self._models[folds] for folds in self._training.models()]
+        without = sum(model is None for model in models)
         if without:
             note = (
-                f"ltr: {without} of {len(made)} models had nothing to learn from, as no question "
+                f"ltr: {without} of {len(models)} models had nothing to learn from, as no question "
                 "has candidates both relevant and not; where they answer, the order stays"
             )
             self.notes = (note,)
+        self._prepared = True
 
     @property
     def names(self) -> list[str]:
         """The names of the features, in order."""
         kinds = [system.identity().kind for system in self._others]
         labels = ["of", *(f"{kind} {number}" for number, kind in enumerate(kinds, start=1))]
-        by_score = [f"{label}: {one}" for label in labels for one in SCORE_FEATURES]
+        by_score = [f"{label}: {feature}" for label in labels for feature in SCORE_FEATURES]
         return by_score + self._words.names
 
     def described(self) -> dict[str, Any]:
         """Say what was learnt from, by what, and what it looks at."""
-        options = self._options
         return {
             "reranker": "ltr",
-            "version": f"ltr 1, xgboost {self._engine.__version__}, {engine_version('bm25s')}, "
+            "version": f"ltr 1, xgboost {_xgboost_version()}, {engine_version('bm25s')}, "
             f"{engine_version('PyStemmer')}, {word_rules()}",
             "training": self._training.key,
             "systems": [system.identity().key for system in self._others],
             "features": self.names,
             "corpus": self._snapshot,
-            **{name: getattr(options, name) for name in CHOSEN},
+            **self.options.model_dump(exclude={"systems"}),
         }
 
     def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
         """Score candidates, each query's by a model that has not seen it."""
         self.prepare()
-        asked = [one.query for one in batch]
-        answers = [system.search(asked, self._options.pool) for system in self._others]
-        found: list[Sequence[float] | str] = []
+        queries = [candidates.query for candidates in batch]
+        pool = self.options.pool
+        answers = [ask(system, queries, pool, self._memory) for system in self._others]
+        scores: list[Sequence[float] | str] = []
         for at, candidates in enumerate(batch):
-            others = [several[at] for several in answers]
-            errors = [one.error for one in others if one.error is not None]
+            others = [rankings[at] for rankings in answers]
+            errors = [ranking.error for ranking in others if ranking.error is not None]
             if errors:
-                found.append(errors[0])
+                scores.append(errors[0])
                 continue
-            model = self._model(self._training.kept_from(candidates.query))
+            model = self._models[self._training.kept_from(candidates.query)]
             if model is None:
-                found.append(candidates.scores)
+                scores.append(candidates.scores)
             else:
-                rows = self._rows(candidates, [one.pairs() for one in others])
-                found.append(model.predict(self._matrix(rows)).tolist())
-        return found
+                rows = self._rows(candidates, [ranking.pairs() for ranking in others])
+                scores.append(model.predict(self._matrix(rows)).tolist())
+        return scores
 
     def _rows(self, candidates: Candidates, others: Sequence[Pairs]) -> Matrix:
         """Return one row of features for each candidate."""
         doc_ids = [document.doc_id for document in candidates.documents]
-        own = list(zip(doc_ids, candidates.scores, strict=True))
-        blocks = [score_rows(doc_ids, pairs) for pairs in (own, *others)]
+        below = list(zip(doc_ids, candidates.scores, strict=True))
+        blocks = [score_rows(doc_ids, pairs) for pairs in (below, *others)]
         blocks.append(self._words.rows(candidates.query, candidates.documents))
         return np.hstack([np.array(block, np.float32) for block in blocks])
 
     def _matrix(self, rows: Matrix, **more: Any) -> Any:
-        margin = np.float32(self._options.start) * rows[:, SHARE]
+        margin = np.float32(self.options.start) * rows[:, SHARE]
         return self._engine.DMatrix(rows, base_margin=margin, nthread=1, **more)
 
-    def _model(self, folds: Folds) -> Any:
-        """Return the model that has not seen these folds; None if it had nothing to learn from."""
-        if folds not in self._models:
-            path = self._path(folds)
-            content = None if path is None else kept(path)
-            try:
-                model = None if content is None else self._loaded(content)
-            except self._engine.core.XGBoostError:  # of another version
-                content = None
-            if content is None:
-                content = self._learnt(folds)
-                model = self._loaded(content)
-                if path is not None:
-                    keep(path, content)
-            self._models[folds] = model
-        return self._models[folds]
-
-    def _path(self, folds: Folds) -> Path | None:
-        if self._cache is None or self._stage is None:
-            return None
-        below = self._stage.inner.identity().key
-        key = fingerprint("ltr", below, self._stage.depth, self.described(), sorted(folds))
-        return make_folder(self._cache / "models") / f"{key}.ltr"
+    def _key(self) -> str:
+        assert self._stage is not None
+        return fingerprint(
+            "ltr", self._stage.inner.identity().key, self._stage.depth, self.described()
+        )
 
     def _loaded(self, content: bytes) -> Any:
         if not content:
@@ -282,17 +278,19 @@ class LTR(Reranker):
             self._examples = self._asked()
         queries = self._training.without(folds)
         examples = [self._examples[query.query_id] for query in queries]
-        labels = iter(labels_of([grade for one in examples for grade in one.grades]))
-        labelled = [(one.rows, [next(labels) for _ in one.grades]) for one in examples]
-        taught = [(rows, told) for rows, told in labelled if len({*told}) > 1]
-        if not taught:
+        all_labels = iter(labels_of([grade for example in examples for grade in example.grades]))
+        labelled = [
+            (example.rows, [next(all_labels) for _ in example.grades]) for example in examples
+        ]
+        useful = [(rows, labels) for rows, labels in labelled if len({*labels}) > 1]
+        if not useful:
             return b""
         matrix = self._matrix(
-            np.vstack([rows for rows, _ in taught]),
-            label=np.array([label for _, told in taught for label in told]),
-            group=[len(told) for _, told in taught],
+            np.vstack([rows for rows, _ in useful]),
+            label=np.array([label for _, labels in useful for label in labels]),
+            group=[len(labels) for _, labels in useful],
         )
-        model = self._engine.train(self._parameters(), matrix, self._options.trees)
+        model = self._engine.train(self._parameters(), matrix, self.options.trees)
         return bytes(model.save_raw("ubj"))
 
     def _parameters(self) -> dict[str, Any]:
@@ -303,9 +301,9 @@ class LTR(Reranker):
             "tree_method": "hist",
             "grow_policy": "lossguide",
             "max_depth": 0,
-            "max_leaves": self._options.leaves,
-            "eta": self._options.rate,
-            "reg_lambda": self._options.shrink,
+            "max_leaves": self.options.leaves,
+            "eta": self.options.rate,
+            "reg_lambda": self.options.shrink,
             "nthread": 1,
             "seed": 0,
             "verbosity": 0,
@@ -314,18 +312,17 @@ class LTR(Reranker):
     def _asked(self) -> dict[str, Example]:
         """Ask the training questions, and make features of the candidates."""
         stage, queries = self._stage, self._training.queries
-        if stage is None:
-            raise InputError("ltr stands in a rerank; it has no candidates of its own")
-        own = training_answers("ltr", stage.inner, queries, stage.depth)
+        assert stage is not None
+        below = training_answers("ltr", stage.inner, queries, stage.depth)
         others = [
-            training_answers("ltr", system, queries, self._options.pool) for system in self._others
+            training_answers("ltr", system, queries, self.options.pool) for system in self._others
         ]
         examples = {}
         for query in queries:
             query_id = query.query_id
-            candidates = stage.candidates(query, own[query_id])
+            candidates = stage.candidates(query, below[query_id])
             rows = self._rows(candidates, [answers[query_id] for answers in others])
-            grades = self._training.grades(query)
-            told = tuple(grades.get(one.doc_id, 0.0) for one in candidates.documents)
-            examples[query_id] = Example(rows, told)
+            by_id = self._training.grades(query)
+            grades = tuple(by_id.get(document.doc_id, 0.0) for document in candidates.documents)
+            examples[query_id] = Example(rows, grades)
         return examples

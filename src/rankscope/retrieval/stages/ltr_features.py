@@ -1,6 +1,6 @@
 """What `ltr` looks at: numbers about a candidate, from words and from scores.
 
-`WordFeatures` says how the words of a query stand in the fields of a document, `score_rows` how a
+`WordFeatures` says how the words of a query occur in the fields of a document, `score_rows` how a
 system scored and ranked it. `LTR` puts them side by side, one row for each candidate.
 """
 
@@ -15,10 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 from rankscope.collection.corpus import Corpus, Document, document_text
-from rankscope.retrieval.lexical.words import Analyzer, stop_words
+from rankscope.retrieval.lexical.words import Analyzer
 from rankscope.retrieval.protocol import Query, fingerprint
-
-__all__ = ["SCORE_FEATURES", "SHARE", "Pairs", "WordFeatures", "score_rows"]
 
 Pairs = Sequence[tuple[str, float]]
 """Ids of documents, with their scores."""
@@ -26,7 +24,7 @@ Pairs = Sequence[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statistics:
-    """What the corpus says about terms: in how many of ``documents`` each stands."""
+    """What the corpus says about terms: in how many of ``documents`` each occurs."""
 
     documents: int = 0
     holding: Mapping[str, int] = field(default_factory=dict)
@@ -40,7 +38,7 @@ class Statistics:
 
 
 class WordFeatures:
-    """The features of words: how a query's terms stand in each field, and in all."""
+    """The features of words: how a query's terms occur in each field, and in all."""
 
     PER_FIELD = ("coverage", "idf coverage", "bm25", "pairs", "length")
     OVERALL = ("coverage", "idf coverage", "phrase")
@@ -48,14 +46,14 @@ class WordFeatures:
     def __init__(self, fields: tuple[str, ...] | None, language: str) -> None:
         self._fields = fields
         self.fields = ("title", "text") if fields is None else fields
-        self._analyzer = Analyzer(language, stop_words(language))
+        self._analyzer = Analyzer(language)
         self.statistics = Statistics()
 
     @property
     def names(self) -> list[str]:
         """The names of the features, in order."""
-        by_field = [f"{name}: {one}" for name in self.fields for one in self.PER_FIELD]
-        return by_field + [f"all: {one}" for one in self.OVERALL]
+        by_field = [f"{name}: {feature}" for name in self.fields for feature in self.PER_FIELD]
+        return by_field + [f"all: {feature}" for feature in self.OVERALL]
 
     def texts(self, document: Document) -> list[str]:
         """Return the text of each field."""
@@ -66,9 +64,10 @@ class WordFeatures:
     def snapshot(self, corpus: Corpus) -> str:
         """Return a hash of what is looked at, whatever the order of documents."""
         running = hashlib.sha256()
-        hashes = (fingerprint(one.doc_id, self.texts(one)) for one in corpus.documents())
-        for one in sorted(hashes):
-            running.update(one.encode())
+        documents = corpus.documents()
+        hashes = (fingerprint(document.doc_id, self.texts(document)) for document in documents)
+        for content in sorted(hashes):
+            running.update(content.encode())
         return running.hexdigest()
 
     def count(self, corpus: Corpus) -> None:
@@ -97,17 +96,17 @@ class WordFeatures:
         for terms, average in zip(fields, self._averages(), strict=True):
             counts = Counter(terms)
             norm = 1.5 * (0.25 + 0.75 * len(terms) / average) if average else 1.5
-            held = pairs & {*pairwise(terms)}
+            side_by_side = pairs & {*pairwise(terms)}
             row += [
                 *_coverage(weights, counts),
                 _share(
                     {
-                        one: weight * counts[one] / (counts[one] + norm)
-                        for one, weight in weights.items()
+                        term: weight * counts[term] / (counts[term] + norm)
+                        for term, weight in weights.items()
                     },
                     weights,
                 ),
-                len(held) / len(pairs) if pairs else 0.0,
+                len(side_by_side) / len(pairs) if pairs else 0.0,
                 math.log1p(len(terms)),
             ]
         everything = {term for terms in fields for term in terms}
@@ -132,12 +131,12 @@ def _share(part: Mapping[str, float], full: Mapping[str, float]) -> float:
 
 def _coverage(weights: Mapping[str, float], held: Any) -> tuple[float, float]:
     """Return the share of the query's terms that are held, plain and by idf."""
-    found = {term: weight for term, weight in weights.items() if term in held}
-    return len(found) / max(len(weights), 1), _share(found, weights)
+    covered = {term: weight for term, weight in weights.items() if term in held}
+    return len(covered) / max(len(weights), 1), _share(covered, weights)
 
 
 def _holds(terms: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Tell whether terms stand somewhere in this order, without others between them."""
+    """Tell whether terms occur somewhere in this order, without others between them."""
     size = len(phrase)
     return any(list(terms[at : at + size]) == list(phrase) for at in range(len(terms) - size + 1))
 
@@ -153,16 +152,16 @@ def score_rows(doc_ids: Sequence[str], pairs: Pairs) -> list[list[float]]:
     A document that was not found has no score (NaN), and 0 for the others. Documents with the same
     score share the first of their ranks.
     """
-    found = {doc_id: min(max(score, -_LARGEST), _LARGEST) for doc_id, score in pairs}
-    low, high = min(found.values(), default=0.0), max(found.values(), default=0.0)
+    scores = {doc_id: min(max(score, -_LARGEST), _LARGEST) for doc_id, score in pairs}
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     span = high - low
     ranks: dict[float, int] = {}
-    for rank, score in enumerate(sorted(found.values(), reverse=True), start=1):
+    for rank, score in enumerate(sorted(scores.values(), reverse=True), start=1):
         ranks.setdefault(score, rank)
     rows = []
     for doc_id in doc_ids:
-        if doc_id in found:
-            score = found[doc_id]
+        if doc_id in scores:
+            score = scores[doc_id]
             rows.append([score, (score - low) / span if span else 1.0, 1 / ranks[score]])
         else:
             rows.append([math.nan, 0.0, 0.0])

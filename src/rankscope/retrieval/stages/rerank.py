@@ -7,24 +7,32 @@ recall at that depth stays what it was. What the system returned below them stay
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankscope.collection.corpus import Corpus, Document
-from rankscope.errors import InputError, shown
-from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, whole
-from rankscope.retrieval.order import ranked
-from rankscope.retrieval.protocol import Identity, Query, Ranking, check_depth
-from rankscope.retrieval.python_objects import described_target, find_target, sentence
-from rankscope.retrieval.registry import SYSTEMS, Context, Registry
-from rankscope.retrieval.stages.learning import is_trained
-from rankscope.retrieval.stages.stage import Stage, given_part
+from pydantic import Field
 
-__all__ = ["RERANKERS", "Candidates", "Rerank", "Reranker"]
+from rankscope.collection.corpus import Corpus, Document
+from rankscope.errors import shown
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Component,
+    Identity,
+    Query,
+    Ranking,
+    check_depth,
+    sentence,
+)
+from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
+from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
+from rankscope.retrieval.stages.stage import Stage
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +44,16 @@ class Candidates:
     scores: tuple[float, ...]
 
 
-class Reranker(ABC):
-    """Gives new scores to candidates.
+class Reranker(Component):
+    """Gives new scores to candidates."""
 
-    ``trained``: it has learnt from judged questions. ``notes``: sentences for the user, once it is
-    prepared.
-    """
-
-    trained: bool = False
-    notes: tuple[str, ...] = ()
-
-    def over(self, stage: Rerank) -> None:  # noqa: B027  (most need the candidates only)
+    def over(self, stage: Rerank) -> None:
         """Take the stage this serves, for those that ask its system themselves."""
 
-    def index(self, corpus: Corpus) -> None:  # noqa: B027  (most need no corpus of their own)
+    def index(self, corpus: Corpus) -> None:
         """Take the corpus, for those that need more of it than the candidates."""
 
-    def prepare(self) -> None:  # noqa: B027
+    def prepare(self) -> None:
         """Load or train what scoring needs."""
 
     @abstractmethod
@@ -63,55 +64,65 @@ class Reranker(ABC):
     def described(self) -> dict[str, Any]:
         """Say what scores, as plain data, for an identity."""
 
+    def model(self) -> Mapping[str, Any]:
+        """Describe the model, for the record of an experiment."""
+        return self.described()
 
-RERANKERS: Registry[Reranker] = Registry("reranker")
+
+RERANKERS: Registry[Reranker] = Registry("reranker", Reranker)  # type: ignore[type-abstract]
 """Every reranker, by the name under which a config uses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RerankOptions:
+class RerankOptions(StageOptions):
     """Which system, how deep, and one reranker by its name."""
 
-    of: Any = option(REQUIRED, "the system to rerank: its name, or a spec", as_is)  # noqa: RUF009
-    depth: int = option(50, "how many documents are reranked", whole(1))
-    cross_encoder: Any = option(None, "a model that reads query and document", as_is)  # noqa: RUF009
-    ltr: Any = option(None, "a model trained on judged questions", as_is)  # noqa: RUF009
-    python: Any = option(None, "module:function, scores for documents", as_is)  # noqa: RUF009
+    parts_by_name = RERANKERS
+
+    depth: int = Field(default=50, ge=1)
+    """How many documents are reranked."""
 
 
 @SYSTEMS.add("rerank", RerankOptions, summary="another system's best documents in another order")
 class Rerank(Stage):
     """A reranker after a system."""
 
+    part: Reranker
+
     def __init__(self, options: RerankOptions, context: Context) -> None:
-        super().__init__(context.system(options.of))
+        super().__init__(options, context)
         self.depth = options.depth
-        self.reranker = given_part(RERANKERS, options, context, "rerank")
-        self.concurrent = False
         self._corpus: Corpus | None = None
-        self.reranker.over(self)
-        self.trained = is_trained(self.inner) or is_trained(self.reranker)
+        self.part.over(self)
+        self.capabilities = Capabilities.of(self.inner, self.part)
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, and hand it down."""
-        super().index(corpus)
         self._corpus = corpus
-        self.reranker.index(corpus)
+        self.part.index(corpus)
+        super().index(corpus)
 
     def prepare(self) -> None:
         """Prepare the system below and the reranker."""
         super().prepare()
         began = time.perf_counter()
-        self.reranker.prepare()
-        self.notes = tuple(dict.fromkeys((*self.notes, *self.reranker.notes)))
+        self.part.prepare()
+        self._take_notes()
         self.seconds_indexing += time.perf_counter() - began
 
     def identity(self) -> Identity:
         """Say what exactly answers."""
         inner = self.inner.identity()
-        described = self.reranker.described()
-        parameters = {"of": inner.key, "depth": self.depth, "reranker": described}
-        return Identity("rerank", inner.version, parameters, inner.snapshot, self.name)
+        return Identity(
+            kind="rerank",
+            name=self.name,
+            version=inner.version,
+            parameters={
+                "of": inner.key,
+                "depth": self.depth,
+                "reranker": self.part.described(),
+            },
+            snapshot=inner.snapshot,
+        )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below, and reorder the top of each answer."""
@@ -120,21 +131,21 @@ class Rerank(Stage):
         chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
         began = time.perf_counter()
         batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
-        scores = self.reranker.scores(batch) if batch else []
+        scores = self.part.scores(batch) if batch else []
         share = (time.perf_counter() - began) / max(len(batch), 1)
         for at, new in zip(chosen, scores, strict=True):
             rankings[at] = _reordered(rankings[at], new, self.depth, share)
         return [ranking.cut(depth) for ranking in rankings]
 
-    def candidates(self, query: Query, found: Sequence[tuple[str, float]]) -> Candidates:
+    def candidates(self, query: Query, pairs: Sequence[tuple[str, float]]) -> Candidates:
         """Return what the reranker is given of an answer."""
-        found = found[: self.depth]
+        pairs = pairs[: self.depth]
         corpus = self._corpus
         documents = tuple(
             corpus[doc_id] if corpus is not None and doc_id in corpus else Document(doc_id, {})
-            for doc_id, _ in found
+            for doc_id, _ in pairs
         )
-        return Candidates(query, documents, tuple(score for _, score in found))
+        return Candidates(query, documents, tuple(score for _, score in pairs))
 
 
 def _reordered(ranking: Ranking, new: Sequence[float] | str, depth: int, seconds: float) -> Ranking:
@@ -146,23 +157,18 @@ def _reordered(ranking: Ranking, new: Sequence[float] | str, depth: int, seconds
     if len(new) != len(top) or not all(map(math.isfinite, new)):
         problem = "the reranker must give one finite score for each document"
         return Ranking.failed(problem, spent)
-    first = ranked(zip(top, new, strict=True))
+    first = Ranking.of(zip(top, new, strict=True))
     floor = min(new)
     below = tuple(floor - place for place in range(1, len(rest) + 1))
     return replace(first, doc_ids=first.doc_ids + rest, scores=first.scores + below, seconds=spent)
 
 
-@dataclass(frozen=True, slots=True)
-class PythonRerankerOptions:
+class PythonRerankerOptions(FunctionOptions):
     """A function of yours."""
 
-    function: Any = option(  # noqa: RUF009
-        REQUIRED,
-        "module:function, or the function: takes a query text and a list of documents, returns a "
-        "score for each or their ids in the new order",
-        as_is,
-    )
-    version: str = option("", "say something else here when what it does changes", any_text)
+    function: Any
+    """module:function, or the function: takes a query text and a list of documents, returns a score
+    for each or their ids in the new order."""
 
 
 @RERANKERS.add("python", PythonRerankerOptions, summary="a Python function that scores documents")
@@ -170,32 +176,31 @@ class PythonReranker(Reranker):
     """A Python function that scores or reorders."""
 
     def __init__(self, options: PythonRerankerOptions, context: Context) -> None:
-        self._function = find_target(options.function, context, "a reranker")
-        if not callable(self._function):
-            raise InputError(f"the reranker {shown(options.function)} is not a function")
-        self._reference, self._version = options.function, options.version
+        self.options: PythonRerankerOptions = options
+        self._function = UserFunction(options, context, "a reranker")
+        self.capabilities = self._function.capabilities
 
     def described(self) -> dict[str, Any]:
         """Say what function this is."""
-        return {
-            "reranker": "python",
-            **described_target(self._function, self._reference, self._version),
-        }
+        return {"reranker": "python", **self._function.described()}
 
     def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
         """Call it for each query."""
-        return [self._scored(one) for one in batch]
+        return [self._scored(candidates) for candidates in batch]
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         try:
             answer = list(self._function(candidates.query.text, list(candidates.documents)))
         except Exception as error:
+            if hasattr(error, "retry_after"):  # it will work later
+                raise
+            log.debug("query %s cannot be reranked", candidates.query.query_id, exc_info=True)
             return sentence(error)
         ids = [document.doc_id for document in candidates.documents]
-        if answer and all(isinstance(one, str) for one in answer):
+        if answer and all(isinstance(item, str) for item in answer):
             return _places(answer, ids)
         try:
-            numbers = [float(one) for one in answer]
+            numbers = [float(item) for item in answer]
         except (TypeError, ValueError):
             return f"expected scores or ids from the reranker, but it returned {shown(answer)}"
         if len(numbers) != len(ids):

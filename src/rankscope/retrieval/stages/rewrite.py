@@ -6,28 +6,38 @@ system below answers the rewritten query under the same id.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.lexical.words import Analyzer, languages, stop_words
-from rankscope.retrieval.options import REQUIRED, any_text, as_is, choice, option, words
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
-from rankscope.retrieval.python_objects import described_target, find_target, sentence
-from rankscope.retrieval.registry import SYSTEMS, Context, Registry
-from rankscope.retrieval.stages.stage import Stage, given_part
+from rankscope.retrieval.lexical.words import Analyzer, Language, stop_words
+from rankscope.retrieval.options import Options, TextList
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Component,
+    Identity,
+    Query,
+    Ranking,
+    System,
+    check_depth,
+)
+from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
+from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions, check_engine
+from rankscope.retrieval.stages.stage import Stage
 
-__all__ = ["REWRITERS", "Rewrite", "Rewriter", "TextRewriter"]
+log = logging.getLogger(__name__)
 
 
-class Rewriter(ABC):
+class Rewriter(Component):
     """Answers queries in other words, by means of the system below."""
 
-    def check(self, inner: System) -> None:  # noqa: B027  (most work over any system)
+    def check(self, inner: System) -> None:
         """Refuse a system this cannot work over."""
 
     @abstractmethod
@@ -58,48 +68,50 @@ class TextRewriter(Rewriter):
             try:
                 asked[at] = replace(query, text=self.rewrite(query))
             except Exception as error:
-                said = str(error) if isinstance(error, InputError) else sentence(error)
-                answers[at] = Ranking.failed(said)
+                log.debug("query %s cannot be rewritten", query.query_id, exc_info=True)
+                answers[at] = Ranking.failed_by(error)
             spent[at] = time.perf_counter() - began
         if asked:
-            found = inner.search(list(asked.values()), depth)
-            for at, ranking in zip(asked, found, strict=True):
+            rankings = inner.search(list(asked.values()), depth)
+            for at, ranking in zip(asked, rankings, strict=True):
                 answers[at] = replace(ranking, seconds=ranking.seconds + spent[at])
         return answers
 
 
-REWRITERS: Registry[Rewriter] = Registry("rewriter")
+REWRITERS: Registry[Rewriter] = Registry("rewriter", Rewriter)  # type: ignore[type-abstract]
 """Every rewriter, by the name under which a config uses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteOptions:
+class RewriteOptions(StageOptions):
     """Which system, and one rewriter by its name."""
 
-    of: Any = option(REQUIRED, "the system that answers: its name, or a spec", as_is)  # noqa: RUF009
-    keywords: Any = option(None, "drop stop words and question phrasing", as_is)  # noqa: RUF009
-    rm3: Any = option(None, "add words of the best documents (over bm25)", as_is)  # noqa: RUF009
-    python: Any = option(None, "module:function, from a text to a text", as_is)  # noqa: RUF009
+    parts_by_name = REWRITERS
 
 
 @SYSTEMS.add("rewrite", RewriteOptions, summary="another system, asked in other words")
 class Rewrite(Stage):
     """A rewriter before a system."""
 
+    part: Rewriter
+
     def __init__(self, options: RewriteOptions, context: Context) -> None:
-        super().__init__(context.system(options.of))
-        self.rewriter = given_part(REWRITERS, options, context, "rewrite")
-        self.rewriter.check(self.inner)
+        super().__init__(options, context)
+        self.part.check(self.inner)
 
     def identity(self) -> Identity:
         """Say what exactly answers."""
         inner = self.inner.identity()
-        parameters = {"of": inner.key, "rewriter": self.rewriter.described()}
-        return Identity("rewrite", inner.version, parameters, inner.snapshot, self.name)
+        return Identity(
+            kind="rewrite",
+            name=self.name,
+            version=inner.version,
+            parameters={"of": inner.key, "rewriter": self.part.described()},
+            snapshot=inner.snapshot,
+        )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Rewrite and answer."""
-        return self.rewriter.search(self.inner, queries, check_depth(depth))
+        return self.part.search(self.inner, queries, check_depth(depth))
 
 
 PHRASING = re.compile(
@@ -137,16 +149,13 @@ CHATTER = frozenset(_CHATTER.split())
 """English words that carry a question rather than its subject."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordsOptions:
+class KeywordsOptions(Options):
     """What is dropped."""
 
-    language: str = option(
-        "english",
-        "whose stop words are dropped; question phrasing is known in English only",
-        choice("language", languages),
-    )
-    drop: tuple[str, ...] = option((), "more words to drop", words)
+    language: Language = "english"
+    """Whose stop words are dropped; question phrasing is known in English only."""
+    drop: TextList = ()
+    """More words to drop."""
 
 
 @REWRITERS.add("keywords", KeywordsOptions, summary="drop stop words and question phrasing")
@@ -156,33 +165,38 @@ class Keywords(TextRewriter):
     A query of nothing but phrasing stays as it is.
     """
 
-    def __init__(self, options: KeywordsOptions, context: Context) -> None:
-        del context
-        self._options = options
+    capabilities = Capabilities(concurrent=True)
+    packages = ("bm25s",)
+
+    def __init__(self, options: KeywordsOptions, _: Context) -> None:
+        self.options: KeywordsOptions = options
+        check_engine("bm25s", package="bm25s", needed_for="the rewriter keywords")
         self._english = options.language in ("english", "porter")
-        dropped = {*stop_words(options.language), *(word.lower() for word in options.drop)}
-        self._dropped = dropped | CHATTER if self._english else dropped
         self._words = Analyzer("none", ()).words
+
+    @cached_property
+    def _dropped(self) -> set[str]:
+        options = self.options
+        dropped = {*stop_words(options.language), *(word.lower() for word in options.drop)}
+        return dropped | CHATTER if self._english else dropped
 
     def described(self) -> dict[str, Any]:
         """Say what is dropped."""
-        return {"rewriter": "keywords", "rules": 1, **asdict(self._options)}
+        return {"rewriter": "keywords", "rules": 1, **self.options.plain()}
 
     def rewrite(self, query: Query) -> str:
         """Return the words left."""
         text = PHRASING.sub(" ", query.text) if self._english else query.text
-        kept = [word for word in self._words(text) if word not in self._dropped]
-        return " ".join(kept) or query.text
+        return " ".join(word for word in self._words(text) if word not in self._dropped) or (
+            query.text
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class PythonRewriterOptions:
+class PythonRewriterOptions(FunctionOptions):
     """A function of yours."""
 
-    function: Any = option(  # noqa: RUF009
-        REQUIRED, "module:function, or the function: takes a text, returns a text", as_is
-    )
-    version: str = option("", "say something else here when what it does changes", any_text)
+    function: Any
+    """module:function, or the function: takes a text, returns a text."""
 
 
 @REWRITERS.add("python", PythonRewriterOptions, summary="a Python function, text to text")
@@ -190,17 +204,13 @@ class PythonRewriter(TextRewriter):
     """A Python function that rewrites, such as one that asks a language model."""
 
     def __init__(self, options: PythonRewriterOptions, context: Context) -> None:
-        self._function = find_target(options.function, context, "a rewriter")
-        if not callable(self._function):
-            raise InputError(f"the rewriter {shown(options.function)} is not a function")
-        self._reference, self._version = options.function, options.version
+        self.options: PythonRewriterOptions = options
+        self._function = UserFunction(options, context, "a rewriter")
+        self.capabilities = self._function.capabilities
 
     def described(self) -> dict[str, Any]:
         """Say what function this is."""
-        return {
-            "rewriter": "python",
-            **described_target(self._function, self._reference, self._version),
-        }
+        return {"rewriter": "python", **self._function.described()}
 
     def rewrite(self, query: Query) -> str:
         """Call it."""

@@ -14,42 +14,43 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from pydantic import Field
 
 from rankscope.errors import InputError
 from rankscope.retrieval.lexical.bm25 import BM25
-from rankscope.retrieval.options import option, real, whole
-from rankscope.retrieval.protocol import Query, Ranking, System
+from rankscope.retrieval.options import Options
+from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
 
-__all__ = ["RM3"]
 
-
-@dataclass(frozen=True, slots=True)
-class RM3Options:
+class RM3Options(Options):
     """How much is taken from how many documents."""
 
-    documents: int = option(10, "how many documents are taken for relevant", whole(1))
-    terms: int = option(10, "how many terms are added", whole(1))
-    original: float = option(0.5, "the share of the query's own terms, from 0 to 1", real(0, 1))
-    common: float = option(
-        0.1, "terms in more than this share of the documents are not added", real(0, 1)
-    )
+    documents: int = Field(default=10, ge=1)
+    """How many documents are taken for relevant."""
+    terms: int = Field(default=10, ge=1)
+    """How many terms are added."""
+    original: float = Field(default=0.5, ge=0, le=1)
+    """The share of the query's own terms, from 0 to 1."""
+    common: float = Field(default=0.1, ge=0, le=1)
+    """Terms in more than this share of the documents are not added."""
 
 
-@REWRITERS.add("rm3", RM3Options, summary="add words of the best documents")
+@REWRITERS.add("rm3", RM3Options, summary="add words of the best documents, over bm25")
 class RM3(Rewriter):
     """Expands a query with terms of its first answer."""
 
-    def __init__(self, options: RM3Options, context: Context) -> None:
-        del context
-        self._options = options
+    capabilities = Capabilities(concurrent=True)
+
+    def __init__(self, options: RM3Options, _: Context) -> None:
+        self.options: RM3Options = options
 
     def described(self) -> dict[str, Any]:
         """Say what is added."""
-        return {"rewriter": "rm3", **asdict(self._options)}
+        return {"rewriter": "rm3", **self.options.plain()}
 
     def check(self, inner: System) -> None:
         """Refuse systems without terms."""
@@ -73,7 +74,7 @@ class RM3(Rewriter):
 
     def expanded(self, inner: BM25, terms: Sequence[str]) -> dict[str, float]:
         """Return the weighted terms of the second search."""
-        options = self._options
+        options = self.options
         first = inner.search_terms([(term, 1.0) for term in terms], options.documents)
         model: defaultdict[str, float] = defaultdict(float)
         for doc_id, score in first.pairs():
@@ -84,10 +85,10 @@ class RM3(Rewriter):
                     model[term] += score * count / length
         best = sorted(model.items(), key=lambda pair: (-pair[1], pair[0]))[: options.terms]
         total = sum(weight for _, weight in best)
-        own = {term: count / len(terms) for term, count in Counter(terms).items()}
+        shares = {term: count / len(terms) for term, count in Counter(terms).items()}
         if not total or options.original == 1:
-            return own
-        weights = {term: options.original * share for term, share in own.items()}
+            return shares
+        weights = {term: options.original * share for term, share in shares.items()}
         for term, weight in best:
             weights[term] = weights.get(term, 0.0) + (1 - options.original) * weight / total
         return {term: weight for term, weight in weights.items() if weight}

@@ -2,58 +2,104 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+from threading import Lock
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
+from rankscope.retrieval.answers import query_key
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.protocol import Query, System
-from rankscope.retrieval.registry import Context, Registry
-from rankscope.retrieval.stages.learning import is_trained
-
-__all__ = ["Stage", "given_part", "training_answers"]
-
-T = TypeVar("T")
+from rankscope.retrieval.protocol import Capabilities, Component, Query, Ranking, System
+from rankscope.retrieval.registry import SYSTEMS, Context, StageOptions
 
 
 class Stage(System):
-    """A system over one other, ``inner``: takes its batches and threads as they are.
+    """A system over one other, ``inner``, by means of a part of its own.
 
-    ``trained``: it, or what stands below it, has learnt from judged questions.
+    It takes the batches of the system below as they are, and can do what both can.
     """
 
-    def __init__(self, inner: System) -> None:
-        self.inner = inner
-        self.batch_size = inner.batch_size
-        self.concurrent = inner.concurrent
-        self.trained = is_trained(inner)
+    def __init__(self, options: StageOptions, context: Context) -> None:
+        self.options: StageOptions = options
+        self.owned: list[Component] = []
+        self.inner = context.make(SYSTEMS, options.of, self.owned)
+        self.part: Component = context.make(options.parts_by_name, options.part, self.owned)
+        self.batch_size = self.inner.batch_size
+        self.capabilities = Capabilities.of(
+            self.inner, self.part, ties=self.inner.capabilities.ties
+        )
+        self.trained = self.inner.trained or self.part.trained
+
+    def parts(self) -> Sequence[Component]:
+        """Return the system below, and the part."""
+        return [self.inner, self.part]
 
     def index(self, corpus: Corpus) -> None:
         """Hand the corpus down."""
         self.inner.index(corpus)
-        self.notes = self.inner.notes
+        self._take_notes()
 
     def prepare(self) -> None:
         """Prepare the system below."""
         self.inner.prepare()
-        self.notes = self.inner.notes
         self.seconds_indexing = self.inner.seconds_indexing
+        self._take_notes()
+
+    def _take_notes(self) -> None:
+        self.notes = notes_of(self.parts())
 
 
-def given_part(registry: Registry[T], options: Any, context: Context, owner: str) -> T:
-    """Make the one part that a stage's options name, such as ``keywords: {}`` of a rewrite.
+def notes_of(components: Sequence[Component]) -> tuple[str, ...]:
+    """Return the notes of several components, each once."""
+    return tuple(dict.fromkeys(note for component in components for note in component.notes))
 
-    A part is named by an option that has its name; exactly one must be given.
+
+class Memory:
+    """Answers of systems that several stages ask the same, as long as they are few enough.
+
+    A benchmark makes one, so that a fusion, a trained one and a reranker over the same systems do
+    not search three times. It holds answers by the system's identity, and forgets the oldest.
     """
-    names = [one.name for one in fields(options) if one.name in registry.names()]
-    given = {name: getattr(options, name) for name in names}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if len(chosen) != 1:
-        found = ", ".join(chosen) or "none"
-        raise InputError(f"{owner} needs exactly one of {', '.join(names)}, found {found}")
-    return registry.build(chosen, context)
+
+    def __init__(self, documents: int = 2_000_000) -> None:
+        self._left = documents
+        self._rankings: OrderedDict[tuple[str, int, str], Ranking] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: tuple[str, int, str]) -> Ranking | None:
+        """Return an answer, if it is known."""
+        with self._lock:
+            return self._rankings.get(key)
+
+    def add(self, key: tuple[str, int, str], ranking: Ranking) -> None:
+        """Take an answer, and forget others if there are too many documents."""
+        with self._lock:
+            if key not in self._rankings:
+                self._rankings[key] = ranking
+                self._left -= len(ranking.doc_ids)
+            while self._left < 0:
+                _, oldest = self._rankings.popitem(last=False)
+                self._left += len(oldest.doc_ids)
+
+
+def ask(
+    system: System, queries: Sequence[Query], depth: int, memory: Memory | None
+) -> list[Ranking]:
+    """Search, for a stage above; what was answered before is not asked again."""
+    if memory is None or not system.capabilities.deterministic:
+        return system.search(queries, depth)
+    identity = system.identity().key
+    keys = [(identity, depth, query_key(query)) for query in queries]
+    known = [memory.get(key) for key in keys]
+    missing = [at for at, ranking in enumerate(known) if ranking is None]
+    if missing:
+        answers = system.search([queries[at] for at in missing], depth)
+        for at, ranking in zip(missing, answers, strict=True):
+            known[at] = ranking
+            if ranking.error is None:
+                memory.add(keys[at], ranking)
+    return [ranking for ranking in known if ranking is not None]
 
 
 def training_answers(

@@ -1,38 +1,36 @@
 """Embedders: what turns texts into vectors, and the checks that every one of them passes.
 
 ``wordllama`` works offline from the weights in its package, ``sentence-transformers`` from any
-folder or name that `Model` finds. The vectors of an embedder are used after `embedded` has looked
-at them: right number, one length, finite, float32.
+folder or name that `Model` finds. The vectors of an embedder are used after `embedded` has checked
+them: right number, one length, finite, float32.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.options import REQUIRED, any_text, as_is, option, optional, whole
-from rankscope.retrieval.python_objects import described_target, find_target, sentence
-from rankscope.retrieval.registry import Context, Registry, engine, engine_version
-from rankscope.retrieval.vector.models import Model, ModelOptions
+from rankscope.retrieval.options import Options
+from rankscope.retrieval.protocol import Component, sentence
+from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
+from rankscope.retrieval.registry import Context, Registry, check_engine, engine, engine_version
+from rankscope.retrieval.vector.models import MODEL_PACKAGES, Model, ModelOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
 
-__all__ = ["EMBEDDERS", "Embedder", "embedded", "embedder_of"]
 
-
-class Embedder(ABC):
+class Embedder(Component):
     """Turns texts into vectors; the same text always into the same one."""
 
     @abstractmethod
@@ -43,30 +41,25 @@ class Embedder(ABC):
     def described(self) -> dict[str, Any]:
         """Say what model this is, as plain data; embeddings are kept under it."""
 
+    def model(self) -> Mapping[str, Any]:
+        """Describe the model, for the record of an experiment."""
+        return self.described()
+
     @property
     def name(self) -> str:
         """What messages call it."""
         return str(self.described()["embedder"])
 
 
-EMBEDDERS: Registry[Embedder] = Registry("embedder")
+EMBEDDERS: Registry[Embedder] = Registry("embedder", Embedder, callables="callable")  # type: ignore[type-abstract]
 """Every embedder, by the name under which a config uses it."""
-
-
-def embedder_of(spec: Any, context: Context) -> Embedder:
-    """Make an embedder from a name, a name with options, or a Python callable."""
-    if isinstance(spec, Embedder):
-        return spec
-    if callable(spec):
-        return PythonEmbedder(PythonEmbedderOptions(spec), context)
-    return EMBEDDERS.build(spec, context)
 
 
 def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
     """Embed texts and make sure that the answer is one: finite vectors of one length.
 
     Raises:
-        InputError: the embedder raised, or gave something else; says for which text.
+        InputError: the embedder failed, or gave something else; says for which text.
     """
     name = f"the embedder {embedder.name}"
     try:
@@ -74,7 +67,9 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{name} failed on {len(texts)} texts: {sentence(error)}") from None
+        if hasattr(error, "retry_after"):  # it will work later
+            raise
+        raise InputError(f"{name} failed on {len(texts)} texts: {sentence(error)}") from error
     if vectors.ndim != 2:
         raise InputError(
             f"{name} must return one vector for each text, but its answer has {vectors.ndim} "
@@ -93,28 +88,23 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
     return vectors
 
 
-@dataclass(frozen=True, slots=True)
-class WordLlamaOptions:
+class WordLlamaOptions(Options):
     """The static model in wordllama's package."""
 
-    dimensions: int | None = option(
-        None, "how many of the 256 dimensions to use: 64, 128 or 256", optional(whole(1))
-    )
+    dimensions: Literal[64, 128, 256] = 256
+    """How many of the 256 dimensions to use."""
 
 
 @EMBEDDERS.add("wordllama", WordLlamaOptions, summary="static vectors of 256 dimensions, offline")
 class WordLlama(Embedder):
     """The mean of static token vectors."""
 
+    packages = ("wordllama",)
+
     def __init__(self, options: WordLlamaOptions, context: Context) -> None:
         del context
-        with _root_logger_untouched():
-            package = engine("wordllama", package="wordllama", needed_for="the embedder wordllama")
-        size = options.dimensions or 256
-        if size not in (64, 128, 256):
-            raise InputError(f"wordllama has vectors of 64, 128 or 256 dimensions, not {size}")
-        self._size = size
-        self._package = package
+        check_engine("wordllama", package="wordllama", needed_for="the embedder wordllama")
+        self.options: WordLlamaOptions = options
         self._model: Any = None
 
     def described(self) -> dict[str, Any]:
@@ -123,15 +113,18 @@ class WordLlama(Embedder):
             "embedder": "wordllama",
             "version": engine_version("wordllama"),
             "model": "l2_supercat",
-            "dimensions": self._size,
+            "dimensions": self.options.dimensions,
         }
 
     def embed(self, texts: list[str]) -> Floats:
         """Return the mean vector of each text's tokens; zero where there is no token."""
         if self._model is None:
-            home = Path(str(self._package.__file__)).parent
-            self._model = self._package.WordLlama.load(
-                cache_dir=home, disable_download=True, trunc_dim=self._size
+            with _root_logger_untouched():
+                name = "wordllama"
+                package = engine(name, package=name, needed_for="the embedder wordllama")
+            home = Path(str(package.__file__)).parent
+            self._model = package.WordLlama.load(
+                cache_dir=home, disable_download=True, trunc_dim=self.options.dimensions
             )
             self._model.tokenizer.no_padding()  # pooled one by one, so padding would only cost
         weights = self._model.embedding
@@ -155,14 +148,11 @@ def _root_logger_untouched() -> Iterator[None]:
         root.setLevel(level)
 
 
-@dataclass(frozen=True, slots=True)
-class PythonEmbedderOptions:
+class PythonEmbedderOptions(FunctionOptions):
     """A function of yours."""
 
-    function: Any = option(  # noqa: RUF009
-        REQUIRED, "module:function, or the function: takes a list of texts, returns vectors", as_is
-    )
-    version: str = option("", "say something else here when the model behind it changes", any_text)
+    function: Any
+    """module:function, or the function: takes a list of texts, returns vectors."""
 
 
 @EMBEDDERS.add("callable", PythonEmbedderOptions, summary="a Python function, texts to vectors")
@@ -170,22 +160,18 @@ class PythonEmbedder(Embedder):
     """A Python function that embeds."""
 
     def __init__(self, options: PythonEmbedderOptions, context: Context) -> None:
-        self._function = find_target(options.function, context, "an embedder")
-        if not callable(self._function):
-            raise InputError(f"the embedder {shown(options.function)} is not a function")
-        self._reference, self._version = options.function, options.version
+        self.options: PythonEmbedderOptions = options
+        self._function = UserFunction(options, context, "an embedder")
+        self.capabilities = self._function.capabilities
 
     def described(self) -> dict[str, Any]:
         """Say what function this is."""
-        return {
-            "embedder": "callable",
-            **described_target(self._function, self._reference, self._version),
-        }
+        return {"embedder": "callable", **self._function.described()}
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return str(self.described()["name"])
+        return self._function.described()["name"]
 
     def embed(self, texts: list[str]) -> Any:
         """Call it."""
@@ -204,11 +190,18 @@ class SentenceTransformers(Embedder):
     batches are filled up: the last digits of a vector would depend on the texts beside it.
     """
 
+    packages = MODEL_PACKAGES
+
     def __init__(self, options: ModelOptions, context: Context) -> None:
-        self._batch = options.batch
+        self.options: ModelOptions = options
         self._model = Model(
             "SentenceTransformer", options, context, owner="the embedder sentence-transformers"
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What a user should know about the model."""
+        return self._model.notes
 
     def described(self) -> dict[str, Any]:
         """Say what model this is."""
@@ -227,12 +220,12 @@ class SentenceTransformers(Embedder):
             alike.setdefault(tokens, []).append(at)
         vectors: list[Any] = [None] * len(texts)
         for tokens, places in alike.items():
-            for low in range(0, len(places), self._batch):
-                part = places[low : low + self._batch]
+            for low in range(0, len(places), self.options.batch):
+                part = places[low : low + self.options.batch]
                 size = max(len(part), math.ceil(_FEWEST_TOKENS / tokens))
                 filled = [texts[part[row % len(part)]] for row in range(size)]
-                found = model.encode(filled, batch_size=size, show_progress_bar=False)
-                for at, vector in zip(part, found, strict=False):
+                encoded = model.encode(filled, batch_size=size, show_progress_bar=False)
+                for at, vector in zip(part, encoded, strict=False):
                     vectors[at] = vector
         return vectors
 

@@ -1,13 +1,14 @@
 """Embeddings that are made once: kept by content of the text and model, in shards on disk.
 
 Texts without an embedding are embedded a shard at a time, and every finished shard is kept, so a
-run that is stopped goes on where it was. Each text counts once, wherever it stands.
+run that is stopped goes on where it was. Each text is embedded once, however often it occurs.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -15,7 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.retrieval.cache import keep, keep_arrays, kept, kept_arrays, make_folder
+from rankscope.retrieval.cache import (
+    make_folder,
+    read_arrays,
+    read_entry,
+    write_arrays,
+    write_entry,
+)
 from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.vector.embedders import Embedder, embedded
@@ -24,8 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-
-__all__ = ["Embeddings"]
 
 SHARD = 1024
 """How many texts are embedded before the result is kept."""
@@ -36,16 +41,23 @@ _BYTES = 16
 class Embeddings:
     """The vectors of texts under one model, of length 1 each (or 0, where there is no direction).
 
-    ``made`` counts the texts that were embedded, which a second run should leave at 0.
+    ``embedded_texts`` counts those that were embedded, which a second run should leave at 0.
     """
 
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
         self.embedder = embedder
-        self.made = 0
-        self._folder = None if cache is None else cache / "embeddings" / _key(embedder)
+        self.embedded_texts = 0
+        self._cache = cache
         self._known: dict[bytes, tuple[str, int]] | None = None
         self._size: int | None = None
         self._lock = Lock()
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """Where they are kept; found when first needed, as a model may have to be looked up."""
+        if self._cache is None:
+            return None
+        return self._cache / "embeddings" / fingerprint(self.embedder.described())
 
     def of(self, texts: Sequence[str]) -> Floats:
         """Return one vector for each text.
@@ -73,23 +85,23 @@ class Embeddings:
         filled = [part for part in parts if len(part)]
         if not filled:
             return np.zeros((0, self._size or 1), np.float32)
-        every = np.concatenate(filled) if len(filled) > 1 else filled[0]
+        vectors = np.concatenate(filled) if len(filled) > 1 else filled[0]
         order = [rows[digest] for digest in digests]
-        return every if order == list(range(len(every))) else every[order]
+        return vectors if order == list(range(len(vectors))) else vectors[order]
 
     def _make(self, texts: list[str], digests: list[bytes]) -> Floats:
         vectors = embedded(self.embedder, texts)
         self._check_size(vectors)
         vectors = _of_length_one(vectors)
-        self.made += len(texts)
+        self.embedded_texts += len(texts)
         if self._folder is not None:
             content = b"".join(digests)
             name = hashlib.sha256(content).hexdigest()
             folder = make_folder(self._folder)
-            keep_arrays(folder / f"{name}.vectors", {"vectors": vectors})
-            keep(folder / f"{name}.texts", content)  # last: what it names is complete
+            write_arrays(folder / f"{name}.vectors", {"vectors": vectors})
+            write_entry(folder / f"{name}.texts", content)  # last: what it names is complete
             if self._known is not None:
-                self._known.update({one: (name, at) for at, one in enumerate(digests)})
+                self._known.update({digest: (name, at) for at, digest in enumerate(digests)})
         return vectors
 
     def _check_size(self, vectors: Floats) -> None:
@@ -102,8 +114,8 @@ class Embeddings:
         self._size = size
 
     def _loaded(self, wanted: dict[bytes, int], rows: dict[bytes, int]) -> Floats:
-        """Load what is on disk of the wanted texts; ``rows`` gets where each stands."""
-        found: list[Floats] = []
+        """Load what is on disk of the wanted texts; ``rows`` gets the row of each in the result."""
+        parts: list[Floats] = []
         begin = 0
         for name, places in self._shards(wanted).items():
             vectors = self._vectors(name)
@@ -111,15 +123,15 @@ class Embeddings:
                 continue
             rows.update({digest: begin + at for at, digest in enumerate(places)})
             takes = list(places.values())
-            found.append(vectors if takes == list(range(len(vectors))) else vectors[takes])
+            parts.append(vectors if takes == list(range(len(vectors))) else vectors[takes])
             begin += len(takes)
-        return np.concatenate(found) if found else np.zeros((0, self._size or 1), np.float32)
+        return np.concatenate(parts) if parts else np.zeros((0, self._size or 1), np.float32)
 
     def _vectors(self, name: str) -> Floats | None:
         """Read the vectors of a shard; a damaged shard is removed, to be made again."""
         if self._folder is None:
             return None
-        stored = kept_arrays(self._folder / f"{name}.vectors")
+        stored = read_arrays(self._folder / f"{name}.vectors")
         if stored is None:
             (self._folder / f"{name}.texts").unlink(missing_ok=True)
             return None
@@ -145,14 +157,10 @@ def _listed(folder: Path) -> dict[bytes, tuple[str, int]]:
     """Read which texts each shard holds."""
     known: dict[bytes, tuple[str, int]] = {}
     for path in sorted(folder.glob("*.texts")):
-        content = kept(path) or b""
+        content = read_entry(path) or b""
         for row, at in enumerate(range(0, len(content), _BYTES)):
             known[content[at : at + _BYTES]] = (path.stem, row)
     return known
-
-
-def _key(embedder: Embedder) -> str:
-    return fingerprint(embedder.described())
 
 
 def _digest(text: str) -> bytes:

@@ -1,8 +1,8 @@
 """Models of sentence-transformers: where they are found, and how they are loaded.
 
-A folder is loaded as it is, without a look at the network. Any other name is one on the Hugging
-Face hub: a copy fetched before is used as it is, and only without one is the hub asked. Code that
-comes with a model is not run.
+A folder is loaded as it is, without a look at the network, and known by its content. Any other name
+is one on the Hugging Face hub: a copy fetched before is used as it is, and only without one is the
+hub asked. Such a model is known by its revision. Code that comes with a model is not run.
 """
 
 from __future__ import annotations
@@ -11,37 +11,42 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from rankscope.errors import InputError, MissingExtraError
-from rankscope.retrieval.options import REQUIRED, option, optional, text, whole
-from rankscope.retrieval.python_objects import sentence
-from rankscope.retrieval.registry import Context, engine_version
+from pydantic import Field
 
-__all__ = ["Model", "ModelOptions"]
+from rankscope.errors import InputError
+from rankscope.retrieval.options import Options, Text
+from rankscope.retrieval.protocol import sentence, snapshot_of
+from rankscope.retrieval.registry import Context, check_engine, engine_version
+
+log = logging.getLogger(__name__)
+
+MODEL_PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
+_HUB_SECONDS = 10
+_MODEL_FILES = ("modules.json", "config.json")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
+class ModelOptions(Options):
     """A model, and how it is run."""
 
-    model: str = option(REQUIRED, "the model's folder, or its name on the Hugging Face hub", text)
-    batch: int = option(32, "how many texts are read at once", whole(1))
-    max_length: int | None = option(
-        None,
-        "how many tokens are read; if not given, as many as the model says",
-        optional(whole(8)),
-    )
-    device: str | None = option(
-        None, "cpu, cuda, mps and the like; if not given, the fastest there is", optional(text)
-    )
+    model: Text
+    """The model's folder, or its name on the Hugging Face hub."""
+    batch: int = Field(default=32, ge=1)
+    """How many texts are read at once."""
+    max_length: int | None = Field(default=None, ge=8)
+    """How many tokens are read. If not given, as many as the model says."""
+    device: Text | None = None
+    """cpu, cuda, mps and the like. If not given, the fastest there is."""
+    revision: Text | None = None
+    """The commit or tag of a model on the hub. If not given, that of the copy fetched before, or
+    the newest."""
 
 
 class Model:
@@ -62,23 +67,37 @@ class Model:
         *,
         owner: str,
     ) -> None:
-        _check_installed(owner)
+        name = "sentence-transformers"
+        check_engine("sentence_transformers", package=name, needed_for=owner, extra=name)
         self.name = options.model
         self._kind = kind
         self._options = options
         self._folder = _folder(options.model, context)
-        self._contents: str | None = None
         self._loaded: Any = None
 
     def described(self) -> dict[str, Any]:
-        """Say what model this is: a folder by what is in it, any other by its name."""
-        if self._folder is not None and self._contents is None:
-            self._contents = _contents(self._folder)
+        """Say what model this is: a folder by what is in it, any other by name and revision."""
         return {
             "version": engine_version("sentence-transformers"),
-            "model": self._contents or self.name,
+            **self._known_by,
             "max_length": self._options.max_length,
         }
+
+    @cached_property
+    def _known_by(self) -> dict[str, str]:
+        if self._folder is not None:
+            return {"model": _contents(self._folder)}
+        return {"model": self.name, "revision": snapshot_of(self._revision, self.name)[0]}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know: that a model is known by its name only."""
+        return () if self._folder else snapshot_of(self._revision, f"the model {self.name}")[1]
+
+    @cached_property
+    def _revision(self) -> str | None:
+        """The revision of a model on the hub: the stated one, the copy's, or the newest."""
+        return self._options.revision or _copied(self.name) or _newest(self.name)
 
     def loaded(self) -> Any:
         """Return the model.
@@ -95,31 +114,40 @@ class Model:
     def _from_folder(self, folder: Path) -> Any:
         try:
             with _quietly():
-                return self._made(str(folder), local=True)
+                return self._opened(str(folder), local=True)
         except Exception as error:
             raise InputError(
                 f"the folder {folder} holds no model that can be loaded: {sentence(error)}"
-            ) from None
+            ) from error
 
     def _from_hub(self) -> Any:
-        with suppress(Exception), _quietly():
-            return self._made(self.name, local=True)
+        try:
+            with _quietly():
+                return self._opened(self.name, local=True)
+        except Exception as error:
+            if not _is_missing(error):
+                raise InputError(
+                    f"the model {self.name}, fetched before, cannot be loaded: {sentence(error)}"
+                ) from error
+            log.debug("no copy of the model %s (%s)", self.name, sentence(error))
         _reach_hub(self.name)
         try:
-            return self._made(self.name, local=False)
+            return self._opened(self.name, local=False)
         except Exception as error:
             raise InputError(
                 f"there is no folder {self.name}, and no model of that name can be fetched from "
                 f"the hub: {sentence(error)}"
-            ) from None
+            ) from error
 
-    def _made(self, name: str, *, local: bool) -> Any:
+    def _opened(self, name: str, *, local: bool) -> Any:
         package = import_module("sentence_transformers")
         length = self._options.max_length
-        given: dict[str, Any] = {"device": self._options.device, "local_files_only": local}
+        options: dict[str, Any] = {"device": self._options.device, "local_files_only": local}
+        if self._folder is None:
+            options["revision"] = self._options.revision
         if self._kind == "CrossEncoder":
-            return package.CrossEncoder(name, max_length=length, **given)
-        model = package.SentenceTransformer(name, **given)
+            return package.CrossEncoder(name, max_length=length, **options)
+        model = package.SentenceTransformer(name, **options)
         if length is not None:
             model.max_seq_length = length
         return model
@@ -135,7 +163,7 @@ class Model:
                 "the layer that scores a pair of texts"
             )
         if self._kind == "SentenceTransformer" and any(
-            one.endswith("ForSequenceClassification") for one in saved
+            name.endswith("ForSequenceClassification") for name in saved
         ):
             raise InputError(
                 f"the model {self.name} is no embedder: it was saved as {saved[0]}, which reads "
@@ -149,32 +177,21 @@ class Model:
             )
 
 
-def _check_installed(owner: str) -> None:
-    """Look for the package without importing it, which takes seconds."""
-    try:
-        found = find_spec("sentence_transformers")
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        name = "sentence-transformers"
-        raise MissingExtraError(name, needed_for=owner, extra=name)
-
-
 def _folder(name: str, context: Context) -> Path | None:
     """Return the folder of a model; None if the name can only be one on the hub."""
     path = context.path(name)
     if path.is_dir():
-        if any((path / one).is_file() for one in ("modules.json", "config.json")):
+        if any((path / file).is_file() for file in _MODEL_FILES):
             return path
         raise InputError(
-            f"the folder {path} holds no model: there is no modules.json or config.json in it"
+            f"the folder {path} holds no model: there is no {' or '.join(_MODEL_FILES)} in it"
         )
     if path.exists():
         raise InputError(
             f"{path} is a file; a model is named by its folder, or its name on the hub"
         )
     if not _HUB_NAME.fullmatch(name) or ("/" in name and path.parent.is_dir()):
-        raise InputError(f"there is no folder {path}, where a model should be")
+        raise InputError(f"folder not found: {path}, where a model should be")
     return None
 
 
@@ -210,13 +227,55 @@ def _quietly() -> Iterator[None]:
         logger.setLevel(before[2])
 
 
+def _repositories(name: str) -> list[str]:
+    """Return the names that a model may have on the hub; the library's own need no owner."""
+    return [name] if "/" in name else [f"sentence-transformers/{name}", name]
+
+
+def _copied(name: str) -> str | None:
+    """Return the revision of the copy that was fetched before; None if there is none."""
+    hub = import_module("huggingface_hub")
+    for repository in _repositories(name):
+        for file in _MODEL_FILES:
+            path = hub.try_to_load_from_cache(repository, file)
+            if isinstance(path, str):  # …/snapshots/REVISION/FILE
+                return Path(path).parent.name
+    return None
+
+
+def _newest(name: str) -> str | None:
+    """Ask the hub for the newest revision; None if it does not say."""
+    hub = import_module("huggingface_hub")
+    for repository in _repositories(name):
+        try:
+            info = hub.HfApi().model_info(repository, timeout=_HUB_SECONDS)
+        except Exception as error:  # said when the model is loaded
+            log.debug("no revision of the model %s: %s", repository, sentence(error))
+        else:
+            return str(info.sha) if info.sha else None
+    return None
+
+
+def _is_missing(error: BaseException) -> bool:
+    """Tell whether an error of loading says that files are missing, rather than unusable.
+
+    The libraries raise a plain `OSError` for it, or one of their own below `FileNotFoundError`.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, FileNotFoundError) or type(cause) is OSError:
+            return True
+        cause = cause.__cause__
+    return False
+
+
 def _reach_hub(name: str) -> None:
     """Say at once that the hub cannot be reached; loading would try for a minute."""
     hub = import_module("huggingface_hub")
     try:
-        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=10)
+        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=_HUB_SECONDS)
     except Exception as error:
         raise InputError(
             f"there is no folder {name}, and {hub.constants.ENDPOINT} cannot be reached to fetch a "
             f"model of that name: {sentence(error)}"
-        ) from None
+        ) from error

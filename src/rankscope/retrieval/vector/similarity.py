@@ -1,9 +1,9 @@
-"""Exact nearest vectors: every document is scored, and the answer does not depend on the company.
+"""Exact nearest vectors: every document is scored, whatever queries are asked beside.
 
 A matrix product finds candidates fast, but its last digits depend on how many queries are asked at
 once. So all that could be among the best, given how far off the product can be, are scored again
 one by one in a fixed order of additions: the same query gives the same scores in any batch, and
-equal vectors have equal scores wherever they stand.
+equal vectors have equal scores at any position.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.retrieval.order import best_positions
+from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
     Ints = NDArray[np.intp]
-
-__all__ = ["Vectors"]
 
 _QUERIES = 256
 _CELLS = 1 << 24  # of a block of scores: 64 MB
@@ -47,34 +45,34 @@ class Vectors:
 
     def best(self, queries: Floats, depth: int) -> list[tuple[Ints, Floats]]:
         """Return the positions and scores of the best documents for each query vector."""
-        found: list[tuple[Ints, Floats]] = []
+        answers: list[tuple[Ints, Floats]] = []
         for low in range(0, len(queries), _QUERIES):
             block = queries[low : low + _QUERIES]
             candidates = self._candidates(block, depth)
             for query, positions in zip(block, candidates, strict=True):
                 scores = self._scored(query, positions)
                 order = best_positions(scores, depth)
-                found.append((positions[order], scores[order]))
-        return found
+                answers.append((positions[order], scores[order]))
+        return answers
 
     def _candidates(self, queries: Floats, depth: int) -> list[Ints]:
         """Return, for each query, all documents that could be among the best, in order."""
         documents = len(self._starts) - 1
         width = max(_CELLS // len(queries), _SAMPLE)
         bound = np.full(len(queries), -np.inf, np.float32)
-        kept: list[tuple[Ints, Floats]] = [
+        candidates: list[tuple[Ints, Floats]] = [
             (np.empty(0, np.intp), np.empty(0, np.float32)) for _ in queries
         ]
         low = 0
         while low < documents:
             high = self._end_of_block(low, width)
             scores = self._products(queries, low, high)
-            if low == 0:  # what stands at the depth in a sample stands no lower in the whole
+            if low == 0:  # the whole has no lower score at the depth than a sample has
                 bound = self._bound(scores[:, : max(_SAMPLE, 4 * depth)], depth)
             rows, columns = np.nonzero(scores >= bound[:, None])
             values = scores[rows, columns]
             edges = np.searchsorted(rows, np.arange(len(queries) + 1))
-            for at, (before, scored) in enumerate(kept):
+            for at, (before, scored) in enumerate(candidates):
                 part = slice(edges[at], edges[at + 1])
                 positions = np.concatenate([before, columns[part] + low])
                 merged = np.concatenate([scored, values[part]])
@@ -83,9 +81,9 @@ class Vectors:
                     bound[at] = max(bound[at], last - self._margin)
                     stays = merged >= bound[at]
                     positions, merged = positions[stays], merged[stays]
-                kept[at] = positions, merged
+                candidates[at] = positions, merged
             low = high
-        return [positions for positions, _ in kept]
+        return [positions for positions, _ in candidates]
 
     def _bound(self, sample: Floats, depth: int) -> Floats:
         if sample.shape[1] <= depth:

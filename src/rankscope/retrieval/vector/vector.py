@@ -8,47 +8,46 @@ text, or whose vector is zero, have no direction: they are not found, and find n
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
-from rankscope.retrieval.chunking import ChunkOptions, chunks_of
-from rankscope.retrieval.options import any_text, as_is, option, optional, table
-from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
+from rankscope.retrieval.options import Options
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Component,
+    Identity,
+    Query,
+    Ranking,
+    System,
+    check_depth,
+)
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.retrieval.texts import DEFAULT_FIELDS, Texts, fields_option, without_text
-from rankscope.retrieval.vector.embedders import embedder_of
+from rankscope.retrieval.texts import Fields, Texts, without_text
+from rankscope.retrieval.vector.chunking import ChunkOptions, chunks_of
+from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.retrieval.vector.embeddings import Embeddings
 from rankscope.retrieval.vector.similarity import Vectors
 
-__all__ = ["VectorOptions", "VectorSearch"]
 
+class VectorOptions(Options):
+    """What is embedded, by what, in which chunks."""
 
-@dataclass(frozen=True, slots=True)
-class VectorOptions:
-    """What is embedded, by what, in which pieces."""
-
-    embedder: Any = option(  # noqa: RUF009
-        "wordllama",
-        "wordllama, {sentence-transformers: MODEL}, {callable: module:function}, or a function",
-        as_is,
-    )
-    fields: Mapping[str, int] | None = option(
-        None,
-        f"what is embedded, as in bm25; if not given, {DEFAULT_FIELDS}",
-        optional(fields_option),
-    )
-    chunk: ChunkOptions | None = option(  # noqa: RUF009
-        None,
-        "cut documents into windows: {tokens: 200, overlap: 50}; if not given, they stay whole",
-        optional(table(ChunkOptions, "chunk")),
-    )
-    query_prefix: str = option("", "written before each query, where a model asks for it", any_text)
-    document_prefix: str = option("", "written before each document or chunk", any_text)
+    embedder: Annotated[Any, EMBEDDERS] = "wordllama"
+    """wordllama, {sentence-transformers: MODEL}, {callable: module:function}, or a function."""
+    fields: Fields | None = None
+    """What is embedded, as in bm25. If not given, title and text, under whatever name the corpus
+    has them."""
+    chunk: ChunkOptions | None = None
+    """Cut documents into windows: {tokens: 200, overlap: 50}. If not given, they stay whole."""
+    query_prefix: str = ""
+    """Written before each query, where a model asks for it."""
+    document_prefix: str = ""
+    """Written before each document or chunk."""
 
 
 @SYSTEMS.add("vector", VectorOptions, summary="exact search over embeddings")
@@ -56,16 +55,22 @@ class VectorSearch(System):
     """Cosine similarity over embeddings."""
 
     batch_size = 256
-    concurrent = False
 
     def __init__(self, options: VectorOptions, context: Context) -> None:
-        self.options = options
-        self.embeddings = Embeddings(embedder_of(options.embedder, context), context.cache)
+        self.options: VectorOptions = options
+        self.owned: list[Component] = []
+        embedder = context.make(EMBEDDERS, options.embedder, self.owned)
+        self.embeddings = Embeddings(embedder, context.cache)
+        self.capabilities = replace(Capabilities.of(embedder), concurrent=False)
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None
         self._doc_ids: list[str] = []
         self._vectors: Vectors | None = None
         self._ready = False
+
+    def parts(self) -> Sequence[Component]:
+        """Return the embedder."""
+        return [self.embeddings.embedder]
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus; the work is done in `prepare`."""
@@ -74,24 +79,24 @@ class VectorSearch(System):
         self._texts = Texts.of(corpus, self.options.fields)
         self._corpus = corpus
         self._ready = False
-        self.notes = without_text(self._texts)
+        self.notes = (*without_text(self._texts), *self.embeddings.embedder.notes)
 
     def identity(self) -> Identity:
         """Say what exactly answers."""
         chunk = self.options.chunk
         described = self.embeddings.embedder.described()
         return Identity(
-            "vector",
-            str(described.get("version") or described["embedder"]),
-            {
+            kind="vector",
+            name=self.name,
+            version=str(described.get("version") or described["embedder"]),
+            parameters={
                 "embedder": described,
                 "fields": self.options.fields,
-                "chunk": None if chunk is None else asdict(chunk),
+                "chunk": None if chunk is None else chunk.plain(),
                 "query_prefix": self.options.query_prefix,
                 "document_prefix": self.options.document_prefix,
             },
-            None if self._texts is None else self._texts.snapshot,
-            self.name,
+            snapshot=None if self._texts is None else self._texts.snapshot,
         )
 
     def prepare(self) -> None:
@@ -104,13 +109,13 @@ class VectorSearch(System):
         self.seconds_indexing = time.perf_counter() - began
 
     def _take(self, texts: Texts) -> None:
-        prefix, owners, pieces = self.options.document_prefix, [], []
-        for position, (doc_id, text) in enumerate(zip(texts.doc_ids, texts.texts, strict=True)):
-            for chunk in chunks_of(doc_id, text, self.options.chunk):
+        prefix, owners, chunks = self.options.document_prefix, [], []
+        for position, text in enumerate(texts.texts):
+            for chunk in chunks_of(text, self.options.chunk):
                 owners.append(position)
-                pieces.append(prefix + chunk.text)
-        matrix = self.embeddings.of(pieces)
-        owner = np.array(owners, np.intp)
+                chunks.append(prefix + chunk)
+        matrix = self.embeddings.of(chunks)
+        owner = np.array(owners, np.intp)  # of each row, the position of its document
         directed = matrix.any(axis=1)
         if not directed.all():
             matrix, owner = matrix[directed], owner[directed]

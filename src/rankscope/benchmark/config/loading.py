@@ -1,0 +1,106 @@
+"""Reading a config: file, settings and variables in, checked models out.
+
+Whatever is wrong is one sentence with file, line and the path of keys, or with the setting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankscope.benchmark.config.model import Config
+from rankscope.benchmark.config.overrides import Origins, apply_overrides
+from rankscope.benchmark.config.secrets import Secrets, find_secrets
+from rankscope.benchmark.config.sections import read_section
+from rankscope.benchmark.config.specs import check_specs
+from rankscope.benchmark.config.syntax import dotted, read_config_file
+from rankscope.errors import shown
+from rankscope.files import PathLike
+from rankscope.measures.language import Measure, parse_measures
+from rankscope.retrieval.options import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """A config that was read and checked.
+
+    ``folder`` is where its relative paths start, ``overrides`` what was set from outside, by dotted
+    key, and ``notes`` sentences that the user should read.
+    """
+
+    config: Config
+    folder: Path
+    overrides: dict[str, Any]
+    secrets: Secrets
+    notes: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the whole config, defaults included, ready for JSON; secrets are ``${NAME}``."""
+        return self.config.model_dump(mode="json")
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what the config says, whatever the file looks like."""
+        return config_hash(self.plain())
+
+    def systems(self) -> dict[str, Any]:
+        """Return the specs of the systems by name, with secrets in them: not to be recorded."""
+        specs: dict[str, Any] = self.secrets.expand(self.config.systems)
+        return specs
+
+
+def config_hash(plain: Mapping[str, Any]) -> str:
+    """Return the hash of a config as plain data."""
+    text = json.dumps(
+        plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_config(
+    path: PathLike,
+    *,
+    settings: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> LoadedConfig:
+    """Read and check the config of a benchmark.
+
+    ``settings`` are those of ``--set``, such as ``depth=50``; settings and secrets are looked up in
+    ``environment`` (None: that of the process).
+
+    Raises:
+        InputError: what is wrong, in one sentence, with file and line or the setting.
+    """
+    environment = os.environ if environment is None else environment
+    origins = Origins(read_config_file(path))
+    data = apply_overrides(origins, settings, environment)
+    secrets = find_secrets(data, environment, origins)
+    try:
+        config = read_section(Config, data)
+        check_specs(config.systems)
+    except SpecError as error:
+        raise origins.error(error) from None
+    block = config.retrieval_metrics
+    standard_input = os.fspath(path) == "-"
+    return LoadedConfig(
+        config=config,
+        folder=Path.cwd() if standard_input else Path(path).absolute().parent,
+        overrides={dotted(override.keys): override.value for override in origins.overrides},
+        secrets=secrets,
+        notes=(*(block.notes() if block else ()), *_merged(data.get("measures"))),
+    )
+
+
+def _merged(names: Any) -> Iterator[str]:
+    """Say which measures are in a list under two names."""
+    known: dict[Measure, str] = {}
+    for name in names if isinstance(names, list) else ():
+        for parsed in parse_measures(name):
+            first = known.setdefault(parsed.measure, name)
+            if first != name:
+                yield f"measures: {shown(name)} is the same as {shown(first)}, and is reported once"

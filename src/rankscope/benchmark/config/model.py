@@ -1,0 +1,206 @@
+"""The models of a config: its sections, their defaults and what they refuse.
+
+What editors are told (`json_schema`), which keys are known, and the record of a config in a
+manifest all follow from these models. A new analysis brings its section along: see `ANALYSES`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
+from rankscope.benchmark.config.sections import Measures, Names, Section, read_section, refuse
+from rankscope.benchmark.config.specs import SystemSpecs
+from rankscope.benchmark.targets import TargetsGiven
+from rankscope.diagnosis.registry import all_analyses
+from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.measures.definition import LARGEST_CUTOFF
+from rankscope.retrieval.options import SpecError
+from rankscope.scoring.rules import profile_named
+from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
+from rankscope.statistics.correction import Correction
+from rankscope.statistics.equivalence import check_margin
+from rankscope.statistics.intervals import Method
+from rankscope.statistics.pairwise import Family, Settings
+
+MEASURES = (
+    "nDCG@10",
+    "nDCG(gain=exp)@10",
+    "AP@100",
+    "RR@10",
+    "R@50",
+    "R@100",
+    "Success@10",
+)
+"""What is measured when a config does not say."""
+
+LONGEST_NAME = 200
+"""The most characters of a name that becomes a folder's."""
+
+_DEFAULTS = Settings()
+_TestName = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign", "tukey"]
+
+
+# --- sections ------------------------------------------------------------------------------------
+
+
+class StatisticsConfig(Section):
+    """How systems are compared; names, choices and defaults are those of `rankscope.compare`."""
+
+    interval: Method = _DEFAULTS.interval
+    """How intervals are computed: bca, percentile, t or wilson."""
+    test: _TestName = _DEFAULTS.test
+    """How differences are tested: permutation, bootstrap, t, wilcoxon, sign or tukey."""
+    correction: Correction = _DEFAULTS.correction
+    """How p-values are corrected: none, bonferroni, holm or bh."""
+    family: Family = _DEFAULTS.family
+    """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
+    level: float = _DEFAULTS.level
+    """The confidence of intervals."""
+    alpha: float = _DEFAULTS.alpha
+    """The accepted chance of a false alarm."""
+    resamples: int = _DEFAULTS.resamples
+    """How often to resample."""
+    seed: int = Field(default=_DEFAULTS.seed, ge=0, lt=2**128)
+    """The same seed gives the same numbers."""
+    margin: float | None = _DEFAULTS.margin
+    """With a margin, differences within it can be shown to be equivalent."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        checks: dict[str, Any] = {
+            "alpha": check_alpha,
+            "level": check_level,
+            "resamples": check_resamples,
+            "margin": check_margin,
+        }
+        for name, check in checks.items():
+            value = getattr(self, name)
+            try:
+                if value is not None:
+                    check(value)
+            except InputError as error:
+                refuse(str(error), name)
+        return self
+
+
+class FetchConfig(Section):
+    """How systems are asked."""
+
+    batch: int | None = Field(default=None, ge=1)
+    """How many queries are sent at once; if not given, the system's own choice."""
+    jobs: int = Field(default=1, ge=1)
+    """How many batches are asked at the same time, where a system allows it."""
+    retries: int = Field(default=2, ge=0)
+    """How often a query that failed is asked again."""
+    timeout: float | None = Field(default=None, gt=0)
+    """How many seconds a query may take; if not given, 60 for remote systems, any for others."""
+    rate: float | None = Field(default=None, gt=0)
+    """How many queries are asked in a second at most; if not given, any number."""
+
+
+# --- analyses ------------------------------------------------------------------------------------
+
+
+ANALYSES = {analysis.name: analysis.config for analysis in all_analyses()}
+"""The sections of analyses: under which key, and what may be said there.
+
+A section is a pydantic model that can be made without arguments. Known keys, the JSON schema and
+the record of the config follow from it.
+"""
+
+
+class _Question(Section):
+    """What is asked: the keys before those of analyses."""
+
+    name: str
+    """What the benchmark is called."""
+    collection: CollectionConfig
+    """What is searched and judged."""
+    systems: SystemSpecs
+    """The systems by name, each a kind with its options, such as bm25: {k1: 1.2}."""
+    depth: int = Field(default=100, ge=1, le=LARGEST_CUTOFF)
+    """How many documents each system returns at most."""
+    baseline: str | None = None
+    """The system that the others are compared with; if not given, all with each other."""
+    measures: Measures = Field(default_factory=lambda: list(MEASURES))
+    """What is measured."""
+    targets: TargetsGiven = Field(default_factory=dict)
+    """What should be reached: numbers by measure, the name or file of a set, or a list of both."""
+    bands: Names = Field(default_factory=list)
+    """Sets of quality bands, by name or file."""
+
+
+if TYPE_CHECKING:
+    _WithAnalyses = _Question
+else:
+    _WithAnalyses = create_model(
+        "_WithAnalyses",
+        __base__=_Question,
+        **{
+            key: (section, Field(default_factory=section, description=section.__doc__))
+            for key, section in ANALYSES.items()
+        },
+    )
+
+
+class Config(_WithAnalyses):
+    """A benchmark."""
+
+    statistics: StatisticsConfig = StatisticsConfig()
+    """How systems are compared."""
+    training: TrainingConfig = TrainingConfig()
+    """What trained parts learn from."""
+    fetch: FetchConfig = FetchConfig()
+    """How systems are asked."""
+    profile: str = "rankscope"
+    """Whose rules count: rankscope, or another tool's, such as trec_eval-9."""
+    retrieval_metrics: RetrievalMetrics | None = Field(default=None, exclude=True)
+    """The RAG specification's way to say what is measured, instead of measures."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _translated(cls, data: Any) -> Any:
+        """Turn the RAG specification's block into the keys that it stands for."""
+        if not isinstance(data, dict) or BLOCK not in data:
+            return data
+        try:
+            block = read_section(RetrievalMetrics, data[BLOCK] or {})
+        except SpecError as error:
+            raise error.inside(BLOCK) from None
+        return block.added_to({**data, BLOCK: block})
+
+    @property
+    def analyses(self) -> dict[str, Any]:
+        """The sections of analyses, by their keys."""
+        return {key: getattr(self, key) for key in ANALYSES}
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, name: str) -> str:
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+            refuse(f"expected one line of 1 to {LONGEST_NAME} characters, got {shown(name)}")
+        return name
+
+    @field_validator("profile")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            profile_named(name)
+        except UnknownNameError as error:
+            refuse(str(error))
+        return name
+
+    @model_validator(mode="after")
+    def _baseline(self) -> Self:
+        if self.baseline is not None and self.baseline not in self.systems:
+            refuse(str(UnknownNameError("system", self.baseline, self.systems)), "baseline")
+        return self

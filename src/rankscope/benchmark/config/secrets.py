@@ -1,0 +1,158 @@
+"""Secrets: ``${NAME}`` in a text inside ``systems`` stands for a variable of the environment.
+
+The value is put in only when systems are made, and taken out again of whatever is shown or
+recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from rankscope.benchmark.config.overrides import Origins
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.options import Keys, SpecError
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
+_SHORT = 4
+"""A value with fewer characters is hidden only where it is a word by itself."""
+
+
+class Secrets:
+    """Values of variables that a config refers to as ``${NAME}``; they are never shown.
+
+    >>> secrets = Secrets({"KEY": "hunter22"})
+    >>> secrets.expand({"key": "Bearer ${KEY}"})
+    {'key': 'Bearer hunter22'}
+    >>> secrets.hide("refused: Bearer hunter22")
+    'refused: Bearer ${KEY}'
+    """
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+        self._names: dict[str, str] = {}
+        for name, value in self._values.items():
+            for spelling in _spellings(value):
+                self._names.setdefault(spelling, name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables, by name."""
+        return tuple(self._values)
+
+    def __repr__(self) -> str:
+        return f"Secrets({', '.join(self._values)})"
+
+    def expand(self, data: Any) -> Any:
+        """Return plain data with the values put in, and ``$${`` as ``${``."""
+        return _mapped(data, lambda text: _REFERENCE.sub(self._value, text), keys=False)
+
+    def _value(self, reference: re.Match[str]) -> str:
+        if reference[1] is None:
+            return "${"
+        if reference[1] not in self._values:
+            raise InputError(f"the variable {reference[1]} is not among the config's secrets")
+        return self._values[reference[1]]
+
+    def hide(self, data: Any) -> Any:
+        """Return plain data in which every value is written as ``${NAME}`` again.
+
+        Values are recognised as they are and as Python, JSON and web addresses write them, also
+        where a message cut them short. One of fewer than 4 characters must be a word by itself.
+        """
+        if not self._names:
+            return data
+        references = [re.escape(f"${{{name}}}") for name in self._values]
+        spellings = sorted(self._names, key=len, reverse=True)
+        pattern = re.compile("|".join([*references, *map(_pattern, spellings)]))
+
+        def hidden(text: str) -> str:
+            text = pattern.sub(lambda match: self._reference(match[0]), text)
+            return self._hide_cut(text) if "…" in text else text
+
+        return _mapped(data, hidden, keys=True)
+
+    def _reference(self, text: str) -> str:
+        return f"${{{self._names[text]}}}" if text in self._names else text
+
+    def _hide_cut(self, text: str) -> str:
+        """Hide the beginnings of values before an ellipsis."""
+        pieces = text.split("…")
+        for at, piece in enumerate(pieces[:-1]):
+            for spelling, name in self._names.items():
+                for length in range(min(len(spelling), len(piece)), _SHORT - 1, -1):
+                    if piece.endswith(spelling[:length]):
+                        pieces[at] = f"{piece[: len(piece) - length]}${{{name}}}"
+                        break
+        return "…".join(pieces)
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Yield the ways in which a value is written."""
+    yield from (value, repr(value)[1:-1], json.dumps(value)[1:-1])
+    yield from (quote(value, safe=""), quote(value), quote_plus(value))
+
+
+def _pattern(spelling: str) -> str:
+    escaped = re.escape(spelling)
+    return escaped if len(spelling) >= _SHORT else rf"(?<!\w){escaped}(?!\w)"
+
+
+def _mapped(data: Any, change: Callable[[str], str], *, keys: bool) -> Any:
+    """Return a copy of plain data with every text changed."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, Mapping):
+        return {
+            change(key) if keys and isinstance(key, str) else key: _mapped(value, change, keys=keys)
+            for key, value in data.items()
+        }
+    if isinstance(data, list | tuple):
+        return type(data)(_mapped(value, change, keys=keys) for value in data)
+    return data
+
+
+def find_secrets(
+    data: Mapping[str, Any], environment: Mapping[str, str], origins: Origins
+) -> Secrets:
+    """Return the values of all variables that a config refers to.
+
+    Raises:
+        FormatError: a reference outside ``systems``, one that is no name, or one that is not set.
+    """
+    values: dict[str, str] = {}
+    for keys, text, is_key in _texts(data, ()):
+        for reference in _REFERENCE.finditer(text):
+            name = reference[1]
+            if keys[0] != "systems" or is_key:
+                problem = f"{shown(reference[0])} is allowed only in the values of systems"
+            elif reference[0] == "$${":
+                continue
+            elif name is None:
+                problem = "'${' without a variable's name; write ${NAME}, or $${ for the text '${'"
+            elif not environment.get(name):
+                state = "is empty" if name in environment else "is not set"
+                problem = f"the environment variable {name} {state}; set it"
+            else:
+                values[name] = environment[name]
+                continue
+            raise origins.error(SpecError(problem, keys))
+    return Secrets(values)
+
+
+def _texts(data: Any, keys: Keys) -> Iterator[tuple[Keys, str, bool]]:
+    """Yield every text with the path to it, and whether it is a key."""
+    if isinstance(data, str):
+        yield keys, data, False
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield (*keys, key), key, True
+            yield from _texts(value, (*keys, key))
+    elif isinstance(data, list):
+        for at, value in enumerate(data):
+            yield from _texts(value, (*keys, at))

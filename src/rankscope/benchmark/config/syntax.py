@@ -1,0 +1,318 @@
+"""From the bytes of a config file to plain data in which every key of a YAML file knows its line.
+
+The first step of reading a config: YAML, JSON or TOML in; dicts, lists, text, numbers, true, false
+and null out. What the data mean is checked later, by the models of `model`. YAML is read as version
+1.2 defines it, without tags, anchors and aliases: ``no``, ``on``, ``12:30`` and dates are text,
+``1e3`` is a number, and keys are always text. TOML knows no lines; its dates become text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from yaml.composer import ComposerError
+from yaml.reader import ReaderError
+from yaml.scanner import ScannerError
+
+from rankscope.errors import FormatError, counted, shown
+from rankscope.files import PathLike, open_bytes, source_name, suffix_of
+from rankscope.retrieval.options import Keys, SpecError, UnknownSpecNameError
+from rankscope.tables.delimited import decoded
+
+LARGEST = 1 << 18
+"""The most bytes a config may have."""
+
+DEEPEST = 50
+"""How deep values may be nested."""
+
+LONGEST_NUMBER = 100
+"""The most characters a number may have."""
+
+_TOO_DEEP = f"values are nested more than {DEEPEST} deep"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """What a config file says, and on which lines; TOML has none."""
+
+    data: dict[str, Any]
+    source: str
+    lines: Mapping[Keys, int] = field(default_factory=dict)
+
+    def line(self, keys: Keys) -> int | None:
+        """Return the line of a value, or of the nearest one around it that is known."""
+        while keys and keys not in self.lines:
+            keys = keys[:-1]
+        return self.lines.get(keys)
+
+    def error(self, error: SpecError) -> FormatError:
+        """Return the error that a value is wrong, with file, line and path."""
+        path = path_of(error)
+        text = f"{dotted(path)}: {error.problem}" if path else error.problem
+        return FormatError(text, source=self.source, line=self.line(error.keys))
+
+
+def path_of(error: SpecError) -> Keys:
+    """Return the path that a message names: of an unknown key that of the section it is in."""
+    is_key = isinstance(error, UnknownSpecNameError) and error.keys[-1:] == (error.name,)
+    return error.keys[:-1] if is_key else error.keys
+
+
+def dotted(keys: Keys) -> str:
+    """Write the path to a value as messages show it.
+
+    >>> dotted(("systems", "hybrid", "fuse", "weights", 0))
+    'systems.hybrid.fuse.weights.0'
+    """
+    return ".".join(key if key.isprintable() else shown(key) for key in map(str, keys))
+
+
+def read_config_file(path: PathLike) -> ConfigFile:
+    """Read a config file; the suffix tells the format, and the content where the suffix does not.
+
+    Raises:
+        FormatError: the content cannot be used; names the line.
+        InputError: the file is missing, or is a folder.
+    """
+    with open_bytes(path) as stream:
+        data = stream.read(LARGEST + 1)
+    return parse_config(data, source=source_name(path), suffix=suffix_of(path))
+
+
+def parse_config(data: bytes, *, source: str, suffix: str = ".yaml") -> ConfigFile:
+    """Make plain data of a config's bytes."""
+    if len(data) > LARGEST:
+        raise FormatError(
+            f"larger than {LARGEST >> 10} KB, too large for a config; name the config, not the "
+            "data",
+            source=source,
+        )
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FormatError("is UTF-16; save the file as UTF-8", source=source, line=1)
+    text = decoded(data, source=source).removeprefix("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines: dict[Keys, int] = {}
+    if suffix == ".toml" or (suffix not in (".yaml", ".yml", ".json") and _is_toml(text)):
+        content = _read_toml(text, source)
+    else:
+        text = text.replace("\t", " ") if suffix == ".json" else text
+        content, lines = _read_yaml(text, source)
+    if content is None or content == {}:
+        raise FormatError("is empty; expected keys and values, such as name: soup", source=source)
+    if not isinstance(content, dict):
+        actual = "a list" if isinstance(content, list) else f"the value {shown(content)}"
+        raise FormatError(
+            f"expected keys and values at the top, such as name: soup, got {actual}",
+            source=source,
+            line=lines.get(()),
+        )
+    return ConfigFile(content, source, lines)
+
+
+def parse_value(text: str, *, source: str) -> Any:
+    """Read one YAML value, such as ``50``, ``[0.5, 0.5]`` or ``{bm25: {k1: 1.2}}``.
+
+    >>> parse_value("[1e3, no]", source="--set")
+    [1000.0, 'no']
+    """
+    if len(text) > LARGEST:
+        raise FormatError("the value is too long", source=source)
+    try:
+        return _read_yaml(text, source)[0]
+    except FormatError as error:
+        raise FormatError(error.problem, source=source) from None
+
+
+# --- YAML ----------------------------------------------------------------------------------------
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """Valid YAML that a config cannot hold; ``problem`` is our own sentence."""
+
+    def __init__(self, problem: str, mark: yaml.Mark | None) -> None:
+        super().__init__(problem=problem, problem_mark=mark)
+
+
+class _Composer(yaml.BaseLoader):
+    """Composes nodes without tags, anchors and aliases, none of them nested too deep."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if event.anchor is not None:
+            problem = "anchors and aliases (&name, *name) are not supported; write the value out"
+            raise _Refused(problem, event.start_mark)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            written = shown(tag.replace("tag:yaml.org,2002:", "!!"))
+            raise _Refused(f"the tag {written} is not supported; remove it", event.start_mark)
+        if self._depth > DEEPEST:
+            raise _Refused(_TOO_DEEP, event.start_mark)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def _read_yaml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
+    """Return what the text says, None if nothing, and the line of each key and list item."""
+    lines: dict[Keys, int] = {}
+    try:
+        composer = _Composer(text)
+        node = composer.get_single_node()
+        data = None if node is None else _plain(node, (), lines)
+    except yaml.MarkedYAMLError as error:
+        problem, mark = _yaml_problem(error, text)
+        line = None if mark is None else mark.line + 1
+        raise FormatError(problem, source=source, line=line) from None
+    except ReaderError as error:
+        raise FormatError(
+            f"the character {shown(chr(int(error.character)))} is not allowed; remove it",
+            source=source,
+            line=text.count("\n", 0, error.position) + 1,
+        ) from None
+    except (ValueError, OverflowError):  # an escape beyond Unicode
+        raise FormatError(
+            "an escape is not a valid character; write the character itself",
+            source=source,
+            line=composer.line + 1,
+        ) from None
+    return data, lines
+
+
+def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> tuple[str, yaml.Mark | None]:
+    """Say what is wrong in our words, and where."""
+    mark = error.problem_mark or error.context_mark
+    if isinstance(error, _Refused):
+        return str(error.problem), mark
+    if isinstance(error, ComposerError):  # the only one that can be left
+        return "a second document begins (---); a config is a single document", mark
+    letter = "" if mark is None else text[mark.index : mark.index + 1]
+    if mark is not None and letter == ":":
+        before = text[: mark.index].rpartition("\n")[2]
+        if ": " in before:
+            return "unexpected ':'; quote the text if the colon is part of it", mark
+        hint = "the line above may lack one, or this line is indented too far"
+        return f"unexpected ':'; {hint}", mark
+    if letter == "\t":
+        return "unexpected tab; indent with spaces", mark
+    if isinstance(error, ScannerError):  # what is unfinished is wrong where it begins
+        mark = error.context_mark or mark
+    problem = " ".join(str(error.problem or error.context or "cannot be read").split())
+    return f"not valid YAML ({problem}); check indentation, quotes and brackets", mark
+
+
+def _plain(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Any:
+    """Return the data of a node, and note its line and those of everything inside it."""
+    lines.setdefault(keys, node.start_mark.line + 1)  # a value is on the line of its key
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, (*keys, at), lines) for at, item in enumerate(node.value)]
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    data: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            problem = "a key must be text, not a list or a mapping; quote it"
+            raise _Refused(problem, key_node.start_mark)
+        key, line = _text(key_node), key_node.start_mark.line + 1
+        below = (*keys, key)
+        if key in data:
+            first = "this line" if lines[below] == line else f"line {lines[below]}"
+            problem = f"the key {shown(key)} appears twice, first on {first}; keep one"
+            raise _Refused(problem, key_node.start_mark)
+        lines[below] = line
+        data[key] = _plain(value_node, below, lines)
+    return data
+
+
+def _text(node: yaml.ScalarNode) -> str:
+    """Join escaped surrogates (JSON writes some characters as two); refuse a single one."""
+    try:
+        return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        problem = "half of a character (a surrogate); write the character itself"
+        raise _Refused(problem, node.start_mark) from None
+
+
+_CONSTANTS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    """Return what a scalar means; without quotes it may be a number, true, false or null."""
+    text = _text(node)
+    if node.style is not None:
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    is_integer, is_real = _INTEGER.fullmatch(text), _REAL.fullmatch(text)
+    if (is_integer or is_real) and len(text) > LONGEST_NUMBER:
+        problem = f"the number {shown(text)} has {counted(len(text), 'character')}; use fewer"
+        raise _Refused(problem, node.start_mark)
+    if is_integer:
+        return int(text, 0 if text[:2] in ("0o", "0x") else 10)
+    if _NOT_FINITE.fullmatch(text) or (is_real and not math.isfinite(float(text))):
+        problem = f"{shown(text)} is not a finite number; quote it if text is meant"
+        raise _Refused(problem, node.start_mark)
+    return float(text) if is_real else text
+
+
+# --- TOML ----------------------------------------------------------------------------------------
+
+_TABLE_OR_ENTRY = re.compile(r"\[\[?[^\[\],]+\]\]?\s*(#.*)?|[^:{}\[\]=]+=.*")
+
+
+def _is_toml(text: str) -> bool:
+    """Tell whether text whose suffix says nothing is TOML: its first line is a table or an =."""
+    rows = (row.strip() for row in text.split("\n"))
+    first = next((row for row in rows if row and not row.startswith("#")), "")
+    return _TABLE_OR_ENTRY.fullmatch(first) is not None
+
+
+def _read_toml(text: str, source: str) -> Any:
+    """Return what the text says."""
+    rows = (row for row in text.split("\n") if not row.lstrip().startswith("#"))
+    if any(row.partition("=")[0].count(".") > DEEPEST for row in rows):
+        # tomllib takes minutes for a key of many parts
+        raise FormatError(f"a key has more than {DEEPEST} parts", source=source)
+    try:
+        return _without_dates(tomllib.loads(text), (), source)
+    except RecursionError:
+        raise FormatError(_TOO_DEEP, source=source) from None
+    except tomllib.TOMLDecodeError as error:
+        problem = " ".join(str(error).split())
+        raise FormatError(f"not valid TOML: {problem}", source=source) from None
+    except FormatError:
+        raise
+    except ValueError:  # of int(): more digits than Python takes
+        raise FormatError("a number is too long; use fewer digits", source=source) from None
+
+
+def _without_dates(value: Any, keys: Keys, source: str) -> Any:
+    """Return data with dates as text; refuse what is nested too deep and numbers YAML has not."""
+    if len(keys) > DEEPEST:
+        raise FormatError(_TOO_DEEP, source=source)
+    if isinstance(value, dict):
+        return {key: _without_dates(item, (*keys, key), source) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_dates(item, (*keys, at), source) for at, item in enumerate(value)]
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, int | float) and not abs(value) < 10**LONGEST_NUMBER:
+        problem = "expected a finite number of at most 100 digits"
+        raise FormatError(f"{dotted(keys)}: {problem}", source=source)
+    return value

@@ -1,0 +1,190 @@
+"""What a remote system needs of a fetch: time limits, pauses, a pace, an end, and the one order."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from rankscope import Corpus
+from rankscope.errors import InputError
+from rankscope.retrieval import fetch as fetch_module
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.progress import cancellable
+from rankscope.retrieval.protocol import Capabilities, Query, Ranking, RetryLater, time_limit
+from retrieval.test_fetch import QUERIES, Engine
+
+HUNG = "q06"
+
+
+@pytest.fixture
+def hung() -> Any:
+    """Answer all queries but one, which waits until the test is over."""
+    over = threading.Event()
+
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id == HUNG:
+            over.wait(60)
+        return Ranking(("d",), (1.0,))
+
+    yield answer
+    over.set()
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Stop the clock, and remember how long is waited."""
+    seen: list[float] = []
+    monkeypatch.setattr(fetch_module._Stop, "sleep", lambda _, seconds: seen.append(seconds))
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    return seen
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_query_that_takes_too_long_fails_alone(hung: Any, batch: int) -> None:
+    engine = Engine(hung)
+    engine.capabilities = Capabilities(concurrent=True)
+    fetched = fetch(engine, QUERIES, batch=batch, retries=0, timeout=2)
+    assert fetched.failures == {HUNG: "no answer within 2 s"}
+    assert len(fetched.run.query_ids) == 19
+
+
+def test_a_system_that_is_not_concurrent_is_not_asked_while_it_hangs() -> None:
+    inside, most = [0], [0]
+
+    def answer(query: Query, _: int) -> Ranking:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        time.sleep(1.0 if query.query_id == "q00" else 0)
+        inside[0] -= 1
+        return Ranking(("d",), (1.0,))
+
+    fetched = fetch(Engine(answer), QUERIES[:3], batch=1, retries=0, timeout=0.3)
+    assert fetched.failures["q00"] == "no answer within 0.3 s"
+    assert most == [1]
+
+
+@pytest.mark.parametrize(("remote", "limit"), [(True, 60.0), (False, None)])
+def test_a_remote_system_has_a_time_limit_and_is_told(remote: bool, limit: float | None) -> None:
+    seen: list[float | None] = []
+    engine = Engine(lambda *_: seen.append(time_limit()) or Ranking())  # type: ignore[func-returns-value]
+    engine.capabilities = Capabilities(remote=remote)
+    fetch(engine, QUERIES[:1])
+    assert seen == [limit]
+    fetch(engine, QUERIES[:1], timeout=7)
+    assert seen == [limit, 7]
+    assert time_limit() is None
+
+
+def test_no_more_queries_in_a_second_than_the_rate(waits: list[float]) -> None:
+    fetch(Engine(), QUERIES, rate=8)
+    assert waits == [0, 0.5, 1, 1.5, 2]
+
+
+def test_pauses_grow_and_differ(waits: list[float]) -> None:
+    for _ in range(2):
+        fetch(Engine(lambda *_: Ranking.failed("down")), QUERIES[:1], pause=1, retries=4)
+    pauses = [seconds for seconds in waits if seconds]
+    assert len(pauses) == 8
+    for seconds, middle in zip(pauses, [1, 2, 4, 8] * 2, strict=True):
+        assert 0.75 * middle <= seconds <= 1.25 * middle
+    assert pauses[:4] != pauses[4:]
+
+
+@pytest.mark.parametrize(
+    "raised", [RetryLater(40), type("Busy", (OSError,), {"retry_after": 40})()]
+)
+def test_a_system_that_asks_to_wait_is_left_alone(waits: list[float], raised: Exception) -> None:
+    def answer(query: Query, times: int) -> Ranking:
+        if query.query_id == "q00" and times == 1:
+            raise raised
+        return Ranking(("d",), (1.0,))
+
+    assert fetch(Engine(answer), QUERIES, pause=0).failures == {}
+    assert 40 in waits
+
+
+def test_an_index_that_asks_to_wait_is_made_later(waits: list[float]) -> None:
+    class Busy(Engine):
+        def prepare(self) -> None:
+            super().prepare()
+            if self.prepared < 3:
+                raise RetryLater(20, "the quota is used up")
+
+    engine = Busy()
+    assert fetch(engine, QUERIES).failures == {}
+    assert waits[:2] == [20, 20]
+    with pytest.raises(InputError, match="the quota is used up; it asks to wait 20 s"):
+        fetch(Busy(), QUERIES, retries=1)
+
+
+def test_cancelling_stops_before_the_next_batch() -> None:
+    cancel = threading.Event()
+
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id == "q05":
+            cancel.set()
+        return Ranking(("d",), (1.0,))
+
+    engine = Engine(answer)
+    with pytest.raises(CancelledError):
+        fetch(engine, QUERIES, cancel=cancel)
+    assert len(engine.asked) == 2
+    with cancellable(cancel), pytest.raises(CancelledError):
+        fetch(engine, QUERIES)
+    assert len(engine.asked) == 2
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_cancelling_ends_all_waiting(jobs: int) -> None:
+    cancel, asked = threading.Event(), threading.Event()
+    engine = Engine(lambda *_: asked.set() or Ranking.failed("down"))  # type: ignore[func-returns-value]
+    engine.capabilities = Capabilities(concurrent=True)
+    with ThreadPoolExecutor(1) as pool:
+        fetching = pool.submit(fetch, engine, QUERIES, pause=3600, jobs=jobs, cancel=cancel)
+        assert asked.wait(60)
+        cancel.set()
+        assert isinstance(fetching.exception(60), CancelledError)
+
+
+def test_a_batch_that_fails_wakes_the_others() -> None:
+    def answer(query: Query, _: int) -> Ranking:
+        if query.query_id == "q04":
+            raise InputError("no such field")
+        return Ranking.failed("down")
+
+    engine = Engine(answer)
+    engine.capabilities = Capabilities(concurrent=True)
+    with ThreadPoolExecutor(1) as pool:
+        fetching = pool.submit(fetch, engine, QUERIES, pause=3600, jobs=3)
+        assert isinstance(fetching.exception(60), InputError)
+
+
+@pytest.mark.parametrize("ties", ["any", "trec"])
+def test_rankings_are_put_in_the_one_order_unless_they_are(ties: Any) -> None:
+    engine = Engine(lambda *_: Ranking(("a", "c", "b", "d"), (1.0, 1.0, 1.0, 0.5)))
+    engine.capabilities = Capabilities(ties=ties)
+    order = list(fetch(engine, QUERIES[:1]).run["q00"])
+    assert order == (["c", "b", "a", "d"] if ties == "any" else ["a", "c", "b", "d"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}]
+)
+def test_limits_out_of_range(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="must be a number above 0, not"):
+        fetch(Engine(), QUERIES, **options)
+
+
+def test_training_keeps_to_the_pace_of_the_fetch(waits: list[float]) -> None:
+    class Trained(Engine):
+        def prepare(self) -> None:
+            fetch(Engine(), QUERIES[:2], batch=1)
+
+    engine = Trained()
+    engine.index(Corpus({}))
+    fetch(engine, QUERIES[:1], rate=2)
+    assert waits == [0, 0.5, 1.0]

@@ -1,0 +1,209 @@
+"""Adding a component: one registered class, and its checks, schema and stages follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import Field
+
+from rankscope import Corpus
+from rankscope.benchmark.config.json_schema import config_json_schema
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.retrieval.options import Options, Reading, SpecError, TextList
+from rankscope.retrieval.protocol import (
+    Capabilities,
+    Query,
+    Secret,
+    models_of,
+    packages_of,
+)
+from rankscope.retrieval.registry import SYSTEMS, Context, Entry, build_system
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
+from rankscope.retrieval.stages.stage import Memory
+from rankscope.retrieval.vector.embedders import EMBEDDERS
+
+CORPUS = Corpus({f"d{n}": f"soup {'leek ' * n}" for n in range(5)})
+
+
+class ReversedOptions(Options):
+    """How it is turned round."""
+
+    factor: float = Field(default=1.0, gt=0)
+    """What ranks are multiplied with."""
+    words: TextList = ()
+    """Some words."""
+    key: Secret | None = None
+    """What it needs to work."""
+
+
+class Reversed(Reranker):
+    """Turns the order round."""
+
+    capabilities = Capabilities(concurrent=True)
+    packages = ("numpy",)
+
+    def __init__(self, options: ReversedOptions, _: Context) -> None:
+        self.options: ReversedOptions = options
+        self.closed = 0
+
+    def described(self) -> dict[str, Any]:
+        return {"reranker": "reversed", **self.options.plain()}
+
+    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
+        return [
+            [self.options.factor * rank for rank in range(len(candidates.documents))]
+            for candidates in batch
+        ]
+
+    def close(self) -> None:
+        super().close()
+        self.closed += 1
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry: Entry[Reranker] = Entry("reversed", "the order turned round", ReversedOptions, Reversed)
+    monkeypatch.setitem(RERANKERS._entries, "reversed", entry)
+
+
+def spec(**options: Any) -> dict[str, Any]:
+    return {"rerank": {"of": "bm25", "reversed": options}}
+
+
+def test_a_stage_takes_it_by_name() -> None:
+    with build_system(spec(factor=2)) as system:
+        system.index(CORPUS)
+        plain = build_system("bm25")
+        plain.index(CORPUS)
+        queries = [Query("q", "soup leek")]
+        before, after = (either.search(queries, 5)[0] for either in (plain, system))
+    assert after.doc_ids == before.doc_ids[::-1]
+    assert system.capabilities.concurrent
+    assert system.part.closed == 1  # type: ignore[attr-defined]
+    parameters = {"factor": 2.0, "reranker": "reversed", "words": ()}
+    assert system.identity().parameters["reranker"] == parameters
+    assert models_of(system) == [parameters]
+    assert packages_of(system) == ["PyStemmer", "bm25s", "numpy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "keys", "problem"),
+    [
+        ({"factor": 0}, ("factor",), "expected a number above 0, got 0"),
+        ({"fcator": 1}, ("fcator",), "unknown option 'fcator'; nearest: factor"),
+        ({"words": ["a", ""]}, ("words", 1), "expected text, got ''"),
+        ({"key": 7}, ("key",), "expected text"),
+    ],
+)
+def test_its_options_are_checked(
+    options: dict[str, Any], keys: tuple[str | int, ...], problem: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        SYSTEMS.read(spec(**options))
+    assert caught.value.keys == ("rerank", "reversed", *keys)
+    assert caught.value.problem == problem
+    with pytest.raises(InputError) as built:
+        build_system(spec(**options))
+    assert str(built.value) == f"rerank.reversed.{'.'.join(map(str, keys))}: {problem}"
+
+
+def test_a_part_there_is_not() -> None:
+    with pytest.raises(UnknownNameError, match="unknown option 'revresed'; nearest: reversed"):
+        build_system({"rerank": {"of": "bm25", "revresed": {}}})
+    with pytest.raises(InputError, match="one of cross_encoder, ltr, python, reversed, got none"):
+        build_system({"rerank": {"of": "bm25"}})
+
+
+def test_the_schema_has_it() -> None:
+    schema = config_json_schema()["$defs"]["System"]["anyOf"][1]["properties"]["rerank"]
+    part = schema["anyOf"][0]["properties"]["reversed"]
+    assert part["description"] == "the order turned round"
+    factor = part["anyOf"][0]["properties"]["factor"]
+    assert factor["description"] == "What ranks are multiplied with."
+    assert (factor["type"], factor["exclusiveMinimum"], factor["default"]) == ("number", 0, 1.0)
+
+
+def test_variables_are_checked_when_they_have_a_value() -> None:
+    options = spec(factor="${FACTOR}")
+    SYSTEMS.read(options, Reading(unexpanded=True))
+    with pytest.raises(SpecError, match=r"expected a number above 0, got '\$\{FACTOR\}'"):
+        SYSTEMS.read(options)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    system = build_system(
+        {
+            "rerank": {
+                "of": {"bm25": {"k1": np.float32(2)}},
+                "depth": np.int64(3),
+                "reversed": {},
+            }
+        }
+    )
+    assert system.depth == 3  # type: ignore[attr-defined]
+
+
+# --- what a plug-in raises -----------------------------------------------------------------------
+
+
+def fails(*_: object) -> Any:
+    raise RuntimeError("out of memory")
+
+
+def test_an_exception_keeps_its_cause(tmp_path: Path) -> None:
+    system = build_system({"vector": {"embedder": fails}})
+    system.index(CORPUS)
+    with pytest.raises(InputError, match="RuntimeError: out of memory") as caught:
+        system.prepare()
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    (tmp_path / "broken_plugin.py").write_text("1 / 0\n")
+    with pytest.raises(InputError, match="cannot be imported") as caught:
+        build_system({"python": "broken_plugin:find"}, folder=tmp_path)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_name_is_registered_once() -> None:
+    with pytest.raises(ValueError, match="the embedder wordllama is registered twice"):
+        EMBEDDERS.add("wordllama", Options, summary="")(lambda *_: None)  # type: ignore[arg-type]
+
+
+# --- answers that several stages ask for ---------------------------------------------------------
+
+
+def test_what_several_stages_ask_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lexical = build_system("bm25")
+    lexical.index(CORPUS)
+    asked: list[tuple[str, int]] = []
+    search = lexical.search
+
+    def counted(queries: Sequence[Query], depth: int) -> Any:
+        asked.extend((query.query_id, depth) for query in queries)
+        return search(queries, depth)
+
+    monkeypatch.setattr(lexical, "search", counted)
+    queries = [Query("q1", "soup"), Query("q2", "leek")]
+    answers = []
+    for memory in (None, Memory(), Memory(documents=3)):
+        stages = [
+            build_system(
+                {"fuse": {"of": ["lexical"], "method": method}},
+                systems={"lexical": lexical},
+                memory=memory,
+            )
+            for method in ("rrf", "minmax")
+        ]
+        asked.clear()
+        rankings = [stage.search(queries, 5) for stage in stages for _ in range(2)]
+        answers.append([ranking.pairs() for several in rankings for ranking in several])
+        if memory is None:
+            assert len(asked) == 8
+        else:
+            assert asked[:2] == [("q1", 1000), ("q2", 1000)]
+            assert (len(asked) == 2) is (len(answers) == 2)
+    assert answers[0] == answers[1] == answers[2]
+    lexical.index(Corpus({"other": "soup"}))
+    assert stages[0].search(queries, 5)[0].doc_ids == ("other",)

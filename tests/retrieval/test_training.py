@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rankscope import Qrels
+from rankscope.retrieval.protocol import Query
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.stages.training import Training
+
+QUERIES = tuple(Query(f"q{n}", f"question number {n}") for n in range(10))
+QRELS = Qrels({query.query_id: {"d1": 1} for query in QUERIES})
+
+
+def test_every_question_is_kept_from_one_fold_and_new_ones_from_none() -> None:
+    training = Training(QUERIES, QRELS, folds=3)
+    folds = [training.kept_from(query) for query in QUERIES]
+    assert sorted(
+        len([kept_from for kept_from in folds if kept_from == {fold}]) for fold in range(3)
+    ) == [3, 3, 4]
+    assert training.kept_from(Query("new", "another question")) == frozenset()
+
+
+def test_no_model_sees_what_it_is_kept_from() -> None:
+    training = Training(QUERIES, QRELS, folds=3)
+    for query in QUERIES:
+        seen = training.without(training.kept_from(query))
+        assert query not in seen
+        assert len(seen) in (6, 7)
+    models = list(training.models())
+    assert models == [frozenset({0}), frozenset({1}), frozenset({2}), frozenset()]
+    assert training.without(frozenset()) == QUERIES
+
+
+@pytest.mark.parametrize(
+    "disguised",
+    [
+        Query("q3", "other words"),
+        Query("other", "question number 3"),
+        Query("other", "  Question NUMBER\n3 "),
+    ],
+)
+def test_a_question_is_known_by_id_and_by_words(disguised: Query) -> None:
+    training = Training(QUERIES, QRELS)
+    assert training.kept_from(disguised) == training.kept_from(QUERIES[3])
+
+
+def test_the_id_of_one_and_the_words_of_another_are_kept_from_both() -> None:
+    training = Training(QUERIES, QRELS, folds=2)
+    first = QUERIES[0]
+    other = next(q for q in QUERIES if training.kept_from(q) != training.kept_from(first))
+    mixed = Query(first.query_id, other.text)
+    assert training.kept_from(mixed) == {0, 1}
+    assert training.without(training.kept_from(mixed)) == ()
+
+
+def test_the_same_words_share_a_fold() -> None:
+    twins = (*QUERIES, *(Query(f"twin{n}", f"QUESTION number  {n}") for n in range(10)))
+    qrels = Qrels({query.query_id: {"d1": 1} for query in twins})
+    training = Training(twins, qrels)
+    for query in QUERIES:
+        twin = Query(query.query_id.replace("q", "twin"), "whatever")
+        assert training.kept_from(query) == training.kept_from(twin)
+
+
+def test_what_is_learnt_from_does_not_depend_on_order() -> None:
+    turned = Training(QUERIES[::-1], QRELS)
+    straight = Training(QUERIES, QRELS)
+    assert turned.key == straight.key
+    assert turned.queries == straight.queries == QUERIES
+
+
+def test_questions_without_judgments_are_left_out() -> None:
+    more = (*QUERIES, Query("unjudged", "nobody knows"))
+    assert Training(more, QRELS).key == Training(QUERIES, QRELS).key
+
+
+def test_judgments_of_other_questions_change_nothing() -> None:
+    more = Qrels({**QRELS.to_dict(), "test": {"d7": 3}})
+    assert Training(QUERIES, more).key == Training(QUERIES, QRELS).key
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Training(QUERIES, Qrels({**QRELS.to_dict(), "q1": {"d2": 1}})),
+        Training(QUERIES, Qrels({**QRELS.to_dict(), "q1": {"d1": 2}})),
+        Training(QUERIES[1:], QRELS),
+        Training((Query("q0", "changed"), *QUERIES[1:]), QRELS),
+        Training(QUERIES, QRELS, folds=4),
+        Training(QUERIES, QRELS, seed=1),
+    ],
+)
+def test_the_key_holds_everything(other: Training) -> None:
+    assert other.key != Training(QUERIES, QRELS).key
+
+
+def test_of_several_subtopics_the_highest_grade_counts() -> None:
+    qrels = Qrels({query.query_id: {"d1": {"a": 1, "b": 3}} for query in QUERIES})
+    assert Training(QUERIES, qrels).grades(QUERIES[0]) == {"d1": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("queries", "folds", "message"),
+    [
+        (QUERIES, 1, "folds must be a whole number from 2 up"),
+        (QUERIES, True, "folds must be a whole number from 2 up"),
+        (QUERIES, 11, "needs as many judged questions in different words, got 10"),
+        ((QUERIES[0], QUERIES[0]), 2, "the training question 'q0' appears twice"),
+    ],
+)
+def test_what_cannot_be_learnt_from(queries: Any, folds: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Training(queries, QRELS, folds=folds)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"rerank": {"of": "bm25", "ltr": {}}},
+        {"fuse": {"of": ["bm25", {"bm25": {"k1": 1.0}}], "weights": "train"}},
+    ],
+)
+def test_without_training_there_is_nothing_to_learn_from(spec: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="learns from judged questions, and none were given"):
+        build_system(spec)
+
+
+TRAINED_FUSE = {"fuse": {"of": ["bm25", {"bm25": {"k1": 1.0}}], "weights": "train"}}
+TRAINED_RERANK = {"rerank": {"of": "bm25", "ltr": {}}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"rerank": {"of": TRAINED_FUSE, "ltr": {}}},
+        {"rerank": {"of": {"rewrite": {"of": TRAINED_FUSE, "keywords": {}}}, "ltr": {}}},
+        {"rerank": {"of": "bm25", "ltr": {"systems": [TRAINED_RERANK]}}},
+        {"fuse": {"of": ["bm25", TRAINED_RERANK], "weights": "train"}},
+        {"fuse": {"of": ["bm25", {"fuse": {"of": [TRAINED_FUSE]}}], "weights": "train"}},
+    ],
+)
+def test_what_learns_does_not_stand_over_what_has_learnt(spec: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"cannot learn over .*, which is trained itself"):
+        build_system(spec, training=Training(QUERIES, QRELS))
+
+
+def test_what_does_not_learn_may_stand_over_what_has() -> None:
+    spec = {"fuse": {"of": ["bm25", TRAINED_RERANK], "weights": [0.5, 0.5]}}
+    assert build_system(spec, training=Training(QUERIES, QRELS)).identity().kind == "fuse"
