@@ -226,7 +226,7 @@ def test_a_report_without_measures(first: Path, tmp_path: Path) -> None:
     data = json.loads((copy / "BenchmarkReport.json").read_text())
     (copy / "BenchmarkReport.json").write_text(json.dumps({**data, "measures": []}))
     (found,) = list_experiments(tmp_path)
-    assert "holds no measure" in found.problem
+    assert "contains no measure" in found.problem
 
 
 def test_folders_without_experiments(tmp_path: Path) -> None:

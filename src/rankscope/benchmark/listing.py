@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
 from rankscope.benchmark.verify import open_experiment
 from rankscope.errors import InputError, RankscopeError
+from rankscope.part import Part
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One experiment in short; ``problem`` says why it cannot be read, where it cannot."""
+class Listed(Part):
+    """One experiment in short."""
 
     folder: str
+    """Where it is."""
     experiment: str = ""
+    """Its id."""
     finished: str = ""
+    """When, in UTC (ISO 8601)."""
     collection: str = ""
+    """What was searched, and which split."""
     queries: int = 0
+    """How many queries were asked."""
     systems: tuple[str, ...] = ()
+    """The systems."""
     measure: str = ""
+    """The main measure."""
     best: str = ""
+    """The systems with the best mean of it."""
     value: float | None = None
+    """That mean; null if there is none."""
     verdict: str = ""
+    """The first sentence of the verdict."""
     problem: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {**asdict(self), "systems": list(self.systems)}
+    """Why it cannot be read; '' if it can."""
 
 
 def list_experiments(output: Path) -> list[Listed]:
@@ -46,13 +51,13 @@ def _listed(folder: Path) -> Listed:
     try:
         manifest, report = open_experiment(folder)
     except (RankscopeError, OSError) as error:
-        return Listed(str(folder), problem=str(error))
+        return Listed(folder=str(folder), problem=str(error))
     if not report.measures:
-        return Listed(str(folder), problem=f"{folder / REPORT}: holds no measure")
+        return Listed(folder=str(folder), problem=f"{folder / REPORT}: contains no measure")
     main = report.measures[0]
     best = main.best[0] if main.best else ""
-    value = next(
-        (system.measures[0].value for system in report.systems if system.name == best), None
+    values = (
+        value.value for system in report.systems if system.name == best for value in system.measures
     )
     split = f" ({report.collection.split})" if report.collection.split else ""
     return Listed(
@@ -64,6 +69,6 @@ def _listed(folder: Path) -> Listed:
         systems=tuple(system.name for system in report.systems),
         measure=main.measure,
         best=", ".join(main.best),
-        value=value,
+        value=next(values, None),
         verdict=report.verdict[0] if report.verdict else "",
     )
