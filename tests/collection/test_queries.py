@@ -237,6 +237,7 @@ def test_csv_turns_other_values_into_their_json(tmp_path: Path) -> None:
         ('qid\ttext\n1\t"open\n2\t6"\n', {"1": '"open', "2": '6"'}),
         ('qid\ttext\n1\t"to be"\n2\tb\n', {"1": '"to be"', "2": "b"}),
         ('qid\ttext\n1\t"say ""hi"""\n2\t"two\nlines"\n', {"1": 'say "hi"', "2": "two\nlines"}),
+        ('"qid"\t"text"\n1\t"to be"\n2\t""\n3\t\n', {"1": "to be", "2": "", "3": ""}),
         ("12\ttopic\n13\tid\n", {"12": "topic", "13": "id"}),
         ("\ufefftext\tQID\r\n\r\none\t007\r\n", {"007": "one"}),
         ("1\t\n", {"1": ""}),
@@ -257,10 +258,22 @@ def test_tsv_as_found(tmp_path: Path, content: str, expected: dict[str, str]) ->
         ("q", 'qid,text\n1,"a,b"\n', ["1"]),
         ("q.jsonl", '\ufeff{"_id": 1, "text": "a"}\r\n\r\n', ["1"]),
         ("q.csv", '1,"a\nb"\n', ["1"]),
+        ("q.csv", 'qid;text\n1;"a;b"\n', ["1"]),
+        ("q.csv", "1,a;b;c;d\n", ["1"]),
+        ("q.csv", '[{"id": 1, "text": "a"}]', ["1"]),
+        ("q", "<top><num> 1 <title> a </top>", ["1"]),
     ],
 )
 def test_format_found(tmp_path: Path, name: str, content: str, expected: list[str]) -> None:
     assert read_queries(put(tmp_path, content, name)).ids == expected
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q.tsv"])
+def test_cells_may_be_long(tmp_path: Path, name: str) -> None:
+    """Longer than the 128 kB at which the csv module stops, and with all that needs quotes."""
+    made = Queries({"a": {"text": 'word, "word"\t\n' * 20_000, "lang": ""}, "b": "x"})
+    made.write(tmp_path / name)
+    assert read_queries(tmp_path / name) == made
 
 
 GOOD = '{"_id": "a", "text": "x"}\n'

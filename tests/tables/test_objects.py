@@ -21,6 +21,7 @@ import pytest
 from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.runs.table import Run
+from rankscope.scoring.evaluate import evaluate
 
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.5}}
 COLUMNS: dict[str, list[Any]] = {
@@ -179,6 +180,24 @@ def test_a_named_index_is_a_column() -> None:
 def test_what_is_refused(data: Any) -> None:
     with pytest.raises(InputError):
         Run(data)
+
+
+@pytest.mark.parametrize("documents", [{1: 1.0, "2": 0.5}, {"2": 0.5, 1: 1.0}])
+def test_numbers_and_text_may_be_mixed(documents: dict[Any, float]) -> None:
+    """Ids are text; which kind comes first makes no difference, and no match is lost."""
+    assert Run({"q": documents})["q"] == {"1": 1.0, "2": 0.5}
+    assert Qrels({"q": {1: 1, "2": 0}}) == Qrels({"q": {"1": 1, 2: 0}})
+    for qrels in ({"q": {"1": 1}}, {"q": {1: 1}}, {"q": {"2": 0, 1: 1}}):
+        for run in ({"q": documents}, Run({"q": documents})):
+            assert evaluate(qrels, run, ["P@1", "RR"]).means == {"P@1": 1.0, "RR": 1.0}
+
+
+@pytest.mark.parametrize("documents", [{1: 1.0, "1": 0.5}, {"1": 0.5, 1: 1.0}])
+def test_an_id_as_number_and_as_text_is_there_twice(documents: dict[Any, float]) -> None:
+    with pytest.raises(InvalidDataError, match="'1'"):
+        Run({"q": documents})
+    with pytest.raises(InputError, match="1"):
+        evaluate({"q": {"1": 1}}, {"q": documents}, ["P@1"])
 
 
 def test_sets_are_fine_for_qrels() -> None:
