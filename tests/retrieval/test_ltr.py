@@ -432,6 +432,7 @@ def test_xgboost_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, error: E
         raise error
 
     monkeypatch.setattr(ltr, "engine", broken)
+    system = trained(taught(TITLES))
     with pytest.raises(ValueError, match="is installed but cannot be loaded") as raised:
-        trained(taught(TITLES))
+        system.prepare()
     assert "\n" not in str(raised.value)

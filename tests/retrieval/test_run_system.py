@@ -41,10 +41,14 @@ def test_all_at_once_is_search(
         assert [list(whole[query_id].items()) for query_id in asked] == expected
 
 
-def test_falling_scores_are_taken_as_they_are() -> None:
+def test_the_part_that_is_asked_for_is_ready() -> None:
     system = build_system({"run": {"path": Run({"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 9.0}})}})
     whole = system.ready_run([Query("q2", ""), Query("q0", ""), Query("q1", "")], 1)
     assert whole is not None
     assert whole.to_dict() == {"q2": {"c": 9.0}, "q1": {"a": 3.0}, "q0": {}}
     tied = build_system({"run": {"path": Run({"q1": {"a": 3.0, "b": 3.0}})}})
-    assert tied.ready_run([Query("q1", "")], 5) is None
+    part = tied.ready_run([Query("q1", "")], 5)
+    assert part is not None
+    assert list(part["q1"]) == ["b", "a"], "in the one order of documents"
+    rankings = tied.search([Query("q1", "")], 5)
+    assert list(rankings[0].doc_ids) == ["b", "a"]

@@ -30,7 +30,7 @@ from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
-from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judgments import Judgments
 
 _BLANKS = " \t\n\v\f\r"
 
@@ -109,7 +109,7 @@ class Collection:
 
     corpus_file: CorpusFile | None
     queries: tuple[Query, ...]
-    qrels: Qrels
+    judgments: Judgments
     training: Training | None
     info: CollectionInfo
     findings: tuple[Finding, ...]
@@ -155,6 +155,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     _refuse_blanks("query", (query.query_id for query in asked))
     findings = _unknown(judged - {query.query_id for query in asked}, str(files.queries))
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
+    judgments = Judgments(qrels, remember=True)
     contents = None
     if corpus_file is not None:
         contents = corpus_file.contents() if may_read else corpus_file.remembered()
@@ -166,10 +167,10 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         judgments=len(qrels),
         corpus_sha256=None if contents is None else contents.sha256,
         queries_sha256=_hash([query.query_id, query.text, dict(query.metadata)] for query in asked),
-        qrels_sha256=as_judgments(qrels).fingerprint,
+        qrels_sha256=judgments.fingerprint,
         training=training_name,
     )
-    return Collection(corpus_file, asked, qrels, training, info, findings)
+    return Collection(corpus_file, asked, judgments, training, info, findings)
 
 
 def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:

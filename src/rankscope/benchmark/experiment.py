@@ -272,9 +272,9 @@ class _Writer:
         )
         self._parquet(queries, "queries.parquet")
         titles = _Titles(collection.title_of)
-        judged = collection.qrels.to_polars()
+        judged = collection.judgments.table.to_polars()
         self._parquet(judged.with_columns(titles.of(judged["doc_id"])), "qrels.parquet")
-        grades = self.benchmark.judgments.pairs.select(
+        grades = collection.judgments.pairs.select(
             "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
         )
         values = scores.per_query

@@ -1,8 +1,8 @@
 """The result of a benchmark in sentences, written from its report and saying no more than it holds.
 
 Three things, each in a sentence where there is something to say: which system is best on the main
-measure and whether that is more than chance; whether the other measures agree; what stands in the
-way of a better result. Then, in short, what else a reader must know: queries without an answer,
+measure and whether that is more than chance; whether the other measures agree; what limits the
+result. Then, in short, what else a reader must know: queries without an answer,
 targets missed, a group of queries that contradicts the whole.
 
 Differences and their p-values are those of the pairs the comparison holds. Systems it holds no pair

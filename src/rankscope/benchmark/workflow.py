@@ -35,7 +35,6 @@ from rankscope.runs.origin import Identity, Timings, fingerprint
 from rankscope.runs.table import Run
 from rankscope.runs.validation import Lengths, Reference, Validation
 from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
-from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.compare import Comparison, compare_scores
 from rankscope.statistics.pairwise import Settings
@@ -80,11 +79,6 @@ class Benchmark:
     def settings(self) -> Settings:
         """How systems are compared."""
         return Settings(**self.loaded.config.statistics.model_dump())
-
-    @cached_property
-    def judgments(self) -> Judgments:
-        """The judgments, prepared; they remember the runs that were aligned with them."""
-        return Judgments(self.collection.qrels, remember=True)
 
     @cached_property
     def reference(self) -> Reference:
@@ -337,7 +331,9 @@ class ScoresForm:
             kept = content.data[name]
             runs.append(RunScores(name, query_ids, values, kept["means"], kept["counts"]))
         measures = meant(config.measures, profile)
-        return Scores(runs, measures, profile, judgments=self.benchmark.judgments, single=False)
+        return Scores(
+            runs, measures, profile, judgments=self.benchmark.collection.judgments, single=False
+        )
 
 
 def _score(benchmark: Benchmark, fetches: Mapping[str, Stage[Fetched]]) -> Stage[Scores]:
@@ -345,7 +341,8 @@ def _score(benchmark: Benchmark, fetches: Mapping[str, Stage[Fetched]]) -> Stage
 
     def work(results: Results, _: Step) -> Output[Scores]:
         runs = {name: results[stage].run for name, stage in fetches.items()}
-        return Output(evaluate(benchmark.judgments, runs, config.measures, profile=config.profile))
+        judgments = benchmark.collection.judgments
+        return Output(evaluate(judgments, runs, config.measures, profile=config.profile))
 
     info = benchmark.collection.info
     parts = (info.qrels_sha256, config.measures, config.profile)
@@ -406,7 +403,7 @@ def _analyse(
         inputs = Inputs(
             scores=results[score],
             runs={name: results[stage].run for name, stage in fetches.items()},
-            qrels=benchmark.judgments,
+            qrels=collection.judgments,
             queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
             corpus=collection.corpus if "corpus" in analysis.needs else None,
             pipeline=pipeline,

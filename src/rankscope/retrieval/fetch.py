@@ -50,8 +50,6 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
-from rankscope.tables.columns import RUN
-from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -470,19 +468,15 @@ def _run(rankings: dict[str, Ranking], name: str) -> Run:
     }
     if not answered:
         return Run(name=name)
-    lengths = [len(ranking.doc_ids) for ranking in answered.values()]
-    queries = pl.Series("query_id", list(answered), dtype=pl.String)
     doc_ids = chain(*(ranking.doc_ids for ranking in answered.values()))
     scores = chain(*(ranking.scores for ranking in answered.values()))
-    frame = pl.DataFrame(
-        [
-            queries.gather(np.repeat(np.arange(len(lengths)), lengths)),
-            pl.Series("doc_id", list(doc_ids), pl.String),
-            pl.Series("score", list(scores), pl.Float64),
-        ]
+    return Run.trusted(
+        list(answered),
+        np.array([len(ranking.doc_ids) for ranking in answered.values()], np.int64),
+        pl.Series("doc_id", list(doc_ids), pl.String),
+        pl.Series("score", list(scores), pl.Float64),
+        name=name,
     )
-    empty = tuple(query_id for query_id, ranking in answered.items() if not ranking.doc_ids)
-    return Run.from_rows(Rows(frame, name, RUN, empty_queries=empty), name=name)
 
 
 def _timings(

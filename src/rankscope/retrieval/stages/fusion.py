@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rankscope.collection.corpus import Corpus
@@ -199,10 +201,7 @@ class Fuse(System):
     ) -> Run:
         """Fuse runs in which queries are called by their place in the batch."""
         runs = {
-            f"system{number}": Run(
-                {str(at): dict(ranking.pairs()) for at, ranking in enumerate(rankings)},
-                name=f"system{number}",
-            )
+            f"system{number}": _as_run(rankings, f"system{number}")
             for number, rankings in enumerate(answers, start=1)
         }
         options = self.options.of_method()
@@ -221,3 +220,16 @@ def _answer(rankings: Sequence[Ranking], fused: Mapping[str, float]) -> Ranking:
         if ranking.error is not None:
             return Ranking.failed(ranking.error, seconds, retry_after=ranking.retry_after)
     return Ranking(tuple(fused), tuple(fused.values()), seconds)
+
+
+def _as_run(rankings: Sequence[Ranking], name: str) -> Run:
+    """Put the answers to a batch into a run; each query is called by its place."""
+    doc_ids = [doc_id for ranking in rankings for doc_id in ranking.doc_ids]
+    scores = [score for ranking in rankings for score in ranking.scores]
+    return Run.trusted(
+        [str(at) for at in range(len(rankings))],
+        np.array([len(ranking.doc_ids) for ranking in rankings], np.int64),
+        pl.Series("doc_id", doc_ids, pl.String),
+        pl.Series("score", scores, pl.Float64),
+        name=name,
+    )
