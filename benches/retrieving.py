@@ -60,11 +60,11 @@ def bm25_by_hand(texts: dict[str, str], asked: dict[str, str]) -> Any:
     import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     options: Any = {"stopwords": STOPS, "stemmer": Stemmer.Stemmer("english")}
-    made = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+    scorer = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
     tokens = bm25s.tokenize(list(texts.values()), show_progress=False, **options)
-    made.index(tokens, show_progress=False)
+    scorer.index(tokens, show_progress=False)
     tokens = bm25s.tokenize(list(asked.values()), show_progress=False, **options)
-    return made.retrieve(tokens, k=DEPTH, show_progress=False, sorted=True)
+    return scorer.retrieve(tokens, k=DEPTH, show_progress=False, sorted=True)
 
 
 def fetched(
@@ -83,11 +83,11 @@ def fetched(
 
 
 def vectors_by_hand(matrix: Any, queries: Any) -> list[Any]:
-    found = []
+    best = []
     for low in range(0, len(queries), 256):
         block = queries[low : low + 256] @ matrix.T
-        found.append(np.argpartition(block, -DEPTH, axis=1)[:, -DEPTH:])
-    return found
+        best.append(np.argpartition(block, -DEPTH, axis=1)[:, -DEPTH:])
+    return best
 
 
 def vectors_here(matrix: Any, queries: Any) -> Any:
@@ -97,8 +97,8 @@ def vectors_here(matrix: Any, queries: Any) -> Any:
 
 
 def unit_vectors(count: int, seed: int) -> Any:
-    made = np.random.default_rng(seed).normal(size=(count, 256)).astype(np.float32)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
+    vectors = np.random.default_rng(seed).normal(size=(count, 256)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def report(name: str, ours: list[float], theirs: list[float]) -> bool:
@@ -150,10 +150,10 @@ def main() -> int:
         rounds["vector search"][0].append(timed(lambda: vectors_here(matrix, queries))[0])
         with tempfile.TemporaryDirectory() as folder:
             cache = Path(folder)
-            first, one = timed(lambda: fetched("vector", corpus, asked, cache, cache))  # noqa: B023
-            second, two = timed(lambda: fetched("vector", corpus, asked, cache))  # noqa: B023
-            third, three = timed(lambda: fetched("vector", corpus, asked, cache, cache))  # noqa: B023
-        assert one.run == two.run == three.run
+            first, run = timed(lambda: fetched("vector", corpus, asked, cache, cache))  # noqa: B023
+            second, again = timed(lambda: fetched("vector", corpus, asked, cache))  # noqa: B023
+            third, stored = timed(lambda: fetched("vector", corpus, asked, cache, cache))  # noqa: B023
+        assert run.run == again.run == stored.run
         for name, seconds in zip(list(LIMITS)[2:], (third, second), strict=True):
             rounds[name][0].append(seconds)
             rounds[name][1].append(first)

@@ -1,6 +1,8 @@
-"""Write the pages that repeat what the code says: commands, measures, options, records, schemas.
+"""Write the pages that repeat what the code says.
 
-Run ``python docs/build.py`` after changing a command or a measure; a test fails when a page is not
+Commands, measures, checks, analyses, options, records and schemas.
+
+Run ``python docs/build.py`` after changing one of these; a test fails when a page is not
 what this would write.
 """
 
@@ -17,14 +19,18 @@ from functools import partial
 from pathlib import Path
 
 import click
+from pydantic import PlainSerializer
 from rich.console import Console
 
 from rankscope import records
 from rankscope.benchmark.config.json_schema import config_json_schema
-from rankscope.cli import benchmark_run
+from rankscope.cli import output
 from rankscope.cli.app import app
+from rankscope.diagnosis.registry import AnyAnalysis, all_analyses
+from rankscope.findings import Code, codes
 from rankscope.measures.definition import Definition, written
 from rankscope.measures.registry import all_definitions
+from rankscope.part import Part, Record, field_docs
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -134,15 +140,95 @@ def demo_picture() -> str:
         file=io.StringIO(),
     )  # fmt: skip
     console.print("[bold]$ make demo[/bold]")
-    original = getattr(benchmark_run, "make_console")  # noqa: B009
-    setattr(benchmark_run, "make_console", lambda: console)  # noqa: B010
+    original = output.make_console
+    setattr(output, "make_console", lambda: console)  # noqa: B010
     try:
         with tempfile.TemporaryDirectory() as folder:
             app.main(["demo", "--output", folder], standalone_mode=False)
             recorded = console.export_svg(title="", code_format=SVG, unique_id="demo")
     finally:
-        setattr(benchmark_run, "make_console", original)  # noqa: B010
+        setattr(output, "make_console", original)  # noqa: B010
     return recorded.replace(folder, "rankscope-demo")
+
+
+CHECKS_INTRODUCTION = """\
+Every problem rankscope looks for in runs, qrels, comparisons and benchmarks, with a code that does
+not change. `rankscope runs validate` shows all of those about runs and qrels; `read_run`,
+`read_qrels` and `rankscope evaluate` refuse what is an *error* of the table itself, in the same
+words.
+
+- **error**: the numbers would be wrong or could not be computed. Exit code 1.
+- **warning**: the numbers can be computed, and may not mean what you think.
+- **note**: good to know.
+
+A finding names how many cases there are and the first three places: file and line, query, document.
+Nothing is ever repaired. A check that cannot look, because no corpus was given, say, is listed as
+*not applicable*; that is not the same as passed."""
+
+CHECKS_SECTIONS = {
+    "A run by itself": ("RS10", "RS11", "RS12", "RS13", "RS14", "RS15"),
+    "A run against qrels, queries and a corpus": ("RS16", "RS17"),
+    "Qrels": ("RS2",),
+    "Comparisons": ("RS6",),
+    "Benchmarks": ("RS7",),
+}
+
+CHECKS_GUESS = """\
+For RS171 and RS172 the guess names the one change that would make most ids meet: blanks around an
+id, upper and lower case, leading zeros, a number written with a fraction, a prefix, a folder or
+namespace, a file ending, or query and document columns that are swapped."""
+
+
+def checks_page() -> str:
+    """Return every code with what it means and what to do."""
+    parts = ["# Checks", CHECKS_INTRODUCTION]
+    left = codes()
+    for title, prefixes in CHECKS_SECTIONS.items():
+        rows = [_code(code) for code in left if code.code.startswith(prefixes)]
+        left = [code for code in left if not code.code.startswith(prefixes)]
+        head = [
+            "| code | name | severity | what it means | what to do |",
+            "|---|---|---|---|---|",
+        ]
+        parts += [f"## {title}", "\n".join([*head, *rows])]
+    assert not left, f"{left[0].code} belongs to no section of the page"
+    return "\n\n".join([*parts, CHECKS_GUESS]) + "\n"
+
+
+def _code(code: Code) -> str:
+    first = code.advice.split()[0]
+    start = code.advice[:1].upper() if first.isalpha() else code.advice[:1]
+    advice = f"{start}{code.advice[1:]}."
+    cells = (code.code, f"`{code.name}`", code.severity, code.meaning, advice)
+    return f"| {' | '.join(cells)} |"
+
+
+ANALYSES_INTRODUCTION = """\
+What a benchmark looks into beyond means and differences. Each analysis has a field in the
+[BenchmarkReport](records.md) (`analyses`) and a section in reports. It says what it found, that it
+found nothing, or that it is not applicable and why."""
+
+
+def analyses_page() -> str:
+    """Return every analysis with what it needs and how it is configured."""
+    parts = ["# Analyses", ANALYSES_INTRODUCTION, *map(_analysis, all_analyses())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _analysis(analysis: AnyAnalysis) -> str:
+    lines = [
+        f"## {analysis.title} (`{analysis.name}`)",
+        "",
+        analysis.summary,
+        "",
+        f"- looks at: {', '.join(analysis.needs)}",
+        f"- configured as: `{analysis.written}`" if analysis.written else "- always on",
+        f"- record: [{analysis.result.__name__}](records.md#{analysis.result.__name__.lower()})",
+    ]
+    if analysis.codes:
+        found = ", ".join(f"{code.code} `{code.name}`" for code in analysis.codes)
+        lines.append(f"- [findings](checks.md): {found}")
+    return "\n".join(lines)
 
 
 RECORDS_INTRODUCTION = """\
@@ -151,7 +237,7 @@ The folder of an experiment holds JSON records and Parquet tables. Every record 
 one with a sentence. The JSON schemas are in [schemas](schemas); `rankscope benchmark schema KIND`
 prints them. In Python: `rankscope.records.BenchmarkReport.read(path)`.
 
-Beside the records stand tables, relative to the folder:
+Beside the records there are tables, relative to the folder:
 
 - `runs/<system>.run.gz`: the run, as a TREC file
 - `per_query/<system>.parquet`: query_id, measure, value
@@ -165,7 +251,7 @@ _RECORDS = (records.EvaluationReport, records.BenchmarkReport, records.Experimen
 
 def records_page() -> str:
     """Return every record, field by field."""
-    later: dict[str, type[records.Part]] = {}
+    later: dict[str, type[object]] = {}
     parts = [
         "# Records",
         RECORDS_INTRODUCTION,
@@ -179,16 +265,26 @@ def records_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _fields(model: type[records.Part], title: str, later: dict[str, type[records.Part]]) -> str:
-    summary = (model.__doc__ or "").strip()
+def _fields(model: type[object], title: str, later: dict[str, type[object]]) -> str:
+    summary = " ".join((model.__doc__ or "").split())
     rows = ["| field | type | what it is |", "|---|---|---|"]
-    for name, field in model.model_fields.items():
-        said = " ".join((field.description or "").split())
-        rows.append(f"| `{name}` | {_type(field.annotation, later)} | {said} |")
+    docs = field_docs(model)
+    if issubclass(model, Part):
+        for name, field in model.model_fields.items():
+            text = " ".join((field.description or docs[name]).split())
+            null = (
+                " or null"
+                if any(isinstance(one, PlainSerializer) for one in field.metadata)
+                else ""
+            )
+            rows.append(f"| `{name}` | {_type(field.annotation, later)}{null} | {text} |")
+    else:
+        hints = typing.get_type_hints(model)
+        rows += [f"| `{name}` | {_type(hints[name], later)} | {docs[name]} |" for name in docs]
     return f"{title}\n\n{summary}\n\n" + "\n".join(rows)
 
 
-def _type(annotation: object, later: dict[str, type[records.Part]]) -> str:
+def _type(annotation: object, later: dict[str, type[object]]) -> str:
     """Name a type as JSON knows it, and note the parts it is made of."""
     names = {str: "text", int: "integer", float: "number", bool: "true or false",
              type(None): "null", typing.Any: "anything"}  # fmt: skip
@@ -198,19 +294,18 @@ def _type(annotation: object, later: dict[str, type[records.Part]]) -> str:
     origin = typing.get_origin(annotation)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_type(one, later) for one in arguments)
-    if origin is list:
+    if origin in (list, tuple):
         return f"list of {_type(arguments[0], later)}"
     if origin is dict:
         return f"object of {_type(arguments[1], later)}"
     if origin is typing.Literal:
         return ", ".join(f"`{one}`" for one in arguments)
     assert isinstance(annotation, type)
-    assert issubclass(annotation, records.Part)
     later.setdefault(annotation.__name__, annotation)
     return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
 
 
-def _record_schema(one: type[records.Record]) -> str:
+def _record_schema(one: type[Record]) -> str:
     return _schema(one.json_schema())
 
 
@@ -254,6 +349,8 @@ def _default(option: dict[str, typing.Any]) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "measures.md": measures_page,
+    "checks.md": checks_page,
+    "analyses.md": analyses_page,
     "records.md": records_page,
     "retrieval.md": retrieval_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),

@@ -13,6 +13,7 @@ import rankscope
 PACKAGE = Path(rankscope.__file__).parent
 
 FLOW: tuple[tuple[str, ...], ...] = (
+    ("logs",),
     ("errors",),
     ("part",),
     ("findings",),

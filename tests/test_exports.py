@@ -77,6 +77,9 @@ except SystemExit as stop:
 """
 
 
+COMMANDS: list[list[str]] = [[], ["evaluate"], ["compare"], ["gate"], ["benchmark", "run"]]
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -87,10 +90,28 @@ except SystemExit as stop:
         COMMAND.format(arguments=["runs", "--help"]),
         COMMAND.format(arguments=["runs", "validate", "--help"]),
         COMMAND.format(arguments=["convert", "--help"]),
+        COMMAND.format(arguments=["evaluate", "--help"]),
+        COMMAND.format(arguments=["compare", "--help"]),
+        COMMAND.format(arguments=["gate", "--help"]),
+        COMMAND.format(arguments=["benchmark", "run", "--help"]),
     ],
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:
     assert loaded_after(code) & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "code", ["import rankscope", *(COMMAND.format(arguments=[*one, "--help"]) for one in COMMANDS)]
+)
+def test_help_is_shown_without_pydantic(code: str) -> None:
+    assert "pydantic" not in loaded_after(code)
+
+
+def test_a_first_evaluation_of_dicts_loads_little() -> None:
+    """Neither what reads files nor what checks records; a test alone must not take a second."""
+    code = "import rankscope; rankscope.evaluate({'q': {'d': 1}}, {'q': {'d': 1.0}}, 'nDCG@10')"
+    assert loaded_after(code) & {"polars", "pydantic", "scipy"} == set()
+    assert "pydantic" in loaded_after(code + ".accounting"), "it is loaded when it is needed"
 
 
 def test_heavy_loading_would_be_seen() -> None:

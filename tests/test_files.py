@@ -1,4 +1,4 @@
-"""Files: standard input stays open, whatever is read from it and however."""
+"""Files: standard input stays open, and only errors of reading are damage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import lzma
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -91,3 +92,65 @@ def test_standard_input_that_others_closed(feed: Callable[[bytes], None]) -> Non
     sys.stdin.close()
     with pytest.raises(InputError, match="standard input is closed"):
         read_bytes("-")
+
+
+@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("mistake", [ValueError, OSError, EOFError, BrokenPipeError])
+def test_an_error_of_the_caller_is_no_damage(
+    packing: str, mistake: type[Exception], tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(PACKED[packing](CONTENT))
+
+    def use() -> None:
+        with open_bytes(tmp_path / "a") as stream:
+            stream.readline()
+            raise mistake("of the caller")
+
+    with pytest.raises(mistake, match="of the caller") as raised:
+        use()
+    assert raised.type is mistake
+
+
+@pytest.mark.parametrize("read", ["read", "readline", "readlines"])
+def test_an_error_of_the_disk_is_damage(
+    read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Disk(io.BytesIO):
+        """Gives one block, then fails."""
+
+        def readinto(self, buffer: Any) -> int:
+            if self.tell():
+                raise OSError(5, "Input/output error")
+            return super().readinto(buffer[:20])
+
+        def read(self, _: int | None = -1) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("rankscope.files._open_raw", lambda _: Disk(CONTENT))
+    with (
+        open_bytes(tmp_path / "a") as stream,
+        pytest.raises(FormatError, match=r"cannot be read to its end \(.*Input/output error"),
+    ):
+        getattr(stream, read)()
+
+
+@pytest.mark.parametrize(
+    ("missing", "proposed"),
+    [
+        ("nope.tsv", None),
+        ("d.tsv", None),
+        ("elsewhere/c.tsv", None),
+        ("qrel.tsv", "qrels.tsv"),
+        ("QRELS.tsv", "qrels.tsv"),
+        ("qrels.txt", "qrels.tsv"),
+        ("bm52.run.gz", "bm25.run.gz"),
+        ("query.jsonl", "queries.jsonl"),
+    ],
+)
+def test_only_a_near_name_is_proposed(missing: str, proposed: str | None, tmp_path: Path) -> None:
+    for name in ("c.tsv", "qrels.tsv", "bm25.run", "bm25.run.gz", "queries.jsonl"):
+        (tmp_path / name).touch()
+    hint = f"; did you mean {tmp_path / proposed}?" if proposed else ""
+    with pytest.raises(InputError) as raised:
+        read_bytes(tmp_path / missing)
+    assert str(raised.value) == f"{tmp_path / missing}: file not found{hint}"

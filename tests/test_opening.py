@@ -102,9 +102,9 @@ def test_folder(read: Callable[..., Any], tmp_path: Path) -> None:
 @every_reader
 def test_missing_file(read: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "bm25.run").touch()
-    with pytest.raises(InputError, match=r"bm52\.run: no such file; did you mean .*bm25\.run\?"):
+    with pytest.raises(InputError, match=r"bm52\.run: file not found; did you mean .*bm25\.run\?"):
         read(tmp_path / "bm52.run")
-    with pytest.raises(InputError, match=r"no such file$"):
+    with pytest.raises(InputError, match=r"file not found$"):
         read(tmp_path / "elsewhere" / "x.run")
 
 

@@ -147,6 +147,30 @@ def test_permissions(target: Path, tmp_path: Path) -> None:
     assert (tmp_path / "new").stat().st_mode == plain.stat().st_mode
 
 
+def test_the_umask_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It belongs to the process: changed for a moment, it is wrong for a file of another thread."""
+    before = os.umask(0o027)
+
+    def refuse(_: int) -> int:
+        raise AssertionError("the umask was touched")
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", refuse)
+            with replacing(tmp_path / "new") as sink:
+                sink.write(b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+
+
+def test_a_private_file_stays_private_while_it_is_written(target: Path) -> None:
+    target.chmod(0o600)
+    with replacing(target):
+        (temporary,) = (path for path in target.parent.iterdir() if path != target)
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize("name", ["", "no/such/folder/a.run", "a\0b.run", "x" * 300])
 def test_names_that_cannot_be_written(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):

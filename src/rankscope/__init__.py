@@ -38,21 +38,26 @@ if TYPE_CHECKING:
     from rankscope.runs.table import read_run as read_run
     from rankscope.runs.validation import Validation as Validation
     from rankscope.runs.validation import validate_run as validate_run
+    from rankscope.scoring.accounting import Accounting as Accounting
     from rankscope.scoring.bounds import Bounds as Bounds
     from rankscope.scoring.bounds import bounds as bounds
-    from rankscope.scoring.evaluate import Accounting as Accounting
     from rankscope.scoring.evaluate import Scores as Scores
     from rankscope.scoring.evaluate import evaluate as evaluate
     from rankscope.scoring.explain import Explanation as Explanation
     from rankscope.scoring.explain import explain as explain
     from rankscope.scoring.judgments import Judgments as Judgments
     from rankscope.scoring.weights import train_weights as train_weights
+    from rankscope.scoring.why import Why as Why
     from rankscope.scoring.why import why as why
     from rankscope.statistics.compare import Comparison as Comparison
     from rankscope.statistics.compare import compare as compare
+    from rankscope.statistics.gate import GateResult as GateResult
+    from rankscope.statistics.gate import gate as gate
+    from rankscope.statistics.power import PowerReport as PowerReport
+    from rankscope.statistics.power import power as power
 
 _HOME = {
-    "Accounting": "scoring.evaluate",
+    "Accounting": "scoring.accounting",
     "Bounds": "scoring.bounds",
     "Comparison": "statistics.compare",
     "Corpus": "collection.corpus",
@@ -60,6 +65,7 @@ _HOME = {
     "Explanation": "scoring.explain",
     "Finding": "findings",
     "FormatError": "errors",
+    "GateResult": "statistics.gate",
     "InputError": "errors",
     "InvalidDataError": "errors",
     "JudgedRun": "measures.judged",
@@ -67,6 +73,7 @@ _HOME = {
     "Measure": "measures.language",
     "MissingExtraError": "errors",
     "Place": "errors",
+    "PowerReport": "statistics.power",
     "Qrels": "collection.qrels",
     "Queries": "collection.queries",
     "RankscopeError": "errors",
@@ -74,13 +81,16 @@ _HOME = {
     "Scores": "scoring.evaluate",
     "UnknownNameError": "errors",
     "Validation": "runs.validation",
+    "Why": "scoring.why",
     "bounds": "scoring.bounds",
     "compare": "statistics.compare",
     "convert": "integrations.convert",
     "evaluate": "scoring.evaluate",
     "explain": "scoring.explain",
     "fuse": "runs.fusion.fuse",
+    "gate": "statistics.gate",
     "measure": "measures.registry",
+    "power": "statistics.power",
     "read_corpus": "collection.corpus",
     "read_qrels": "collection.qrels",
     "read_queries": "collection.queries",

@@ -15,36 +15,30 @@ import os
 import stat
 import sys
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "COMPRESSIONS",
-    "PathLike",
-    "can_be_read_again",
-    "is_plain_file",
-    "open_bytes",
-    "read_bytes",
-    "replacing",
-    "source_name",
-    "suffix_of",
-]
-
 PathLike = str | os.PathLike[str]
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+_BLOCK = 1 << 17  # bytes read or decompressed at a time
+
+
+def is_path(data: object) -> TypeGuard[PathLike]:
+    """Tell whether something given is a path rather than data."""
+    return isinstance(data, str | os.PathLike)
 
 
 def source_name(path: PathLike, *, output: bool = False) -> str:
-    """Return how messages call this source."""
+    """Return the name of a file in messages; ``-`` is standard input or output."""
     text = os.fspath(path)
     stream = "standard output" if output else "standard input"
     return stream if text == "-" else text
@@ -79,25 +73,40 @@ def _open_raw(path: PathLike) -> BinaryIO:
     try:
         return open(text, "rb")
     except IsADirectoryError:
-        inside = sorted(os.listdir(text))
-        example = f", such as {os.path.join(text, inside[0])}" if inside else ""
+        entries = sorted(os.listdir(text))
+        example = f", such as {os.path.join(text, entries[0])}" if entries else ""
         raise InputError(f"{text}: is a folder; name a file in it{example}") from None
     except FileNotFoundError:
-        folder = os.path.dirname(text) or "."
-        there = os.listdir(folder) if os.path.isdir(folder) else []
-        from difflib import get_close_matches  # noqa: PLC0415
-
-        near = get_close_matches(os.path.basename(text), there, n=1)
-        hint = f"; did you mean {os.path.join(os.path.dirname(text), near[0])}?" if near else ""
-        raise InputError(f"{text}: no such file{hint}") from None
+        near = nearest_file(text)
+        hint = f"; did you mean {near}?" if near else ""
+        raise InputError(f"{text}: file not found{hint}") from None
     except ValueError as error:  # an embedded NUL
         raise InputError(f"{text!r}: not a usable file name ({error})") from None
     except OSError as error:
         raise InputError(f"{text}: cannot be opened ({error.strerror})") from None
 
 
+def nearest_file(path: PathLike) -> str | None:
+    """Return the file whose name is close to that of a missing one, if its folder holds one.
+
+    Close is also the name without suffixes: ``c.tsv`` is not close to ``nope.tsv``.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        entries = {entry.casefold(): entry for entry in os.listdir(folder or ".")}
+    except OSError:
+        return None
+    name = name.casefold()
+    for folded in get_close_matches(name, entries, n=10):
+        if get_close_matches(name.partition(".")[0], [folded.partition(".")[0]]):
+            return os.path.join(folder, entries[folded])
+    return None
+
+
 def is_plain_file(path: PathLike) -> bool:
-    """Tell whether the path is a regular, uncompressed file that others can open by name."""
+    """Tell whether the path is a regular, uncompressed file that Polars can open by name."""
     if not can_be_read_again(path) or not _is_text(os.fspath(path)):
         return False
     with _open_raw(path) as raw:
@@ -105,7 +114,7 @@ def is_plain_file(path: PathLike) -> bool:
 
 
 def _is_text(name: str) -> bool:
-    """Tell whether a name is Unicode; others than Python cannot open one that is not."""
+    """Tell whether a name is valid Unicode; only Python can open one that is not."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -114,55 +123,32 @@ def _is_text(name: str) -> bool:
 
 
 def can_be_read_again(path: PathLike) -> bool:
-    """Tell whether the path is no stream: what is read from standard input or a pipe is gone.
+    """Tell whether the path can be opened twice; standard input and pipes cannot.
 
-    Such a path is not opened here, as that alone would disturb the writer at the other end.
+    The path is not opened here: opening and closing a pipe would already end its writer.
     """
     text = os.fspath(path)
     return text != "-" and (os.path.isfile(text) or not os.path.exists(text))
 
 
-def _decompressed(raw: BinaryIO) -> BinaryIO:
-    """Wrap a binary stream so that it yields the decompressed bytes."""
-    head = raw.read(10)
-    if raw.seekable():
-        raw.seek(-len(head), os.SEEK_CUR)
-        whole: BinaryIO = raw
-    else:
-        whole = cast("BinaryIO", io.BufferedReader(_Rejoined(head, raw)))
-    kind = _compression(head)
+def _decompressor(packed: io.BufferedReader[Any]) -> BinaryIO | None:
+    """Return a stream of the decompressed bytes; None if they are not compressed."""
+    kind = _compression(packed.peek(10)[:10])
     if kind == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=whole))
+        return cast("BinaryIO", gzip.GzipFile(fileobj=packed))
     if kind == ".bz2":
-        return cast("BinaryIO", bz2.BZ2File(whole))
+        return cast("BinaryIO", bz2.BZ2File(packed))
     if kind == ".xz":
-        return cast("BinaryIO", lzma.LZMAFile(whole))
+        return cast("BinaryIO", lzma.LZMAFile(packed))
     if kind == ".zst":
-        return cast("BinaryIO", io.BufferedReader(_Zstandard(whole), 1 << 17))
-    return whole
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream whose first bytes were already taken."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        block = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(block) :]
-        buffer[: len(block)] = block
-        return len(block)
+        return cast("BinaryIO", io.BufferedReader(_Zstandard(packed), _BLOCK))
+    return None
 
 
 class _Zstandard(io.RawIOBase):
-    """A Zstandard reader, frame after frame, that reports a stream cut short."""
+    """A reader of Zstandard frames, one after the other; a stream cut short is an error."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: io.BufferedReader[Any]) -> None:
         import zstandard  # noqa: PLC0415
 
         self._frame = zstandard.ZstdDecompressor().decompressobj
@@ -177,7 +163,7 @@ class _Zstandard(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready:
-            block = self._source.read(1 << 17)
+            block = self._source.read(_BLOCK)
             if not block:
                 if self._inside:
                     raise EOFError
@@ -201,28 +187,57 @@ class _Zstandard(io.RawIOBase):
         self._ready = b"".join(out)
 
 
+class _Guarded(io.RawIOBase):
+    """A stream whose own errors become a `FormatError`; those of whoever reads it do not."""
+
+    def __init__(self, stream: BinaryIO, source: str) -> None:
+        self._stream = stream
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        with _damage_reported(self._source):
+            return self._stream.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+
+    def readall(self) -> bytes:
+        with _damage_reported(self._source):
+            return self._stream.read()
+
+
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
-    raw = _open_raw(path)
-    stream = raw
+def _damage_reported(source: str) -> Iterator[None]:
     try:
-        stream = _decompressed(raw)
-        yield stream
-    except (InputError, BrokenPipeError):
+        yield
+    except InputError:
         raise
-    except _BROKEN as error:
+    except _DAMAGE as error:
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
         raise FormatError(
             f"cannot be read to its end ({reason}); the file is damaged or was cut short, "
             "fetch or write it again",
-            source=source_name(path),
+            source=source,
         ) from None
-    finally:
-        if stream is not raw:
-            stream.close()
+
+
+def _guarded(stream: BinaryIO, source: str) -> io.BufferedReader[_Guarded]:
+    return io.BufferedReader(_Guarded(stream, source), _BLOCK)
+
+
+@contextmanager
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
+    """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
+    source = source_name(path)
+    with ExitStack() as opened:
+        raw = _open_raw(path)
         if os.fspath(path) != "-":
-            raw.close()
+            opened.callback(raw.close)
+        stream = opened.enter_context(_guarded(raw, source))
+        unpacked = _decompressor(stream)
+        if unpacked is not None:
+            stream = opened.enter_context(_guarded(opened.enter_context(unpacked), source))
+        yield stream
 
 
 def read_bytes(path: PathLike) -> bytes:
@@ -292,28 +307,22 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
 @contextmanager
 def _renamed_when_done(target: str) -> Iterator[BinaryIO]:
     """Open a temporary file beside the target, and rename it over the target at the end."""
-    import tempfile  # noqa: PLC0415
+    replaced = os.path.exists(target)
+    mode = stat.S_IMODE(os.stat(target).st_mode) if replaced else 0o666
 
-    handle, temporary = tempfile.mkstemp(
-        prefix=".rankscope-", suffix=".part", dir=os.path.dirname(target)
-    )
+    def created(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)  # the kernel takes the umask from the mode
+
+    temporary = os.path.join(os.path.dirname(target), f".rankscope-{os.urandom(8).hex()}.part")
     try:
-        with os.fdopen(handle, "wb") as sink:
+        with open(temporary, "xb", opener=created) as sink:
             yield sink
             sink.flush()
             os.fsync(sink.fileno())
-        os.chmod(temporary, _mode_for(target))
+        if replaced:
+            os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-
-
-def _mode_for(target: str) -> int:
-    """Return the permissions of the file to be replaced, or those a new file would get."""
-    if os.path.exists(target):
-        return stat.S_IMODE(os.stat(target).st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

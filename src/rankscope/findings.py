@@ -9,15 +9,16 @@ that cannot look says so: `NotApplicable`, with its reason.
 from __future__ import annotations
 
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from rankscope.errors import Place
-from rankscope.part import Part
+from rankscope.part import Part, left_out
 
 __all__ = ["Finding", "Place"]
 
@@ -52,15 +53,8 @@ class Finding(Part):
     """The first three of them."""
     evidence: dict[str, Any] = Field(default_factory=dict)
     """The numbers behind the message."""
-    system: str | None = None
+    system: str | None = left_out()
     """In a benchmark, the system it is about; left out where it is about all of them."""
-
-    @model_serializer(mode="wrap")
-    def _without_system(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = handler(self)
-        if self.system is None:
-            del data["system"]
-        return data
 
     @property
     def sentence(self) -> str:
@@ -132,9 +126,9 @@ _DECLARING = (
     "collection.qrels_checks",
     "statistics.strata",
     "diagnosis",
-    "benchmark.findings",
+    "benchmark.codes",
 )
-"""The modules that declare codes."""
+"""The modules that declare codes; of a package, all modules of it."""
 
 
 def declare(
@@ -153,8 +147,10 @@ def _registered(code: AnyCode) -> AnyCode:
 
 def codes() -> list[Code]:
     """Return every code there is, in order."""
-    for module in _DECLARING:
-        import_module(f"rankscope.{module}")
+    for name in _DECLARING:
+        module = import_module(f"rankscope.{name}")
+        for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            import_module(f"{module.__name__}.{inner.name}")
     return [_CODES[code] for code in sorted(_CODES)]
 
 
@@ -203,11 +199,15 @@ class Checks(Generic[Subject]):
         return iter(self._checks)
 
     def add(
-        self, code: str, name: str, severity: Severity, *, unit: str, advice: str
+        self, code: str, severity: Severity, *, advice: str, unit: str = "line"
     ) -> Callable[[Callable[[Subject], Seen | Unable | None]], Check[Subject]]:
-        """Register the decorated function as a check; its docstring says what it means."""
+        """Register the decorated function as a check.
+
+        Its name is the check's, with hyphens, and its docstring says what the check means.
+        """
 
         def register(look: Callable[[Subject], Seen | Unable | None]) -> Check[Subject]:
+            name = look.__name__.replace("_", "-")
             meaning = " ".join((inspect.getdoc(look) or "").split())
             check = _registered(Check(code, name, severity, unit, advice, meaning, look))
             self._checks.append(check)

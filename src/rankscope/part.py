@@ -6,7 +6,7 @@ returns, what the cache keeps, what the JSON holds and what reports read; nothin
 and reads files of earlier versions.
 
 Infinite numbers have no place in JSON: fields of the types `Low`, `High` and `Unbounded` are null
-there.
+there. A field that says nothing where it is None is `left_out`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ import ast
 import inspect
 import json
 import math
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
@@ -34,6 +36,9 @@ from pydantic_core import core_schema
 from rankscope.errors import FormatError, shown
 
 Model = TypeVar("Model", bound=BaseModel)
+
+Location: TypeAlias = tuple[int | str, ...]
+"""Where in nested data something is: keys and numbers, outermost first."""
 
 
 def _finite(value: float | None) -> float | None:
@@ -55,6 +60,15 @@ High = Annotated[float, BeforeValidator(_null_is(math.inf)), _FINITE, _NULLABLE]
 
 Unbounded = High
 """A positive number that may be infinite, such as a difference no number of queries shows."""
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def left_out() -> Any:
+    """Return the default of a field that is None and not written unless it is set."""
+    return Field(default=None, exclude_if=_is_none)
 
 
 def field_docs(model: type[Any]) -> dict[str, str]:
@@ -128,7 +142,9 @@ class Record(Part):
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     upgrades: ClassVar[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
-    """From a version, how its data becomes that of the next."""
+    """From a version, how its data becomes that of the next; what is damaged stays as it is."""
+    written_by: ClassVar[str] = ""
+    """The command that writes such a file; messages name it."""
 
     @classmethod
     def schema_name(cls) -> str:
@@ -140,15 +156,26 @@ class Record(Part):
         return {"schema": self.schema_name(), **super().to_dict()}
 
     @classmethod
+    def is_kind_of(cls, data: Mapping[str, Any]) -> bool:
+        """Tell whether data names a schema of this kind, in whatever version."""
+        return str(data.get("schema", "")).startswith(f"rankscope/{cls.kind}/")
+
+    @classmethod
+    def place(cls, location: Location) -> str:
+        """Say where in a file something is."""
+        return dotted(location)
+
+    @classmethod
     def from_data(cls, data: object, *, source: str) -> Self:
         """Check what a file holds; one of an earlier version is brought up to date."""
-        family = f"rankscope/{cls.kind}/"
         schema = data.get("schema") if isinstance(data, dict) else None
-        number = schema.removeprefix(family) if isinstance(schema, str) else ""
-        if not isinstance(data, dict) or not number.isdecimal() or schema == number:
+        number = schema.rpartition("/")[2] if isinstance(schema, str) else ""
+        numbered = re.fullmatch("[1-9][0-9]{0,8}", number)
+        if not isinstance(data, dict) or not cls.is_kind_of(data) or not numbered:
             got = "none" if schema is None else shown(schema)
+            writer = f", which {cls.written_by!r} writes" if cls.written_by else ""
             raise FormatError(
-                f"expected the schema {cls.schema_name()!r}, got {got}", source=source
+                f"expected the schema {cls.schema_name()!r}{writer}; got {got}", source=source
             )
         if int(number) > cls.version:
             raise FormatError(
@@ -158,30 +185,97 @@ class Record(Part):
             )
         for version in range(int(number), cls.version):
             data = cls.upgrades[version](data)
-        return checked(cls, data, source=source)
+        return checked(cls, data, source=source, place=cls.place, written_by=cls.written_by)
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of the file."""
-        made = super().json_schema()
-        schema = {
+        schema = super().json_schema()
+        name = {
             "const": cls.schema_name(),
             "description": "Which record this is, and of what form.",
         }
-        made["properties"] = {"schema": schema, **made["properties"]}
-        made["required"] = ["schema", *made.get("required", [])]
-        made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-        return made
+        schema["properties"] = {"schema": name, **schema["properties"]}
+        schema["required"] = ["schema", *schema.get("required", [])]
+        schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+        return schema
 
 
-def checked(model: type[Model], data: object, *, source: str) -> Model:
-    """Make a model of a file's data; what does not fit becomes a `FormatError`."""
+class FileRef(Part):
+    """A file of an experiment, relative to its folder."""
+
+    path: str
+    """Where it is, with forward slashes."""
+    sha256: str
+    """The hash of its bytes."""
+    bytes: int
+    """Its size."""
+
+
+_EXPECTED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "dataclass_type": "an object",
+    "finite_number": "a number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "greater_than_equal": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "less_than_equal": "a number",
+    "list_type": "a list",
+    "model_attributes_type": "an object",
+    "model_type": "an object",
+    "string_too_short": "text that is not empty",
+    "string_type": "text",
+    "too_short": "at least one",
+    "tuple_type": "a list",
+}
+"""What a field asks for, by pydantic's name of what is wrong."""
+
+
+def checked(
+    model: type[Model],
+    data: object,
+    *,
+    source: str,
+    place: Callable[[Location], str] | None = None,
+    written_by: str = "",
+) -> Model:
+    """Make a model of a file's data; what does not fit becomes a `FormatError`, in one sentence.
+
+    ``place`` puts a location into words; ``written_by`` is the command that writes such a file.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise FormatError(
-            f"{where}: {first['msg'].lower()}; the file was changed, or is of another program",
-            source=source,
-        ) from None
+        first = error.errors(include_url=False)[0]
+        where = (place or dotted)(first["loc"])
+        if first["type"] == "missing":
+            problem = f"{where} is missing"
+        else:
+            expected = _EXPECTED.get(first["type"]) or first.get("ctx", {}).get("expected")
+            got = shown(first["input"], 40)
+            problem = f"{where} is {got}; " + (
+                f"expected {expected}" if expected else first["msg"].lower()
+            )
+        remedy = (
+            f"write the file again with {written_by!r}"
+            if written_by
+            else "the file was changed, or another program wrote it"
+        )
+        raise FormatError(f"{problem}; {remedy}", source=source) from None
+
+
+def dotted(location: Location) -> str:
+    """Write a location as a path.
+
+    >>> dotted(("pairs", 3, "interval", "low"))
+    'pairs[3].interval.low'
+    """
+    path = ""
+    for key in location:
+        path += f"[{key}]" if isinstance(key, int) else f".{key}" if path else key
+    return path or "the whole"

@@ -79,7 +79,7 @@ def test_the_example(tmp_path: Path) -> None:
     assert config.measures == list(MEASURES)
     assert config.targets == {"nDCG@10": 0.4, "R@100": 0.7}
     assert config.bands == ["trec-kpi"]
-    assert config.analyses["segments"].root == ["category", "difficulty", "words"]
+    assert config.analyses["segments"].fields == ("category", "difficulty", "words")
     assert config.statistics.seed == 7
     assert loaded.folder == tmp_path
     assert (loaded.overrides, loaded.notes, loaded.secrets.names) == ({}, (), ())
@@ -90,7 +90,7 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
     config = read(tmp_path).config
     assert config.collection == CollectionConfig(path="here")
     assert (config.depth, config.baseline, config.profile) == (100, None, "rankscope")
-    assert (config.targets, config.bands, config.analyses["segments"].root) == ({}, [], [])
+    assert (config.targets, config.bands, config.analyses["segments"].fields) == ({}, [], ())
     assert config.measures == list(MEASURES)
     assert config.training == TrainingConfig(split=None, qrels=None, folds=5, seed=0)
     assert config.fetch == FetchConfig(batch=None, jobs=1, retries=2)
@@ -213,7 +213,7 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
         ),
         ("fetch: {job: 1}", "c.yaml:5: fetch: unknown key 'job'; nearest: jobs"),
         ("fetch: {batch: 0}", "c.yaml:5: fetch.batch: expected a whole number from 1 up, got 0"),
-        ("segments: [a, a]", "c.yaml:5: segments.1: 'a' appears twice; keep one"),
+        ("segments: [a, a]", "c.yaml:5: segments: 'a' appears twice; keep one"),
         ("segments:\n- a\n- 1", "c.yaml:7: segments.1: expected text, got 1"),
         ("bands: ['']", "c.yaml:5: bands.0: expected text, got ''"),
     ],

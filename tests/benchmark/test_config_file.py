@@ -257,7 +257,7 @@ def test_a_folder_and_a_missing_file_are_one_sentence(tmp_path: Path) -> None:
         InputError, match=r"is a folder; name a file in it, such as .*benchmark.yaml"
     ):
         read_config_file(tmp_path)
-    with pytest.raises(InputError, match=r"no such file; did you mean .*benchmark.yaml\?"):
+    with pytest.raises(InputError, match=r"file not found; did you mean .*benchmark.yaml\?"):
         read_config_file(tmp_path / "benchmrk.yaml")
 
 

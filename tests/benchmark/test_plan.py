@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from rankscope.benchmark.artifacts import Parcel, Store
-from rankscope.benchmark.plan import Plan, Stage, Step
+from rankscope.benchmark.artifacts import Content, PartForm, Store
+from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
+from rankscope.part import Part
 
 CALLS: list[str] = []
+
+
+class Words(Part):
+    """What the stages of these tests make."""
+
+    text: str = ""
+    """Their name, and the texts of what they need."""
+
+
+FORM = PartForm(Words)
 
 
 @pytest.fixture(autouse=True)
@@ -22,113 +32,150 @@ def no_calls() -> None:
 
 
 def stage(
-    name: str, needs: tuple[str, ...] = (), key: str | None = None, *, complete: bool = True
-) -> Stage:
-    def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:
+    name: str, *needs: Stage[Words], key: str | None = None, complete: bool = True
+) -> Stage[Words]:
+    def work(results: Results, step: Step) -> Output[Words]:
         CALLS.append(name)
         step(1, 1)
-        said = " ".join([name, *(parcel.data["said"] for parcel in needed.values())])
-        return Parcel({"said": said}, {"t": pl.DataFrame({"x": [1, 2]})}, complete=complete)
+        text = " ".join([name, *(results[needed].text for needed in needs)])
+        return Output(Words(text=text), complete=complete)
 
-    return Stage(name, key or f"key-{name}", work, needs)
-
-
-def said(plan: Plan, jobs: int = 1) -> dict[str, str]:
-    return {name: parcel.data["said"] for name, parcel in plan.execute(jobs=jobs).parcels.items()}
+    return Stage(name, key or f"key-{name}", work, FORM, needs)
 
 
-def test_parcels_come_back_as_they_were(tmp_path: Path) -> None:
+def texts(plan: Plan, jobs: int = 1) -> dict[str, str]:
+    results = plan.execute(jobs=jobs)
+    return {stage.name: results[stage].text for stage in plan.stages}
+
+
+def states(plan: Plan) -> list[str]:
+    return [state.state for state in plan.states()]
+
+
+class Frames:
+    """Keeps a frame as a table."""
+
+    def pack(self, made: pl.DataFrame, /) -> Content:
+        return Content({"n": [1, {"ä": None}]}, {"a": made, "b": made.clear()})
+
+    def unpack(self, content: Content, /) -> pl.DataFrame:
+        assert content.data == {"n": [1, {"ä": None}]}
+        assert content.tables["b"].schema == content.tables["a"].schema
+        return content.tables["a"]
+
+
+def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
     store = Store(tmp_path)
     table = pl.DataFrame({"q": ["a", "ü"], "s": [0.1, 1 / 3]})
-    store.write("k", Parcel({"n": [1, {"ä": None}]}, {"a": table, "b": table.clear()}))
-    back = store.read("k")
+    store.write("k", Frames(), table)
+    back = store.read("k", Frames())
     assert back is not None
-    assert back.data == {"n": [1, {"ä": None}]}
-    assert back.tables["a"].equals(table)
-    assert back.tables["b"].schema == table.schema
+    assert back.equals(table)
+
+
+def test_a_result_of_another_form_is_made_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write("k", Frames(), pl.DataFrame({"q": ["a"]}))
+    assert store.read("k", PartForm(Words)) == Words()  # extra fields are ignored, none is needed
+
+    class Strict(Part):
+        needed: int
+
+    assert store.read("k", PartForm(Strict)) is None
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_each_stage_is_done_once(tmp_path: Path, jobs: int) -> None:
-    stages = [stage("a"), stage("b", ("a",)), stage("c", ("a",)), stage("d", ("b", "c"))]
-    plan = Plan(stages, Store(tmp_path))
-    assert [state for _, state, _ in plan.states()] == ["to do"] * 4
-    assert said(plan, jobs)["d"] == "d b a c a"
+    a = stage("a")
+    b, c = stage("b", a), stage("c", a)
+    plan = Plan([a, b, c, stage("d", b, c)], Store(tmp_path))
+    assert states(plan) == ["to do"] * 4
+    assert texts(plan, jobs)["d"] == "d b a c a"
     assert sorted(CALLS) == ["a", "b", "c", "d"]
-    assert [state for _, state, _ in plan.states()] == ["there"] * 4
-    assert said(plan, jobs)["d"] == "d b a c a"
+    assert states(plan) == ["there"] * 4
+    assert texts(plan, jobs)["d"] == "d b a c a"
     assert len(CALLS) == 4
 
 
+def test_stages_share_one_result(tmp_path: Path) -> None:
+    seen: list[Words] = []
+    a = stage("a")
+
+    def look(results: Results, _: Step) -> Output[Words]:
+        seen.append(results[a])
+        return Output(results[a])
+
+    plan = Plan([a, *(Stage(name, name, look, FORM, (a,)) for name in "bc")], Store(tmp_path))
+    plan.execute()
+    assert seen[0] is seen[1]
+
+
 def test_another_key_is_other_work(tmp_path: Path) -> None:
-    said(Plan([stage("a")], Store(tmp_path)))
-    said(Plan([stage("a", key="other")], Store(tmp_path)))
+    texts(Plan([stage("a")], Store(tmp_path)))
+    texts(Plan([stage("a", key="other")], Store(tmp_path)))
     assert CALLS == ["a", "a"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 100])
 def test_a_damaged_entry_is_made_again(tmp_path: Path, damage: bytes) -> None:
     store = Store(tmp_path)
-    said(Plan([stage("a")], store))
-    (entry,) = (tmp_path / "stages").glob("*.parcel")
+    texts(Plan([stage("a")], store))
+    (entry,) = (tmp_path / "stages").glob("*.artifact")
     whole = entry.read_bytes()
     entry.write_bytes(damage)
-    assert said(Plan([stage("a")], store)) == {"a": "a"}
+    assert texts(Plan([stage("a")], store)) == {"a": "a"}
     assert CALLS == ["a", "a"]
     assert entry.read_bytes() == whole
 
 
 def test_an_entry_cut_short_is_made_again(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    said(Plan([stage("a")], store))
-    (entry,) = (tmp_path / "stages").glob("*.parcel")
+    texts(Plan([stage("a")], store))
+    (entry,) = (tmp_path / "stages").glob("*.artifact")
     entry.write_bytes(entry.read_bytes()[:-1])
-    said(Plan([stage("a")], store))
+    texts(Plan([stage("a")], store))
     assert CALLS == ["a", "a"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_unfinished_work_and_what_is_made_from_it_is_not_kept(tmp_path: Path, jobs: int) -> None:
-    stages = [stage("a", complete=False), stage("b", ("a",)), stage("c")]
-    plan = Plan(stages, Store(tmp_path))
-    done = plan.execute(jobs=jobs)
-    assert not done.parcels["a"].complete
-    assert not done.parcels["b"].complete
-    assert {name: state for name, state, _ in plan.states()} == {
-        "a": "to do",
-        "b": "to do",
-        "c": "there",
-    }
+    a = stage("a", complete=False)
+    b, c = stage("b", a), stage("c")
+    plan = Plan([a, b, c], Store(tmp_path))
+    results = plan.execute(jobs=jobs)
+    assert [results.complete(each) for each in (a, b, c)] == [False, False, True]
+    assert states(plan) == ["to do", "to do", "there"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_ends_the_plan_and_keeps_what_is_done(tmp_path: Path, jobs: int) -> None:
-    def fail(_: Mapping[str, Parcel], __: Step) -> Parcel:
+    def fail(_: Results, __: Step) -> Output[Words]:
         raise ValueError("no")
 
-    plan = Plan([stage("a"), Stage("b", "key-b", fail, ("a",))], Store(tmp_path))
+    a = stage("a")
+    plan = Plan([a, Stage("b", "key-b", fail, FORM, (a,))], Store(tmp_path))
     with pytest.raises(ValueError, match="no"):
         plan.execute(jobs=jobs)
-    assert [state for _, state, _ in plan.states()] == ["there", "to do"]
+    assert states(plan) == ["there", "to do"]
 
 
 def test_an_error_ends_what_goes_on_beside_it(tmp_path: Path) -> None:
     started = threading.Event()
     ended: list[str] = []
 
-    def fail(_: Mapping[str, Parcel], __: Step) -> Parcel:
+    def fail(_: Results, __: Step) -> Output[Words]:
         started.wait(10)
         raise ValueError("no")
 
-    def long(_: Mapping[str, Parcel], step: Step) -> Parcel:
+    def long(_: Results, step: Step) -> Output[Words]:
         started.set()
         for number in range(20_000):
             step(number, 20_000)
             time.sleep(0.001)
         ended.append("all of it")
-        return Parcel()
+        return Output(Words())
 
-    plan = Plan([Stage("a", "ka", fail), Stage("b", "kb", long)], Store(tmp_path))
+    plan = Plan([Stage("a", "ka", fail, FORM), Stage("b", "kb", long, FORM)], Store(tmp_path))
     with pytest.raises(ValueError, match="no"):
         plan.execute(jobs=2)
     assert not ended
@@ -137,9 +184,9 @@ def test_an_error_ends_what_goes_on_beside_it(tmp_path: Path) -> None:
 def test_stages_that_need_nothing_of_each_other_are_done_at_a_time(tmp_path: Path) -> None:
     both = threading.Barrier(2, timeout=10)
 
-    def wait(_: Mapping[str, Parcel], __: Step) -> Parcel:
+    def wait(_: Results, __: Step) -> Output[Words]:
         both.wait()
-        return Parcel()
+        return Output(Words())
 
-    plan = Plan([Stage("a", "ka", wait), Stage("b", "kb", wait)], Store(tmp_path))
+    plan = Plan([Stage("a", "ka", wait, FORM), Stage("b", "kb", wait, FORM)], Store(tmp_path))
     plan.execute(jobs=2)

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 import rankscope as rs
 from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
-from rankscope.records import BenchmarkReport, ComparisonRecord, PairRecord
-from reports.sample import sample
+from rankscope.records import BenchmarkReport
+from rankscope.statistics.pairwise import Pair
+from reports.sample import sample, with_analyses
 
 ALL = ("words", "letters", "hybrid", "reranked")
 
@@ -51,7 +52,7 @@ def with_value(report: BenchmarkReport, system: str, measure: str, value: float)
     return changed(report, systems=systems)
 
 
-def pair_of(report: BenchmarkReport, system: str, base: str, measure: str) -> PairRecord:
+def pair_of(report: BenchmarkReport, system: str, base: str, measure: str) -> Pair:
     assert report.comparison is not None
     return next(
         one
@@ -79,7 +80,7 @@ def small(
                     report.systems[0].measures[0],
                     measure=measure,
                     asked=measure,
-                    value=result.mean(name, measure).value,
+                    value=result.mean(name, measure).mean,
                 )
                 for measure in result.measures
             ],
@@ -100,10 +101,9 @@ def small(
         systems=systems,
         measures=infos,
         baseline=baseline,
-        comparison=ComparisonRecord.model_validate(result.to_dict()),
+        comparison=result,
         kpis=[],
-        segments=[],
-        stages=[],
+        analyses=changed(report.analyses, segments=None, stages=None),
     )
 
 
@@ -113,10 +113,10 @@ def small(
 def test_better_than_the_baseline() -> None:
     report = sample()
     pair = pair_of(report, "reranked", "words", "nDCG@10")
-    interval = f"[{pair.interval.low:.3f}, {pair.interval.high:.3f}]"
+    interval = f"[{pair.interval.low:.4f}, {pair.interval.high:.4f}]"
     said = verdict(report)[0]
     assert said.startswith(
-        f"reranked is better than words on nDCG@10 by {pair.difference:.3f} {interval}, "
+        f"reranked is better than words on nDCG@10 by {pair.difference:.4f} {interval}, "
         f"p = {pair.p_corrected:.3g} after Holm"
     )
     assert said.endswith("it is better than hybrid and letters too.")
@@ -127,7 +127,7 @@ def test_no_winner_where_none_is_shown() -> None:
     pair = pair_of(report, "hybrid", "words", "nDCG@10")
     said = verdict(report)[0]
     assert "hybrid has the highest nDCG@10, but is not shown to be better than words" in said
-    assert f"120 queries like these would show a difference of {pair.detectable:.3f}" in said
+    assert f"120 queries like these would show a difference of {pair.detectable:.4f}" in said
     assert "is better than" not in said
 
 
@@ -136,7 +136,9 @@ def test_the_baseline_is_best() -> None:
         "reranked, the baseline, is better than hybrid on nDCG@10 by "
     )
     said = verdict(sample(("words", "letters")))[0]
-    assert "words, the baseline, has the highest nDCG@10, 0.691, but cannot be told apart" in said
+    assert (
+        "words, the baseline, has the highest nDCG@10, 0.6908, but is not shown to differ" in said
+    )
 
 
 def test_without_a_baseline() -> None:
@@ -144,7 +146,7 @@ def test_without_a_baseline() -> None:
     assert said.startswith("reranked is better than hybrid on nDCG@10 by ")
     assert "Holm" not in said, "one test needs no correction"
     said = verdict(sample(("words", "letters", "hybrid"), None))[0]
-    assert "cannot be told apart from words and letters; against words: +0.011 [" in said
+    assert "is not shown to differ from words and letters; against words: +0.0106 [" in said
 
 
 def test_a_second_that_is_better_while_the_first_is_not_shown_to_be() -> None:
@@ -157,16 +159,16 @@ def test_a_second_that_is_better_while_the_first_is_not_shown_to_be() -> None:
     ]
     said = verdict(changed(report, comparison=changed(report.comparison, pairs=pairs)))[0]
     assert "reranked has the highest nDCG@10, but is not shown to be better than words" in said
-    assert "; hybrid is better than words by 0.011" in said
+    assert "; hybrid is better than words by 0.0106" in said
 
 
 def test_equivalent() -> None:
     report = with_pairs(sample(("words", "hybrid")), "nDCG@10", verdict="equivalent")
     assert report.comparison is not None
-    settings = {**report.comparison.settings, "margin": 0.05}
+    settings = changed(report.comparison.settings, margin=0.05)
     report = changed(report, comparison=changed(report.comparison, settings=settings))
     assert (
-        "hybrid has the highest nDCG@10 and is equivalent to words within ±0.05: +0.011"
+        "hybrid has the highest nDCG@10 and is equivalent to words within ±0.05: +0.0106"
         in (verdict(report)[0])
     )
 
@@ -194,7 +196,7 @@ def test_p_values_are_never_0(p: float, text: str) -> None:
 def test_corrections(settings: dict[str, str], text: str) -> None:
     report = sample()
     assert report.comparison is not None
-    held = {**report.comparison.settings, **settings}
+    held = changed(report.comparison.settings, **settings)
     report = changed(report, comparison=changed(report.comparison, settings=held))
     assert text in verdict(report)[0]
 
@@ -206,11 +208,9 @@ def test_lower_is_better() -> None:
     report = with_pairs(report, "nDCG@10", verdict="better", p_corrected=0.01)
     pair = pair_of(report, "letters", "words", "nDCG@10")
     low, high = pair.interval.low, pair.interval.high
-    assert low is not None
-    assert high is not None
     assert verdict(report)[0] == (
-        f"letters is better than words on nDCG@10 (lower is better) by {-pair.difference:.3f} "
-        f"[{-high:.3f}, {-low:.3f}], p = 0.01."
+        f"letters is better than words on nDCG@10 (lower is better) by {-pair.difference:.4f} "
+        f"[{-high:.4f}, {-low:.4f}], p = 0.01."
     )
 
 
@@ -220,8 +220,8 @@ def test_one_system() -> None:
     held = report.systems[0].measures[0]
     assert held.interval is not None
     assert said[0] == (
-        f"hybrid has nDCG@10 of {held.value:.3f} [{held.interval.low:.3f}, "
-        f"{held.interval.high:.3f}] over 120 queries; there is no other system to compare it with."
+        f"hybrid has nDCG@10 of {held.value:.4f} [{held.interval.low:.4f}, "
+        f"{held.interval.high:.4f}] over 120 queries; there is no other system to compare it with."
     )
     assert not any("better than" in sentence for sentence in said)
 
@@ -229,7 +229,7 @@ def test_one_system() -> None:
 def test_several_systems_without_a_comparison() -> None:
     said = verdict(changed(sample(), comparison=None))
     assert said[0] == (
-        "reranked has the highest nDCG@10, 0.846; no test says whether that is more than chance."
+        "reranked has the highest nDCG@10, 0.8458; no test says whether that is more than chance."
     )
 
 
@@ -248,7 +248,7 @@ def test_a_main_measure_that_was_not_tested() -> None:
 def test_identical_systems(count: int, who: str) -> None:
     answers = {f"q{number}": {"d": 1.0} for number in range(5)}
     said = verdict(small({f"s{number}": answers for number in range(count)}))
-    assert said[0] == f"{who} systems have the same P@1 on each of 5 queries: 1.000."
+    assert said[0] == f"{who} systems have the same P@1 on each of 5 queries: 1.0000."
 
 
 def test_two_queries() -> None:
@@ -258,7 +258,7 @@ def test_two_queries() -> None:
     assert "a has the highest P@1, but is not shown to be better than b" in said
     assert "2 queries are too few to show any difference" in said
     one = {name: {"q1": run["q1"]} for name, run in runs.items()}
-    assert verdict(small(one))[0] == "Both systems have the same P@1 on each of 1 query: 1.000."
+    assert verdict(small(one))[0] == "Both systems have the same P@1 on each of 1 query: 1.0000."
 
 
 def test_nothing() -> None:
@@ -306,7 +306,7 @@ def test_a_third_system_is_ahead_elsewhere() -> None:
         (FOUND, "leaves little for a better retriever; the ranking is what limits it"),
         (MISSED, "a better retriever and a better ranking can both add"),
         (MISSED - 0.01, "no reranker can bring them back"),
-        (0.0, "on average 100% of a query's relevant documents"),
+        (0.0, "on average 100 % of a query's relevant documents"),
     ],
 )
 def test_recall_limits(recall: float, text: str) -> None:
@@ -318,8 +318,16 @@ def test_recall_limits(recall: float, text: str) -> None:
 def test_recall_above_the_depth_says_nothing_of_the_retriever() -> None:
     report = changed(sample(("words", "letters", "hybrid")), depth=1000)
     said = verdict(with_value(report, "hybrid", "R@100", 0.5))[2]
-    assert "how many of them stand further down was not measured" in said
+    assert "how many of them are further down was not measured" in said
     assert "retriever" not in said
+
+
+def test_recall_over_the_whole_corpus_says_nothing() -> None:
+    """Whoever returns all documents has found all relevant ones."""
+    report = with_value(sample(("words", "letters", "hybrid")), "hybrid", "R@100", 1.0)
+    assert "leaves little for a better retriever" in verdict(report)[2]
+    tiny = changed(report, collection=changed(report.collection, documents=34))
+    assert not any("retriever" in sentence for sentence in verdict(tiny))
 
 
 def test_nothing_limits() -> None:
@@ -335,17 +343,17 @@ def test_without_recall_nothing_is_said_of_it() -> None:
 def test_a_reranker_and_its_ceiling() -> None:
     report = sample()
     said = verdict(report)[2]
-    assert "where the best order of the 20 documents it looks at would have 0.871" in said
-    assert "stands below rank 20 (R@20 of 0.79, R@100 of 0.95)" in said
+    assert "where the best order of the 20 documents it looks at would have 0.8713" in said
+    assert "is below rank 20 (R@20 of 0.79, R@100 of 0.95)" in said
     stage = report.stages[-1]
     value = stage.measures["nDCG@10"]
 
     def about(**update: Any) -> str:
-        return verdict(changed(report, stages=[changed(stage, **update)]))[2]
+        return verdict(with_analyses(report, stages=[changed(stage, **update)]))[2]
 
     far = value / NEAR + 0.01
-    assert f"a better reranker has {far - value:.3f} to gain" in about(ceiling={"nDCG@10": far})
-    assert "which holds 94% of a query's relevant documents" in about(input_recall=0.94)
+    assert f"a better reranker has {far - value:.4f} to gain" in about(ceiling={"nDCG@10": far})
+    assert "which holds 94 % of a query's relevant documents" in about(input_recall=0.94)
     assert "more must come from what it is given." in about(input_recall=None)
     assert "leaves little" in about(ceiling={}), "without a ceiling the recall counts"
 
@@ -359,7 +367,7 @@ def test_failures_and_targets() -> None:
     run = changed(words.run, failures={"q1": "timeout", "q2": "timeout"})
     said = verdict(changed(report, systems=[changed(words, run=run), *report.systems[1:]]))
     assert "words could not answer 2 of 120 queries; they count as 0." in said
-    assert "reranked misses 1 of 3 targets: R@50 (0.889, target 0.95)." in said
+    assert "reranked misses 1 of 3 targets: R@50 (0.8886, target 0.95)." in said
     assert not any("target" in one for one in verdict(changed(report, kpis=[])))
 
 
@@ -373,7 +381,7 @@ def test_a_group_that_contradicts_the_whole(p: float | None, expected: bool) -> 
         for one in group.means
     ]
     segment = changed(segment, groups=[changed(group, means=means), *segment.groups[1:]])
-    said = verdict(changed(report, segments=[segment]))
+    said = verdict(with_analyses(report, segments=[segment]))
     sentence = (
         "Contrary to the whole, reranked is worse than words where category is "
         f"{group.label} ({group.n} queries)."

@@ -90,7 +90,7 @@ QUERIES = [f"q{number:02}" for number in range(1, 13)]
 STAGES = [
     *(f"fetch {name}" for name in ("words", "code", "both")),
     *(f"check {name}" for name in ("words", "code", "both")),
-    *("score", "compare", "segments", "stages"),
+    *("score", "compare", "stages", "segments"),
 ]
 
 _NUMBERS = count(1)
@@ -209,7 +209,7 @@ TIMES = {"created", "started", "finished", "seconds", "timing"}
 def without_times(value: Any) -> Any:
     """Return plain data without what depends on the clock, and hashes of files that hold it."""
     if isinstance(value, dict):
-        clocked = str(value.get("path", "")).endswith((".json", ".md"))
+        clocked = str(value.get("path", "")).endswith((".json", ".md", ".html"))
         dropped = TIMES | ({"sha256", "bytes"} if clocked else set())
         return {key: without_times(one) for key, one in value.items() if key not in dropped}
     return [without_times(one) for one in value] if isinstance(value, list) else value
@@ -222,7 +222,7 @@ def contents(folder: Path) -> dict[str, Any]:
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".json":
             found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
-        elif path.suffix == ".md":
+        elif path.suffix in (".md", ".html"):
             found[name] = _undated(path.read_text(encoding="utf-8"))
         elif path.is_file():
             found[name] = path.read_bytes()
@@ -231,6 +231,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 def _undated(text: str) -> str:
     text = re.sub(r"## Time\n.*?\n## ", "## ", text, flags=re.DOTALL)
+    text = re.sub(r">Time</h2>.*?<h2", "<h2", text, flags=re.DOTALL)
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "#", text)
 
 

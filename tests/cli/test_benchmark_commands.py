@@ -51,13 +51,19 @@ def test_the_result_is_printed_with_where_it_is(done: tuple[Path, str]) -> None:
     output, printed = done
     folder = only_experiment(output)
     flat = " ".join(printed.split())
-    assert f"small: {output.parent.name}, 12 queries" in printed
-    for word in ("words", "code", "both", "nDCG@5", "verdict"):
+    assert printed.startswith("Benchmark: small\n3 systems on ")
+    for word in ("words", "code", "both", "nDCG@5", "Verdict", "12 queries"):
         assert word in printed
     data = json.loads((folder / "BenchmarkReport.json").read_text())
     for sentence in data["verdict"]:
         assert " ".join(sentence.split()) in flat
-    assert f"{folder.name}/BenchmarkReport.json" in "".join(printed.split())
+    assert printed.index("Verdict") < printed.index("Results") < printed.index("written to")
+    assert printed.splitlines()[-3:] == [
+        f"written to {folder / name}"
+        for name in ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
+    ]
+    page = (folder / "BenchmarkReport.html").read_text("utf-8")
+    assert "<title>Benchmark: small</title>" in page
 
 
 def test_a_second_call_says_that_nothing_has_changed(world: World, done: tuple[Path, str]) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rankscope.cli import app as commands
 from rankscope.cli import main
 
 DEMO = Path(__file__).parents[1] / "data" / "small"
@@ -21,10 +19,7 @@ Printed = Any
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Printed:
-    lazy: Any = commands.app
-    monkeypatch.setitem(lazy._lazy, "compare", ("compare", "compare", "Compare."))
-
+def run(capsys: pytest.CaptureFixture[str]) -> Printed:
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:
             main(["compare", *arguments])
@@ -39,27 +34,39 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def test_table(run: Printed) -> None:
     code, out, err = run(QRELS, *RUNS, *FAST)
     assert (code, err) == (0, "")
-    for word in ("letters", "words", "nDCG@10", "±", "Holm", "seed 0", "12 queries", "cannot tell"):
+    for word in ("letters", "words", "nDCG@10", "Holm", "seed 0", "12 queries", "cannot tell"):
         assert word in out
     assert "show a difference of" in out
+    assert out.index("cannot tell") < out.index("0.7295"), "the verdict comes first"
+
+
+def test_intervals_are_printed_as_they_are(run: Printed) -> None:
+    """An interval that is not symmetric must not become ± half of its width."""
+    options = ("-m", "Success@10", "--interval", "bca")
+    _, data, _ = run(QRELS, *RUNS, *options, "--format", "json", *FAST)
+    mean = json.loads(data)["means"][0]
+    low, high = mean["interval"]["low"], mean["interval"]["high"]
+    assert (low + high) / 2 != pytest.approx(mean["mean"], abs=0.01)
+    for output in ("table", "markdown", "html", "latex"):
+        _, out, _ = run(QRELS, *RUNS, *options, "--format", output, *FAST)
+        assert f"{low:.4f}, {high:.4f}]" in out, output
+        assert "±" not in out
+        assert r"\pm" not in out
 
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_fits_a_narrow_terminal(width: int) -> None:
-    from rich.console import Console
-
-    from rankscope.cli.compare import show_comparison
+    from rankscope.document.terminal import as_text
+    from rankscope.document.views import document_of
     from rankscope.statistics.compare import compare
 
-    console = Console(width=width, record=True, file=io.StringIO(), color_system=None)
     result = compare(QRELS, list(RUNS), baseline="words", resamples=200)
-    show_comparison(result, console)
-    text = console.export_text()
+    text = as_text(document_of(result), width)
     assert max(map(len, text.splitlines())) <= width
     for measure in result.measures:
         assert measure in text
         for name in result.runs:
-            assert f"{result.mean(name, measure).value:.4f}" in text
+            assert f"{result.mean(name, measure).mean:.4f}" in text
     assert "…" not in text
 
 
@@ -81,7 +88,12 @@ def test_same_seed_same_bytes(run: Printed) -> None:
 
 @pytest.mark.parametrize(
     ("output", "start"),
-    [("csv", "stratum,measure,base"), ("markdown", "| run"), ("latex", "% needs")],
+    [
+        ("csv", "stratum,measure,base"),
+        ("html", "<!doctype html>"),
+        ("latex", "% needs"),
+        ("markdown", "# Comparison of letters, words\n\n## Verdict\n"),
+    ],
 )
 def test_formats(run: Printed, output: str, start: str, tmp_path: Path) -> None:
     code, out, _ = run(QRELS, *RUNS, "--format", output, *FAST)

@@ -86,9 +86,9 @@ def test_a_pipe_is_not_emptied_by_guessing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.run", "a.csv"], "rankscope: missing.run: no such file"),
+        (["missing.run", "a.csv"], "rankscope: missing.run: file not found"),
         (["unclear", "x.csv"], "rankscope: unclear: cannot tell whether it holds qrels, a run"),
-        (["bm25.run", "a.what"], "rankscope: a.what: the name does not tell the format"),
+        (["bm25.run", "a.what"], "rankscope: a.what: the suffix does not tell the format"),
         (["bm25.run", "no/a.csv"], "rankscope: no/a.csv: cannot be written"),
         (["bm25.run", "."], "rankscope: "),
         (["bm25.run", "a.csv", "--from", "trek"], "rankscope: unknown format 'trek'"),

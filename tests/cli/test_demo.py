@@ -43,5 +43,5 @@ def test_a_place_that_cannot_be_written_is_one_sentence(
     (tmp_path / "file").write_text("")
     done = rankscope("demo", "--output", "file")
     assert done.returncode == 2
-    assert "cannot be made a folder" in done.stderr
+    assert "cannot create this folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1

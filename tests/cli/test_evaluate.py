@@ -63,13 +63,13 @@ def test_the_table_shows_means_and_what_they_are_made_of(call: Call) -> None:
 def test_equal_scores_are_a_small_table_where_they_matter(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels", "bm25.run", "dense.run", "-m", "RR", "-m", "R@10")
     lines = [line.rstrip() for line in out.splitlines()]
-    at = lines.index("equal scores could move these means")
+    at = lines.index("Equal scores could move these means")
     assert [line.split() for line in lines[at + 1 :]] == [
         ["run", "measure", "value", "lowest", "highest"],
         # x stands before a by its id; R@10 is the same whatever the order
         ["dense", "RR", f"{1.5 / 3:.4f}", f"{1.5 / 3:.4f}", f"{2 / 3:.4f}"],
     ]
-    assert "equal scores" not in call("evaluate", "qrels", "bm25.run")[1]
+    assert "Equal scores" not in call("evaluate", "qrels", "bm25.run")[1]
 
 
 def test_bounds_show_what_unjudged_documents_could_do(call: Call) -> None:
@@ -92,7 +92,7 @@ def numbers(text: str) -> list[str]:
 def test_many_measures_and_runs_stay_readable(
     call: Call, monkeypatch: pytest.MonkeyPatch, width: str, files: Path
 ) -> None:
-    monkeypatch.setattr("rankscope.cli.evaluate.make_console", lambda: narrow(int(width)))
+    monkeypatch.setattr("rankscope.cli.output.make_console", lambda: narrow(int(width)))
     names = [f"{n}-run-with-a-rather-long-name" for n in range(8)] + ["y" * 90]
     for name in names:
         (files / f"{name}.run").write_text(BM25.replace("bm25", name))
@@ -172,27 +172,33 @@ def test_trec_lines_are_trec_evals(call: Call) -> None:
 
 def test_markdown_and_latex(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "markdown")
-    assert out.splitlines()[:4] == [
-        "| run  |     RR | queries |",
-        "| ---- | -----: | ------: |",
-        "| bm25 | 0.5000 |       3 |",
+    made_of = (
+        "mean over 3 queries; 1 judged query missing from the run, counted as 0; 1 query without "
+        "a relevant document, scored 0; 1 query of the run not judged, left out"
+    )
+    assert out.splitlines()[:5] == [
+        "| run  |     RR |",
+        "| ---- | -----: |",
+        "| bm25 | 0.5000 |",
         "",
+        f"- {made_of}",
     ]
     _, out, _ = call(
         "evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "latex", "--per-query"
     )
-    assert out.splitlines() == [
-        r"\begin{tabular}{llrr}",
+    queries, means = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", out, re.DOTALL)
+    assert queries.splitlines() == [
+        "{lr}",
         r"\toprule",
-        r"run & query & RR & queries \\",
+        r"query & RR \\",
         r"\midrule",
-        r"bm25 & q1 & 0.5000 & 1 \\",
-        r"bm25 & q2 & 1.0000 & 1 \\",
-        r"bm25 & q3 & 0.0000 & 1 \\",
-        r"bm25 & all & 0.5000 & 3 \\",
+        r"q1 & 0.5000 \\",
+        r"q2 & 1.0000 \\",
+        r"q3 & 0.0000 \\",
         r"\bottomrule",
-        r"\end{tabular}",
     ]
+    assert r"bm25 & 0.5000 \\" in means
+    assert r"{\footnotesize Mean over 3 queries; 1 judged query missing" in out
 
 
 HOSTILE = r"[a]|b_c*<script>&$100%#{x}\end~^`" + "\x1b[31m"
@@ -208,7 +214,7 @@ def hostile(files: Path) -> Path:
 
 
 def test_a_hostile_name_stays_a_name(call: Call, hostile: Path) -> None:
-    for output in ("table", "markdown", "latex", "trec"):
+    for output in ("table", "markdown", "html", "latex", "trec"):
         code, out, _ = call(
             "evaluate", "qrels", hostile, "bm25.run", "-m", "RR", "--format", output
         )
@@ -216,17 +222,17 @@ def test_a_hostile_name_stays_a_name(call: Call, hostile: Path) -> None:
         assert "\x1b" not in out, output
         if output == "markdown":
             name = out.splitlines()[2].split(" | ")[0]
-            assert re.fullmatch(r"\| (?:[^\\`*_{}\[\]<>|~&#]|\\.)+", name)
+            assert re.fullmatch(r"\| (?:[^\\`*_\[\]<>|~&#]|\\.|&(?:lt|gt|amp);)+", name)
         if output == "latex":
-            [row] = [line for line in out.splitlines() if "script" in line]
+            [row, *_] = [line for line in out.splitlines() if "script" in line and "&" in line]
             assert row.startswith(
-                "{[}a]\\textbar{}b\\_c*\\textless{}script\\textgreater{}\\&\\$100\\%"
+                "{[}a]\\textbar{}b\\_c{*}\\textless{}script\\textgreater{}\\&\\$100\\%"
             )
     data = json.loads(call("evaluate", "qrels", hostile, "-m", "RR", "--format", "json")[1])
     assert list(data["runs"]) == [HOSTILE]
 
 
-@pytest.mark.parametrize("output", ["table", "trec", "json", "csv", "markdown", "latex"])
+@pytest.mark.parametrize("output", ["table", "trec", "json", "csv", "markdown", "html", "latex"])
 def test_output_to_a_file_is_what_is_printed(call: Call, files: Path, output: str) -> None:
     _, printed, _ = call("evaluate", "qrels", "dense.run", "--format", output)
     target = files / "out.txt"

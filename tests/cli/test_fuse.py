@@ -88,10 +88,10 @@ def test_standard_input_and_output(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["-o", "x.run", "--method", "rff"], UnknownNameError, "nearest: rrf"),
         (["-o", "x.run", "--weights", "1"], InputError, "2 runs and 1 weights"),
-        (["-o", "x.run", "--weights", "1,a"], click.BadParameter, "such as 0.3,0.7, found '1,a'"),
+        (["-o", "x.run", "--weights", "1,a"], click.BadParameter, "such as 0.3,0.7, got '1,a'"),
         (["-o", "x.run", "--k", "0"], InputError, "k must be a number above 0, not 0"),
         (["-o", "x.run", "--depth", "0"], InputError, "depth must be a whole number from 1 up"),
-        (["-o", "x.odd"], InputError, "the name does not tell the format"),
+        (["-o", "x.odd"], InputError, "the suffix does not tell the format"),
         (["-o", "x.run", "--format", "jsn"], UnknownNameError, "nearest: json"),
         (["-", "-", "-o", "x.run"], click.UsageError, "can be read once only"),
         ([], click.MissingParameter, ""),

@@ -11,7 +11,6 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from rankscope.cli import main
-from rankscope.cli.app import app
 from rankscope.scoring.evaluate import evaluate
 
 QUERIES = [f"q{number:02}" for number in range(20)]
@@ -36,7 +35,6 @@ Run = Callable[..., Done]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in a folder with score files, runs and judgments."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(app._lazy, "gate", ("gate", "gate", ""))
     Path("qrels.json").write_text(json.dumps(QRELS))
     for name, data in (("good", GOOD), ("bad", BAD), ("mixed", MIXED)):
         Path(f"{name}.run.json").write_text(json.dumps(data))
@@ -102,6 +100,21 @@ def test_json_alone_on_standard_output(run: Run) -> None:
     assert run("good.json", "bad.json", "--format", "json").out == done.out
 
 
+def test_every_format(run: Run) -> None:
+    for output, start in {
+        "table": "rankscope gate: ✗ failed\n",
+        "markdown": "### rankscope gate: ✗ failed\n",
+        "html": "<!doctype html>\n",
+        "latex": "% needs ",
+        "csv": "measure,baseline,candidate,difference,difference low,difference high,p,",
+    }.items():
+        done = run("good.json", "bad.json", "--format", output, "--markdown", "m.md")
+        assert (done.code, done.err) == (1, "")
+        assert done.out.startswith(start)
+        if output == "markdown":
+            assert done.out == Path("m.md").read_text("utf-8")
+
+
 def test_reports(run: Run) -> None:
     assert run("good.json", "bad.json", "--junit", "j.xml", "--markdown", "m.md").code == 1
     assert Xml.parse("j.xml").getroot().get("failures") == "1"
@@ -122,9 +135,9 @@ def test_reports_of_what_cannot_be_compared_replace_old_ones(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["good.json", "none.json"], "none.json: no such file"),
+        (["good.json", "none.json"], "none.json: file not found"),
         (["good.json", "bad.run.json"], "expected the schema 'rankscope/scores/1'"),
-        (["good.json", "bad.json", "-m", "AP"], "good.json does not hold AP, only nDCG@10, RR@10"),
+        (["good.json", "bad.json", "-m", "AP"], "good.json does not have AP, only nDCG@10, RR@10"),
         (["good.json", "bad.json", "-m", "nDCH"], "unknown measure 'nDCH'"),
         (["good.json", "bad.json", "--run", "x"], "unknown run in good.json 'x'"),
         (["good.json", "bad.json", "--profile", "ranx"], "not comparable: good.json was scored by"),

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from rankscope.cli import main
-from rankscope.cli.app import app
 from rankscope.scoring.evaluate import evaluate
 
 stats: Any = import_module("scipy.stats")
@@ -46,7 +45,6 @@ RUNS = {"one": ranked(1), "two": ranked(2)}
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in a folder with two runs and judgments."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(app._lazy, "power", ("power", "power", ""))
     Path("qrels.json").write_text(json.dumps(QRELS))
     for name, data in RUNS.items():
         Path(f"{name}.json").write_text(json.dumps(data))
@@ -163,7 +161,7 @@ def test_one_side_of_the_assumptions(run: Run) -> None:
         (["--sd", "0.2", "--queries", "5", "--power", "0.01"], "power must be above alpha"),
         ([*SCORES, "--queries", "5"], "--queries goes with --sd"),
         ([*SCORES, "-m", "NumRet"], "NumRet is summed over queries"),
-        (["qrels.json", "one.json", "none.json"], "none.json: no such file"),
+        (["qrels.json", "one.json", "none.json"], "none.json: file not found"),
         (["qrels.json", "-", "-"], "can be read once only"),
     ],
 )

@@ -55,9 +55,9 @@ def test_exit_codes(rankscope: Rankscope, arguments: list[str], code: int) -> No
 
 def test_a_table_for_people(rankscope: Rankscope) -> None:
     out = rankscope("runs", "validate", "bad.run", "--depth", "2").stdout
-    assert "✗ not valid  bad.run  1 query, 2 lines, 2 documents a query; 2 errors" in out
+    assert out.startswith("✗ not valid: bad.run, 1 query, 2 lines, 2 documents a query; 2 errors")
     assert "RS104 score-not-a-number  1 line" in out
-    assert "the score is 'high', which is no number" in out
+    assert "the score is 'high', which is not a number" in out
     assert "at: bad.run:2, query 'q1', document 'd1'" in out
     assert "do: write the score as a decimal number" in out
 
@@ -76,12 +76,12 @@ def test_json_and_nothing_else(rankscope: Rankscope) -> None:
 def test_one_missing_run_does_not_hide_the_others(rankscope: Rankscope) -> None:
     done = rankscope("runs", "validate", "missing.run", "bad.run", "--format", "json")
     assert [result["run"] for result in json.loads(done.stdout)] == ["bad.run"]
-    assert done.stderr == "rankscope: missing.run: no such file\n"
+    assert done.stderr == "rankscope: missing.run: file not found\n"
 
 
 def test_one_sentence_for_a_mistake(rankscope: Rankscope) -> None:
     done = rankscope("runs", "validate", "god.run")
-    assert done.stderr == "rankscope: god.run: no such file; did you mean good.run?\n"
+    assert done.stderr == "rankscope: god.run: file not found; did you mean good.run?\n"
     assert done.stdout == ""
 
 
@@ -115,7 +115,7 @@ def test_a_terminal_that_lacks_the_signs(rankscope: Rankscope, tmp_path: Path) -
     (tmp_path / "grün.run").write_text(BAD, "utf-8")
     done = rankscope("runs", "validate", "grün.run", encoding="ascii")
     assert done.returncode == 1
-    assert "\\u2717 not valid  gr\\xfcn.run" in done.stdout
+    assert "\\u2717 not valid: gr\\xfcn.run" in done.stdout
     done = rankscope("runs", "validate", "grün.run", "--format", "json", encoding="latin-1")
     assert json.loads(done.stdout)[0]["run"] == "grün.run"
 
@@ -158,7 +158,7 @@ def test_foreign_text_is_shown_and_does_nothing(
 
 def test_a_name_with_a_line_end(rankscope: Rankscope) -> None:
     done = rankscope("runs", "validate", "a\nrankscope: all is well\n.run")
-    assert done.stderr == "rankscope: a\\nrankscope: all is well\\n.run: no such file\n"
+    assert done.stderr == "rankscope: a\\nrankscope: all is well\\n.run: file not found\n"
 
 
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankscope.collection.queries import Queries, read_queries
-from rankscope.collection.records import Origin
 from rankscope.collection.topics import read_topics
 from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.tables.record_rows import Origin
 
 LAW = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -92,7 +92,7 @@ def test_web_track_subtopics() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<nothing/>", "holds no <top> or <topic>"),
+        ("<nothing/>", "found no <top> or <topic>"),
         ("\n<top><title> x </top>", "t:2: a topic without a number"),
         ("<top><num> 1 </top>", "t:1: a topic without text"),
         ("<top>\n<!-- open", "t:2: <!-- is never closed"),

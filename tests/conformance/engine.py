@@ -126,7 +126,9 @@ class EngineSystem(System):
         self.closed = 0
 
     def index(self, corpus: Corpus) -> None:
-        texts = {one.doc_id: f"{one.title} {one.text}" for one in corpus.documents()}
+        texts = {
+            document.doc_id: f"{document.title} {document.text}" for document in corpus.documents()
+        }
         self._index = f"/{fingerprint(texts)}"
         self._ask("PUT", texts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def _calm(engine: Engine) -> None:
     engine.busy, engine.keys, engine.asked = [], {"key"}, []
 
 
-def made(engine: Engine, **options: Any) -> EngineSystem:
+def build(engine: Engine, **options: Any) -> EngineSystem:
     system = build_system({"engine": {"url": engine.url, "key": "key", **options}})
     assert isinstance(system, EngineSystem)
     system.index(CORPUS)
@@ -81,7 +82,7 @@ def test_stages_promise_no_more_than_what_is_below(name: str, system: System) ->
 
 
 def test_a_stage_closes_what_it_made_and_nothing_else(engine: Engine) -> None:
-    inner = made(engine)
+    inner = build(engine)
     with build_system({"rewrite": {"of": "inner", "keywords": {}}}, systems={"inner": inner}):
         pass
     assert inner.closed == 0
@@ -96,25 +97,25 @@ def test_a_stated_snapshot_keeps_answers_and_nothing_else_does(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [query.text for query in QUERIES]
-    stated = fetch(made(engine, snapshot="monday"), QUERIES, store=tmp_path)
+    stated = fetch(build(engine, snapshot="monday"), QUERIES, store=tmp_path)
     assert (engine.asked, stated.notes) == (texts, ())
-    fetch(made(engine, snapshot="monday"), QUERIES, store=tmp_path)
+    fetch(build(engine, snapshot="monday"), QUERIES, store=tmp_path)
     assert engine.asked == texts
-    fetch(made(engine, snapshot="tuesday"), QUERIES, store=tmp_path)
+    fetch(build(engine, snapshot="tuesday"), QUERIES, store=tmp_path)
     assert engine.asked == 2 * texts
-    unstated = fetch(made(engine), QUERIES, store=tmp_path)
+    unstated = fetch(build(engine), QUERIES, store=tmp_path)
     assert "has no stated snapshot, so it is asked again by every process" in unstated.notes[0]
     assert engine.asked == 3 * texts
-    fetch(made(engine), QUERIES, store=tmp_path)
+    fetch(build(engine), QUERIES, store=tmp_path)
     assert engine.asked == 3 * texts  # this process goes on where it was
     monkeypatch.setattr("rankscope.retrieval.protocol.THIS_PROCESS", "another process")
-    fetch(made(engine), QUERIES, store=tmp_path)
+    fetch(build(engine), QUERIES, store=tmp_path)
     assert engine.asked == 4 * texts
 
 
 def test_another_key_is_the_same_system(engine: Engine, tmp_path: Path) -> None:
     engine.keys = {"old-key", "new-key"}
-    old, new = (made(engine, key=key, snapshot="monday") for key in ("old-key", "new-key"))
+    old, new = (build(engine, key=key, snapshot="monday") for key in ("old-key", "new-key"))
     assert old.identity() == new.identity()
     first = fetch(old, QUERIES, store=tmp_path)
     asked = list(engine.asked)
@@ -122,11 +123,18 @@ def test_another_key_is_the_same_system(engine: Engine, tmp_path: Path) -> None:
     assert engine.asked == asked
 
 
+def fails(text: str) -> None:
+    raise InputError(f"{text} is out of reach")
+
+
 def test_a_secret_is_nowhere(
-    engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    engine: Engine,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.INFO)
-    system = made(engine, key="hush/hush")
+    system = build(engine, key="hush/hush")
     fetched = fetch(system, QUERIES[:2], store=tmp_path, pause=0)
     assert fetched.failures["q1"] == "ConnectionError: 401: the key … is wrong"
     seen = [repr(system.options), str(system.options), json.dumps(system.identity().to_dict())]
@@ -136,19 +144,24 @@ def test_a_secret_is_nowhere(
             build_system({"engine": {"url": engine.url, "key": key}})
         seen.append(str(caught.value))
     assert "hush" not in "".join(seen)
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"hush" not in kept
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"hush" not in stored
+    monkeypatch.setattr(system, "prepare", lambda: fails("https://x/?key=hush%2Fhush"))
+    with pytest.raises(InputError) as refused:
+        fetch(system, QUERIES[:1])
+    assert "".join(traceback.format_exception(refused.value)).count("hush") == 0
+    assert str(refused.value) == "https://x/?key=… is out of reach"
 
 
 def test_retry_after_is_heeded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("rankscope.retrieval.fetch._Stop.sleep", lambda _, s: waits.append(s))
     engine.busy = [30.0]
-    fetched = fetch(made(engine), QUERIES[:1], pause=0)
+    fetched = fetch(build(engine), QUERIES[:1], pause=0)
     assert (fetched.failures, fetched.timings.retried) == ({}, 1)
     assert sum(waits) == pytest.approx(30, abs=5)
     engine.busy = [3600.0]
-    fetched = fetch(made(engine), QUERIES[:1], pause=0)
+    fetched = fetch(build(engine), QUERIES[:1], pause=0)
     assert "it asks to wait 3600 s" in fetched.failures["q1"]
     assert fetched.timings.retried == 0
 
@@ -185,5 +198,5 @@ def test_a_benchmark_survives_a_new_key(
     fresh = run_benchmark(config, output=tmp_path / "other", cache=tmp_path / "out" / ".cache")
     assert fresh.folder.name == first.folder.name
     assert engine.asked == asked
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"first key" not in kept
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"first key" not in stored

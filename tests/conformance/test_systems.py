@@ -28,7 +28,7 @@ WITH_TORCH = {"cross_encoder", "sentence-transformers"}
 """Parts whose cases are in ``tests/with_torch``."""
 
 
-def made(name: str, corpus: Corpus = CORPUS, *, cache: Path | None = None) -> System:
+def build(name: str, corpus: Corpus = CORPUS, *, cache: Path | None = None) -> System:
     system = build_system(CASES[name].spec(corpus), cache=cache, training=TRAINING)
     system.index(corpus)
     return system
@@ -51,7 +51,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def system(name: str) -> Iterator[System]:
-    with made(name) as system:
+    with build(name) as system:
         yield system
 
 
@@ -60,9 +60,11 @@ def test_every_system_has_a_case() -> None:
     assert tried == set(SYSTEMS.names())
 
 
-@pytest.mark.parametrize("registry", [EMBEDDERS, REWRITERS, RERANKERS], ids=lambda one: one.noun)
+@pytest.mark.parametrize(
+    "registry", [EMBEDDERS, REWRITERS, RERANKERS], ids=lambda registry: registry.noun
+)
 def test_every_part_has_a_case(registry: Any) -> None:
-    kinds = [type(part) for name in CASES for part in all_parts(made(name))]
+    kinds = [type(part) for name in CASES for part in all_parts(build(name))]
     tried = {entry.name for entry in registry if entry.make in kinds}
     assert set(registry.names()) - tried <= WITH_TORCH
 
@@ -107,11 +109,11 @@ def test_the_same_every_time(name: str, system: System) -> None:
     first = contents(system.search(QUERIES, 20))
     if system.capabilities.deterministic:
         assert contents(system.search(QUERIES, 20)) == first
-        assert contents(made(name).search(QUERIES, 20)) == first
+        assert contents(build(name).search(QUERIES, 20)) == first
 
 
 def test_the_order_of_documents_does_not_matter(name: str, system: System) -> None:
-    turned = contents(made(name, Corpus(dict(reversed(DOCUMENTS.items())))).search(QUERIES, 20))
+    turned = contents(build(name, Corpus(dict(reversed(DOCUMENTS.items())))).search(QUERIES, 20))
     if repeats(system):
         assert turned == contents(system.search(QUERIES, 20))
 
@@ -140,7 +142,7 @@ def test_an_unknown_word_finds_nothing(name: str, system: System) -> None:
 
 
 def test_an_empty_corpus_has_nothing(name: str) -> None:
-    empty = made(name, Corpus({}))
+    empty = build(name, Corpus({}))
     assert contents(empty.search([*QUERIES, *EMPTY], 10)) == [[]] * (len(QUERIES) + 2)
 
 
@@ -162,7 +164,7 @@ def test_identity_is_stable_and_plain(name: str, system: System) -> None:
     identity = system.identity()
     assert isinstance(identity, Identity)
     assert identity.kind == next(iter(CASES[name].spec(CORPUS)))
-    assert made(name).identity().key == identity.key
+    assert build(name).identity().key == identity.key
     system.search(QUERIES, 3)
     assert system.identity() == identity
     data = identity.to_dict()
@@ -178,7 +180,7 @@ def test_identity_changes_with_parameters(name: str, system: System) -> None:
 
 def test_identity_changes_with_the_corpus(name: str, system: System) -> None:
     changed = Corpus({**DOCUMENTS, "d1": {"title": "other", "text": "words"}})
-    key = made(name, changed).identity().key
+    key = build(name, changed).identity().key
     assert (key == system.identity().key) is CASES[name].own_documents
 
 
@@ -198,7 +200,7 @@ def test_a_depth_that_is_none(system: System, depth: int) -> None:
 def test_a_cache_changes_nothing(name: str, system: System, tmp_path: Path) -> None:
     expected = contents(system.search(QUERIES, 20))
     for _ in range(2):
-        answers = contents(made(name, cache=tmp_path).search(QUERIES, 20))
+        answers = contents(build(name, cache=tmp_path).search(QUERIES, 20))
         assert answers == expected or not repeats(system)
 
 
@@ -222,11 +224,11 @@ def test_several_threads_where_it_says_so(system: System) -> None:
 
 
 def test_closing_twice_is_closing(name: str) -> None:
-    with made(name) as system:
+    with build(name) as system:
         system.search(QUERIES[:1], 3)
     system.close()
 
 
 def test_nothing_is_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    made(name).search(QUERIES, 5)
+    build(name).search(QUERIES, 5)
     assert capfd.readouterr() == ("", "")

@@ -66,7 +66,7 @@ def full_text(fields: Any) -> str:
 
 def searcher(corpus: Corpus) -> Callable[[str], list[tuple[str, float]]]:
     """Make a plain function that searches a corpus."""
-    texts = {one.doc_id: full_text(one.fields) for one in corpus.documents()}
+    texts = {document.doc_id: full_text(document.fields) for document in corpus.documents()}
 
     def search(query: str) -> list[tuple[str, float]]:
         scored = ((doc_id, overlap(query, text)) for doc_id, text in texts.items())
@@ -77,7 +77,9 @@ def searcher(corpus: Corpus) -> Callable[[str], list[tuple[str, float]]]:
 
 def letters(texts: list[str]) -> Any:
     """Embed texts by the letters they have."""
-    return np.array([[text.lower().count(one) for one in "abcdefghijklmnop"] for text in texts])
+    return np.array(
+        [[text.lower().count(letter) for letter in "abcdefghijklmnop"] for text in texts]
+    )
 
 
 def words_alike(query: str, documents: list[Document]) -> list[float]:
@@ -118,7 +120,7 @@ class Case:
 
 def run_of(corpus: Corpus) -> Any:
     search = searcher(corpus)
-    return {one.query_id: dict(search(one.text)) for one in QUERIES}
+    return {query.query_id: dict(search(query.text)) for query in QUERIES}
 
 
 def fixed(**spec: Any) -> Callable[[Corpus], dict[str, Any]]:

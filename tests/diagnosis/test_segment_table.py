@@ -12,13 +12,14 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.diagnosis.labels import MOST, OTHER, Labels
-from rankscope.diagnosis.segments import Segmented, query_labels, segment_table
+from rankscope.diagnosis.labels import MOST, OTHER, Labels, query_labels
+from rankscope.diagnosis.segments import Segment, segment_table
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import Finding
-from rankscope.records import FindingRecord, Segment
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.pairwise import Settings
-from rankscope.statistics.strata import stratify
 
 FAST = Settings(resamples=200)
 
@@ -195,14 +196,14 @@ def scored(measures: list[str] = MEASURES, systems: str = "abc", **options: Any)
 
 def segmented(
     scores: rs.Scores, *fields: str, **options: Any
-) -> tuple[list[Segmented], list[Finding]]:
+) -> tuple[list[Segment], list[Finding]]:
     queries = options.pop("queries", QUERIES)
     options = {"settings": FAST, "baseline": "a", **options}
     return segment_table(scores, queries, fields, **options)
 
 
 def test_each_group_is_its_own_comparison() -> None:
-    """Numbers are those of `stratify`, which looks at one pair and measure at a time."""
+    """Numbers are those of the statistics, one group, pair and measure at a time."""
     scores = scored()
     [found], _ = segmented(scores, "lang")
     assert [(group.label, group.n) for group in found.groups] == [
@@ -211,37 +212,43 @@ def test_each_group_is_its_own_comparison() -> None:
         ("fr", 10),
     ]
     assert (found.field, found.binned, found.unlabelled) == ("lang", False, 0)
+    kinds = np.array(KINDS)
     for measure in ("nDCG@5", "RR"):
-        base = list(scores.values(measure, "a").values())
+        base = np.array(list(scores.values(measure, "a").values()))
         for system in "bc":
-            own = list(scores.values(measure, system).values())
-            strata = stratify(base, own, KINDS, bounds=(0, 1), resamples=200).strata
-            for group, stratum in zip(found.groups, strata, strict=True):
+            own = np.array(list(scores.values(measure, system).values()))
+            raw = [
+                paired_tests((own - base)[kinds == group.label], resamples=200)[0].p
+                for group in found.groups
+            ]
+            for group, p in zip(found.groups, corrected(raw), strict=True):
+                part = kinds == group.label
                 means = {(one.system, one.measure): one for one in group.means}
                 mean, first = means[system, measure], means["a", measure]
-                assert mean.mean == pytest.approx(stratum.system_mean)
-                assert first.mean == pytest.approx(stratum.base_mean)
-                assert mean.difference == pytest.approx(stratum.difference)
-                assert mean.p_corrected == pytest.approx(stratum.p_corrected)
-                for mine, theirs in (
-                    (mean.interval, stratum.system_interval),
-                    (first.interval, stratum.base_interval),
-                    (mean.difference_interval, stratum.interval),
+                assert mean.mean == pytest.approx(own[part].mean())
+                assert first.mean == pytest.approx(base[part].mean())
+                assert mean.difference == pytest.approx((own - base)[part].mean())
+                assert mean.p_corrected == pytest.approx(p)
+                for interval, values, low in (
+                    (mean.interval, own, 0),
+                    (first.interval, base, 0),
+                    (mean.difference_interval, own - base, -1),
                 ):
-                    assert mine is not None
-                    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high))
+                    [expected] = mean_intervals(values[part], bounds=(low, 1), resamples=200)
+                    assert interval is not None
+                    ends = (expected.low, expected.high)
+                    assert (interval.low, interval.high) == pytest.approx(ends)
                 assert (first.difference, first.difference_interval) == (None, None)
                 assert first.p_corrected is None
 
 
-def test_rows_have_the_fields_of_the_record() -> None:
+def test_fields_and_means() -> None:
     scores = scored()
     for baseline in ("a", None):
         found, _ = segmented(scores, "lang", "words", baseline=baseline)
         assert [one.field for one in found] == ["lang", "words"]
         for one in found:
-            data = one.to_dict()
-            assert Segment.model_validate(data).model_dump() == data
+            assert Segment.model_validate(one.to_dict()) == one
             [means] = {len(group.means) for group in one.groups}
             assert means == 3 * 2  # a sum over queries has no interval
     assert all(one.difference is None for group in found[0].groups for one in group.means)
@@ -292,7 +299,7 @@ def test_small_groups_are_named_once_for_a_field() -> None:
     assert finding.message == (
         "5 groups by n have fewer than 10 queries: 'g0' (9), 'g1' (9), 'g2' (9) and 2 more"
     )
-    assert FindingRecord.model_validate(finding.to_dict()).unit == "group"
+    assert finding.unit == "group"
 
 
 def test_too_many_groups_are_a_warning() -> None:

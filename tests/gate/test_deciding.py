@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from gate.worlds import record, world
 from rankscope.errors import InputError
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.score_files import ScoreRecord
-from rankscope.statistics.gate import Check, gate
+from rankscope.scoring.score_files import RecordedScores
+from rankscope.statistics.gate import MeasureCheck, gate
 from rankscope.statistics.paired import paired_tests
 
 stats: Any = import_module("scipy.stats")
 
 
-def only(checks: tuple[Check, ...]) -> Check:
+def only(checks: tuple[MeasureCheck, ...]) -> MeasureCheck:
     [check] = checks
     return check
 
@@ -93,7 +93,7 @@ def test_a_significant_drop_within_the_margin_passes() -> None:
     assert check.explanation.startswith("dropped by 0.00")
 
 
-def test_a_large_drop_that_chance_explains_passes_with_a_warning() -> None:
+def test_a_large_drop_that_may_be_chance_passes_with_a_warning() -> None:
     check = only(gate(record({"AP": [0.9, 0.5] * 4}), record({"AP": [0.1, 0.9] * 4}), "AP").checks)
     assert check.drop == pytest.approx(0.2)
     assert (check.verdict, check.reason, check.significant) == ("pass", "not significant", False)
@@ -215,7 +215,7 @@ def test_power_is_required_on_request() -> None:
 def test_a_margin_of_nothing() -> None:
     check = only(gate(*world(40, drop=0.0), max_drop=0).checks)
     assert "a drop of 0 could pass unseen" in check.warning
-    assert "are needed" not in check.warning
+    assert "it takes" not in check.warning
 
 
 def test_worst_losses() -> None:
@@ -271,7 +271,7 @@ def test_every_form_of_input_gives_the_same_answer(tmp_path: Path) -> None:
         gate(GOOD, BAD, qrels=QRELS),
         gate(good, bad),
         gate(good, BAD, qrels=QRELS),
-        gate(ScoreRecord.of(good, source="x"), bad.to_dict(per_query=True)),
+        gate(RecordedScores.of(good, source="x"), bad.to_dict(per_query=True)),
         gate(paths[0], str(paths[1]), qrels=qrels),
         gate(stored, paths[1], qrels=qrels),
         gate(stored, bad),

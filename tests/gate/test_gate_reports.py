@@ -11,13 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.worlds import record, world
-from rankscope.reports.gating import (
-    error_as_junit,
-    error_as_markdown,
-    gate_as_junit,
-    gate_as_markdown,
-    gate_as_text,
-)
+from rankscope.document.junit import as_junit
+from rankscope.document.markdown import as_markdown
+from rankscope.document.terminal import as_text
+from rankscope.reports.gating import SUITE, gate_document, no_answer_document
 from rankscope.statistics.gate import GateResult, gate
 
 HOSTILE = [
@@ -30,6 +27,22 @@ HOSTILE = [
     "line\nbreak\r\n# head",
     "]]>&amp;",
 ]
+
+
+def gate_as_junit(result: GateResult) -> str:
+    return as_junit(gate_document(result), suite=SUITE)
+
+
+def gate_as_markdown(result: GateResult) -> str:
+    return as_markdown(gate_document(result), level=3, names_as_code=True)
+
+
+def error_as_junit(message: str) -> str:
+    return as_junit(no_answer_document(message), suite=SUITE)
+
+
+def error_as_markdown(message: str) -> str:
+    return as_markdown(no_answer_document(message), level=3, names_as_code=True)
 
 
 def three_kinds() -> GateResult:
@@ -85,12 +98,19 @@ def test_markdown_sets_the_significant_apart() -> None:
     significant, rest = text.split("#### Not significant")
     rest, losses = rest.split("#### Worst losses by query")
     assert "### rankscope gate: ✗ failed" in significant
-    assert "| `AP` | 0.9000 | 0.5000 | -0.4000 " in significant
+    assert rows(significant)[2][:3] == ["`AP`", "0.9000", "0.5000"]
+    assert rows(significant)[2][3].startswith("-0.4000 [")
     assert "**FAIL**" in significant
-    assert "| `RR` |" in significant
-    assert "| `Unjudged@10 ↓` |" in rest
-    assert "| `q0000` | 0.9000 | 0.5000 | -0.4000 |" in losses
-    assert "> warning: `Unjudged@10` was tested with 8 queries" in significant
+    assert rows(significant)[3][0] == "`RR`"
+    assert rows(rest)[2][0] == "`Unjudged@10 ↓`"
+    assert rows(losses)[2] == ["`q0000`", "0.9000", "0.5000", "-0.4000"]
+    assert "warning: `Unjudged@10` was tested with 8 queries" in significant
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of all rows of tables."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
 def check_markdown(text: str) -> None:
@@ -99,16 +119,17 @@ def check_markdown(text: str) -> None:
         assert line.count("`") % 2 == 0
         if line.startswith("|"):
             assert line.count("|") in (5, 9)
-    bare = re.sub(r"`[^`]*`", "", text).replace("<sub>", "").replace("</sub>", "")
+    bare = re.sub(r"`[^`]*`", "", text)
     assert not re.search(r"[<@!\\]", bare)
 
 
 def test_markdown_with_hostile_names() -> None:
     text = gate_as_markdown(hostile(HOSTILE[:5]))
     check_markdown(text)
-    assert "| `<script>alert(1)</script>` |" in text
-    assert "| `a\\x7cb\\x5c\\x7cc` |" in text
-    assert "| `\\x60code\\x60 **bold**` |" in text
+    names = [row[0] for row in rows(text)]
+    assert "`<script>alert(1)</script>`" in names
+    assert "`a\\x7cb\\x5c\\x7cc`" in names
+    assert "`\\x60code\\x60 **bold**`" in names
     check_markdown(gate_as_markdown(hostile(HOSTILE[3:])))
     assert "`line\\x0abreak\\x0d\\x0a# head`" in gate_as_markdown(hostile(HOSTILE[6:]))
 
@@ -124,7 +145,7 @@ def test_no_name_leaves_its_code_span(name: str) -> None:
 
 def test_an_error_is_a_block_of_code() -> None:
     text = error_as_markdown("no <b>file</b> @all\n# head")
-    assert text.endswith("\n\n    no <b>file</b> @all\\x0a# head\n")
+    assert text.endswith("\n\n```\nno <b>file</b> @all\n# head\n```\n")
     case = Xml.fromstring(error_as_junit("a\x00<b>")).find("testsuite/testcase/error")
     assert case is not None
     assert case.get("message") == "a\ufffd<b>"
@@ -142,9 +163,9 @@ def test_an_error_is_a_block_of_code() -> None:
     ],
 )
 def test_the_verdict_in_one_sentence(options: dict[str, Any], said: str) -> None:
-    text = gate_as_text(gate(*world(30, **options)))
-    assert said in text
-    assert text.splitlines()[0].split() == [
-        *("measure", "baseline", "candidate", "difference", "[95", "%]"),
-        *("p", "margin", "visible", "verdict"),
-    ]
+    text = as_text(gate_document(gate(*world(30, **options))))
+    assert said in " ".join(text.split())
+    head = next(line for line in text.splitlines() if line.startswith("measure"))
+    titles = ["measure", "baseline", "candidate", "difference (95 % interval)", "p", "margin"]
+    assert re.split(r"   +", head) == [*titles, "visible", "verdict"]
+    assert text.index(said[:11]) < text.index(head), "the verdict comes first"

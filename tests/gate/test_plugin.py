@@ -44,9 +44,9 @@ def test_a_regression_fails_with_the_table(pytester: pytest.Pytester, inner: Inn
     result.stdout.fnmatch_lines(
         [
             "*AssertionError:*",
+            "*gate failed: nDCG@10 dropped by 0.0*, more than 0.01, with p *",
             "*measure *baseline *candidate *difference*verdict",
             "*nDCG@10 * FAIL",
-            "*gate failed: nDCG@10 dropped by 0.0*, more than 0.01, with p *",
         ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin.py:*")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gate.worlds import record
 from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.score_files import ScoreRecord, is_score_file, read_scores
+from rankscope.scoring.score_files import RecordedScores, is_score_file, read_scores
 from rankscope.statistics.gate import gate
 
 QRELS = {"q1": {"d1": 1}, "q2": {"d2": 1}}
@@ -39,10 +39,10 @@ def test_what_evaluate_wrote_is_read_back(tmp_path: Path, name: str) -> None:
     found = read_scores(path)
     assert found.measures == {"nDCG@10": "nDCG@10", "AP": "map"}
     assert found.qrels == scores.judgments.fingerprint
-    run = found.run()
-    assert dict(zip(run.query_ids, run.values["AP"].tolist(), strict=True)) == scores.values("map")
-    made = ScoreRecord.of(scores, source="x").run()
-    assert np.array_equal(made.values["AP"], run.values["AP"])
+    run = found.runs[found.name_of()]
+    assert dict(zip(run.query_ids, run.values[1].tolist(), strict=True)) == scores.values("map")
+    made = RecordedScores.of(scores, source="x").runs["run"]
+    assert np.array_equal(made.values, run.values)
     assert made.missing_policy == run.missing_policy == "all"
 
 
@@ -70,31 +70,44 @@ def put(*path: str, value: object) -> Change:
 
 DAMAGE: dict[str, tuple[Change, str]] = {
     "no schema": (lambda data: data.pop("schema"), "expected the schema 'rankscope/scores/1'"),
-    "another schema": (put("schema", value="beir/1"), "'rankscope/scores/1'.*came 'beir/1'"),
+    "another schema": (put("schema", value="beir/1"), "'rankscope/scores/1'.*got 'beir/1'"),
     "a later schema": (
         put("schema", value="rankscope/scores/9"),
-        "has the schema 'rankscope/scores/9' .* reads 'rankscope/scores/1'",
+        "has the schema 'rankscope/scores/9', .* reads up to 'rankscope/scores/1'",
     ),
-    "schema of a number": (put("schema", value=1), "came '1'"),
-    "no qrels": (lambda data: data.pop("qrels"), "qrels: expected an object, came nothing"),
-    "no hash": (put("qrels", value={}), "qrels.sha256: expected text, came nothing"),
-    "short hash": (put("qrels", "sha256", value="abc"), "64 hexadecimal digits, came 'abc'"),
-    "no profile": (put("profile", value=None), "profile: expected text, came 'None'"),
-    "no measures": (put("measures", value={}), "measures: there is none"),
-    "list of measures": (put("measures", value=["AP"]), "measures: expected an object"),
-    "measure of a number": (put("measures", value={"AP": 3}), "measures.AP: expected text"),
-    "no runs": (put("runs", value={}), "runs: there is none"),
-    "run of a list": (put("runs", "bm25", value=[]), "runs.bm25: expected an object"),
+    "schema of a number": (put("schema", value=1), "got '1'"),
+    "no qrels": (lambda data: data.pop("qrels"), "qrels is missing"),
+    "no hash": (put("qrels", value={}), "qrels.sha256 is missing"),
+    "short hash": (
+        put("qrels", "sha256", value="abc"),
+        "qrels.sha256 is 'abc'; expected 64 hexadecimal digits",
+    ),
+    "no profile": (put("profile", value=None), "profile is 'None'; expected text"),
+    "no measures": (put("measures", value={}), "measures is '{}'; expected at least one"),
+    "list of measures": (put("measures", value=["AP"]), r"measures is .*; expected an object"),
+    "measure of a number": (put("measures", value={"AP": 3}), "measures.AP is '3'; expected text"),
+    "no runs": (
+        put("runs", value={}),
+        "runs is '{}'; expected at least one; write the file again with",
+    ),
+    "run of a list": (put("runs", "bm25", value=[]), r"run 'bm25' is '\[\]'; expected an object"),
     "means only": (
         lambda data: run_of(data).pop("per_query"),
         "'bm25' has no values by query.*--per-query --format json",
     ),
     "no query": (put("runs", "bm25", "per_query", value={}), "values for no query"),
-    "row of a list": (put("runs", "bm25", "per_query", "q0000", value=[1]), "query 'q0000'"),
+    "row of a list": (
+        put("runs", "bm25", "per_query", "q0000", value=[1]),
+        "run 'bm25', query 'q0000' is .*; expected an object",
+    ),
+    "no accounting to speak of": (
+        put("runs", "bm25", "accounting", value={"missing_policy": "all"}),
+        "run 'bm25': accounting.queries is missing",
+    ),
     **{
         f"value {value!r}": (
             put("runs", "bm25", "per_query", "q0001", "AP", value=value),
-            "query 'q0001': 'AP' is .* expected a number",
+            "run 'bm25', query 'q0001': 'AP' is .*; expected a number",
         )
         for value in ("0.5", True, [0.5], float("nan"), float("inf"), 1e300, 10**400)
     },
@@ -118,7 +131,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, name: str) -> None:
     ("text", "said"),
     [
         ("{", "not valid JSON"),
-        ('{"schema": 1, "schema": 2}', "stands twice"),
+        ('{"schema": 1, "schema": 2}', "appears twice"),
         ('{"a": ' * 100_000, "nested too deeply|not valid JSON"),
         ('{"a": ' + "9" * 5000 + "}", "too many digits"),
         ("{}", "expected the schema"),
@@ -144,7 +157,7 @@ JSON = st.recursive(
 def test_whatever_stands_in_a_part_is_read_or_refused(part: str, value: object) -> None:
     data = record({"AP": [0.1]}) | {part: value}
     try:
-        ScoreRecord.from_dict(data, source="x.json")
+        RecordedScores.from_data(data, source="x.json")
     except FormatError as error:
         assert str(error).startswith("x.json: ")  # noqa: PT017
 
@@ -155,7 +168,7 @@ def test_a_file_with_several_runs(tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
     path.write_text(json.dumps(data))
     with pytest.raises(
-        FormatError, match=r"holds 2 runs \('a', 'b'\); name the one .*--baseline-run"
+        FormatError, match=r"contains 2 runs \('a', 'b'\); name the one .*--baseline-run"
     ):
         gate(path, path, "AP")
     with pytest.raises(UnknownNameError, match=r"unknown run in .*scores\.json 'c'"):
@@ -212,7 +225,7 @@ def test_all_that_differs_is_named_at_once() -> None:
 
 def test_a_missing_measure() -> None:
     said = not_comparable(BASE, record({"RR": [0.1] * 5}))
-    assert "the candidate does not hold AP, only RR; evaluate again with -m 'AP'" in said
+    assert "the candidate does not have AP, only RR; evaluate again with -m 'AP'" in said
 
 
 @pytest.mark.parametrize("gone", ["null", "left out"])

@@ -33,7 +33,18 @@ def record(
         "runs": {
             run: {
                 "means": {measure: float(np.mean(column)) for measure, column in values.items()},
-                "accounting": {"missing_policy": "all"},
+                "accounting": {
+                    "queries": count,
+                    "judged": count,
+                    "missing": 0,
+                    "missing_queries": [],
+                    "missing_policy": "all",
+                    "unjudged": 0,
+                    "without_relevant": 0,
+                    "without_relevant_policy": "zero",
+                    "tied_hits": 0,
+                    "tied_across_cutoff": {},
+                },
                 "per_query": by_query,
             }
         },

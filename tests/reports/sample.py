@@ -89,7 +89,7 @@ def _segments(field: str, runs: dict[str, Ranked], baseline: str | None) -> dict
     result = rs.compare(qrels, runs, MEASURES[0], baseline=baseline, strata=labels, resamples=200)
     groups: dict[str, dict[str, Any]] = {}
     for part in result.strata:
-        for stratum in part.result.strata:
+        for stratum in part.strata:
             group = groups.setdefault(
                 stratum.label, {"label": stratum.label, "n": stratum.n, "means": {}}
             )
@@ -140,14 +140,14 @@ def _stage(name: str, runs: dict[str, Ranked], every: Comparison) -> dict[str, A
     qrels, _, grades, _ = world()
     of = [one for one in OF.get(name, []) if one in runs]
     hits = _hits(runs[name], grades)
-    best = max(of, key=lambda one: every.mean(one).value, default=name)
+    best = max(of, key=lambda one: every.mean(one).mean, default=name)
     below = _hits(runs[best], grades)
     row: dict[str, Any] = {
         "system": name,
         "kind": next(iter(SPECS[name])),
         "of": of,
         "depth": None,
-        "measures": {measure: every.mean(name, measure).value for measure in every.measures},
+        "measures": {measure: every.mean(name, measure).mean for measure in every.measures},
         "changes": [],
         "ceiling": {},
         "input_recall": None,
@@ -188,22 +188,26 @@ def _system(name: str, number: int, every: Comparison) -> dict[str, Any]:
         "queries": every.queries,
         "rows": every.queries * 100,
         "depth": 100,
-        "identity": {"kind": next(iter(SPECS.get(name, {"bm25": {}})))},
+        "identity": {
+            "kind": next(iter(SPECS.get(name, {"bm25": {}}))),
+            "version": "1",
+            "parameters": {},
+        },
     }
     measures = []
     for measure in every.measures:
         one = every.mean(name, measure)
         target = TARGETS.get(measure)
-        bands = {"recipes": "strong" if one.value >= 0.7 else "fair"}
+        bands = {"recipes": "strong" if one.mean >= 0.7 else "fair"}
         measures.append(
             {
                 "measure": measure,
                 "asked": asked[measure],
-                "value": one.value,
+                "value": one.mean,
                 "interval": one.interval.to_dict(),
                 "n": every.queries,
                 "target": target,
-                "status": status_of(one.value, target),
+                "status": status_of(one.mean, target),
                 "bands": bands if measure == "nDCG@10" else {},
             }
         )
@@ -291,8 +295,19 @@ def sample(
             "systems": systems,
             "comparison": every.to_dict() if several else None,
             "kpis": kpis,
-            "segments": [_segments(field, shown, baseline) for field in fields],
-            "stages": [_stage(name, shown, every) for name in names],
+            "analyses": {
+                "segments": {
+                    "measure": "nDCG@10",
+                    "baseline": baseline,
+                    "alpha": 0.05,
+                    "segments": [_segments(field, shown, baseline) for field in fields],
+                },
+                "stages": {
+                    "measure": "nDCG@10",
+                    "alpha": 0.05,
+                    "stages": [_stage(name, shown, every) for name in names],
+                },
+            },
             "findings": [
                 {
                     "code": "RS107",
@@ -317,3 +332,12 @@ def sample(
             "seconds": {"index": 1.2, "search": 4.4, "score": 0.8},
         }
     )
+
+
+def with_analyses(report: BenchmarkReport, **rows: Any) -> BenchmarkReport:
+    """Return the report with other segments or stages."""
+    analyses: Any = report.analyses
+    for name, found in rows.items():
+        answer = getattr(analyses, name).model_copy(update={name: tuple(found)})
+        analyses = analyses.model_copy(update={name: answer})
+    return report.model_copy(update={"analyses": analyses})

@@ -16,9 +16,9 @@ from rankscope import Corpus
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.lexical.bm25 import BM25
 from rankscope.retrieval.lexical.words import Analyzer, stop_words
-from rankscope.retrieval.order import best_positions
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
+from rankscope.runs.order import best_positions
 
 TEXTS = {
     f"d{n}": " ".join(
@@ -30,7 +30,7 @@ TEXTS = {
 QUESTIONS = ["boiled leek", "the butter and the salt", "oven 42 salt salt", "x", "nothing known"]
 
 
-def found(spec: Any, texts: Any, question: str, depth: int = 10) -> list[tuple[str, float]]:
+def answer(spec: Any, texts: Any, question: str, depth: int = 10) -> list[tuple[str, float]]:
     system = build_system({"bm25": spec})
     system.index(Corpus(texts))
     (ranking,) = system.search([Query("q", question)], depth)
@@ -46,8 +46,8 @@ def test_scores_are_those_of_bm25s(k1: float, b: float) -> None:
     for question in QUESTIONS[:3]:
         tokens = bm25s.tokenize([question], return_ids=False, **options)[0]
         scores = by_hand.get_scores(tokens).tolist()
-        expected = {one: score for one, score in zip(TEXTS, scores, strict=True) if score > 0}
-        assert dict(found({"k1": k1, "b": b}, TEXTS, question, 100)) == expected
+        expected = {doc_id: score for doc_id, score in zip(TEXTS, scores, strict=True) if score > 0}
+        assert dict(answer({"k1": k1, "b": b}, TEXTS, question, 100)) == expected
 
 
 def test_scores_are_those_of_the_formula() -> None:
@@ -57,15 +57,15 @@ def test_scores_are_those_of_the_formula() -> None:
     for doc_id, document in zip(TEXTS, documents, strict=True):
         score = 0.0
         for word in ["salt", "butter", "salt"]:
-            n = sum(word in one for one in documents)
+            n = sum(word in document for document in documents)
             idf = math.log(1 + (len(documents) - n + 0.5) / (n + 0.5))
             tf = document.count(word)
             score += idf * tf / (tf + 1.5 * (0.25 + 0.75 * len(document) / average))
         expected[doc_id] = score
     options = {"language": "none", "stopwords": []}
     # words of one letter are not counted, so the texts here have none
-    documents_long = {one: text.replace("x", "xx") for one, text in TEXTS.items()}
-    for doc_id, score in found(options, documents_long, "salt butter salt", 100):
+    documents_long = {doc_id: text.replace("x", "xx") for doc_id, text in TEXTS.items()}
+    for doc_id, score in answer(options, documents_long, "salt butter salt", 100):
         assert score == pytest.approx(expected[doc_id], rel=1e-5)
 
 
@@ -75,26 +75,26 @@ def test_weights_count_a_field_that_often() -> None:
         "b": {"title": "pie", "text": "leek and soup"},
     }
     written = {
-        one: {"text": f"{row['title']} {row['title']} {row['title']} {row['text']}"}
-        for one, row in texts.items()
+        doc_id: {"text": f"{row['title']} {row['title']} {row['title']} {row['text']}"}
+        for doc_id, row in texts.items()
     }
-    weighted = found({"fields": {"title": 3, "text": 1}}, texts, "leek soup")
-    assert weighted == found({}, written, "leek soup")
-    assert [one for one, _ in found({"fields": ["title"]}, texts, "soup")] == []
+    weighted = answer({"fields": {"title": 3, "text": 1}}, texts, "leek soup")
+    assert weighted == answer({}, written, "leek soup")
+    assert [doc_id for doc_id, _ in answer({"fields": ["title"]}, texts, "soup")] == []
 
 
 def test_lists_are_joined_and_other_names_found() -> None:
     texts = {"a": {"headline": "Pie", "body": "flour", "ingredients": ["apple", "sugar cane"]}}
-    assert found({"fields": ["ingredients"]}, texts, "cane")
-    assert found({}, texts, "pie")
-    assert found({}, texts, "flour")
+    assert answer({"fields": ["ingredients"]}, texts, "cane")
+    assert answer({}, texts, "pie")
+    assert answer({}, texts, "flour")
     with pytest.raises(UnknownNameError, match="unknown field 'ingredient'; nearest: ingredients"):
-        found({"fields": ["ingredient"]}, texts, "cane")
+        answer({"fields": ["ingredient"]}, texts, "cane")
 
 
 def test_nothing_but_stop_words_is_said() -> None:
     with pytest.raises(InputError, match="no document has a word left to search for"):
-        found({}, {"a": "the and of", "b": "the"}, "the")
+        answer({}, {"a": "the and of", "b": "the"}, "the")
 
 
 def test_documents_without_text_are_noted() -> None:
@@ -141,7 +141,7 @@ def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     corpus = Corpus(TEXTS)
     first = build_system("bm25", cache=tmp_path)
     first.index(corpus)
-    expected = [one.pairs() for one in first.search([Query("q", QUESTIONS[0])], 5)]
+    expected = [ranking.pairs() for ranking in first.search([Query("q", QUESTIONS[0])], 5)]
     (entry,) = (tmp_path / "indexes").iterdir()
 
     def again(*_: object) -> None:
@@ -151,7 +151,9 @@ def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         patch.setattr(BM25, "_indexed", again)
         second = build_system("bm25", cache=tmp_path)
         second.index(corpus)
-        assert [one.pairs() for one in second.search([Query("q", QUESTIONS[0])], 5)] == expected
+        assert [
+            ranking.pairs() for ranking in second.search([Query("q", QUESTIONS[0])], 5)
+        ] == expected
         other = build_system({"bm25": {"b": 0.1}}, cache=tmp_path)
         other.index(corpus)
         with pytest.raises(AssertionError, match="indexed again"):
@@ -161,5 +163,7 @@ def test_the_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         entry.write_bytes(damage)
         third = build_system("bm25", cache=tmp_path)
         third.index(corpus)
-        assert [one.pairs() for one in third.search([Query("q", QUESTIONS[0])], 5)] == expected
+        assert [
+            ranking.pairs() for ranking in third.search([Query("q", QUESTIONS[0])], 5)
+        ] == expected
         assert entry.read_bytes() == good

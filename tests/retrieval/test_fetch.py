@@ -44,7 +44,7 @@ class Engine(System):
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         assert depth
         self.asked.append([query.query_id for query in queries])
-        times = [sum(query.query_id in one for one in self.asked) for query in queries]
+        times = [sum(query.query_id in batch for batch in self.asked) for query in queries]
         return [self.answer(*pair) for pair in zip(queries, times, strict=True)]
 
 
@@ -56,14 +56,14 @@ def test_all_queries_in_batches_and_in_order() -> None:
     engine, seen = Engine(), []
     result = fetched(engine, progress=lambda done, total: seen.append((done, total)))
     assert result.run.query_ids == [query.query_id for query in QUERIES]
-    assert [len(one) for one in engine.asked] == [4] * 5
+    assert [len(batch) for batch in engine.asked] == [4] * 5
     assert seen == [(done, 20) for done in range(0, 24, 4)]
     assert result.run.name == "engine"
     assert result.timings.p50 == result.timings.p99 == 0.25
     assert (result.timings.asked, result.timings.stored, result.timings.retried) == (20, 0, 0)
     engine = Engine()
     fetched(engine, batch=7)
-    assert [len(one) for one in engine.asked] == [7, 7, 6]
+    assert [len(batch) for batch in engine.asked] == [7, 7, 6]
 
 
 def test_queries_in_any_form() -> None:
@@ -85,7 +85,7 @@ def test_found_nothing_is_in_the_run_and_failed_is_not() -> None:
     assert result.failures == {"q03": "the engine is down"}
     assert "q03" not in result.run
     assert result.run["q04"] == {}
-    assert sum("q03" in one for one in engine.asked) == 3
+    assert sum("q03" in batch for batch in engine.asked) == 3
     assert engine.asked[1:3] == [["q03"], ["q03"]]
     assert result.timings.retried == 2
 
@@ -241,10 +241,10 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdout.close()
-    kept = len(list(tmp_path.rglob("*.answers")))
+    stored = len(list(tmp_path.rglob("*.answers")))
     engine = Engine()
     result = fetched(engine, store=tmp_path, batch=1)
-    assert len(engine.asked) == 20 - kept
+    assert len(engine.asked) == 20 - stored
     assert result.run == fetched(Engine()).run
 
 

@@ -43,12 +43,12 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seen
 
 
-@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("batch", [1, 2])
 def test_a_query_that_takes_too_long_fails_alone(hung: Any, batch: int) -> None:
     engine = Engine(hung)
     engine.capabilities = Capabilities(concurrent=True)
-    fetched = fetch(engine, QUERIES, batch=batch, retries=0, timeout=0.5)
-    assert fetched.failures == {HUNG: "no answer within 0.5 s"}
+    fetched = fetch(engine, QUERIES, batch=batch, retries=0, timeout=2)
+    assert fetched.failures == {HUNG: "no answer within 2 s"}
     assert len(fetched.run.query_ids) == 19
 
 

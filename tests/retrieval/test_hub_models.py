@@ -74,12 +74,12 @@ def model(name: str = "me/model", **options: Any) -> Model:
 
 def test_a_copy_is_used_without_a_look_at_the_hub(hub: Hub) -> None:
     hub.copies = {"me/model": "abc"}
-    found = model()
-    assert found.described()["revision"] == "abc"
-    found.loaded()
+    copy = model()
+    assert copy.described()["revision"] == "abc"
+    copy.loaded()
     assert hub.opened == [("me/model", True, None)]
     assert hub.asked == 0
-    assert found.notes == ()
+    assert copy.notes == ()
 
 
 def missing() -> Exception:

@@ -42,7 +42,9 @@ def in_title(query: Query, doc_id: str) -> int:
     return sum(word in title for word in query.text.split())
 
 
-TITLES = {query.query_id: {one: in_title(query, one) for one in CORPUS} for query in QUERIES}
+TITLES = {
+    query.query_id: {doc_id: in_title(query, doc_id) for doc_id in CORPUS} for query in QUERIES
+}
 """Judgments that a model can learn: a document is relevant if its title has the words."""
 
 Spec = dict[str, Any]
@@ -53,36 +55,38 @@ def taught(grades: dict[str, Any], queries: tuple[Query, ...] = QUERIES) -> Trai
     return Training(queries, Qrels(grades))
 
 
-def made(training: Training, spec: Spec = SMALL, **options: Any) -> System:
+def trained(training: Training, spec: Spec = SMALL, **options: Any) -> System:
     system = build_system(spec, training=training, **options)
     system.index(CORPUS)
     return system
 
 
 def scores(system: System, queries: Any = QUERIES) -> dict[str, list[tuple[str, float]]]:
-    found = system.search(list(queries), DEPTH)
-    assert [one.error for one in found] == [None] * len(found)
-    return {query.query_id: one.pairs() for query, one in zip(queries, found, strict=True)}
+    rankings = system.search(list(queries), DEPTH)
+    assert [ranking.error for ranking in rankings] == [None] * len(rankings)
+    return {
+        query.query_id: ranking.pairs() for query, ranking in zip(queries, rankings, strict=True)
+    }
 
 
 def mean(run: dict[str, Any], grades: dict[str, Any], measure: str = "nDCG@5") -> float:
     qrels = Qrels({query_id: grades[query_id] for query_id in run})
-    found = rs.evaluate(qrels, {one: dict(pairs) for one, pairs in run.items()}, measure)
-    return float(found[measure])
+    scored = rs.evaluate(qrels, {query_id: dict(pairs) for query_id, pairs in run.items()}, measure)
+    return float(scored[measure])
 
 
 def by_chance(query: Query, seed: int = 0) -> dict[str, int]:
     """Judge documents in a way that nothing about them tells."""
     chance = random.Random(f"{query.query_id} {seed}")
-    return {one: int(chance.random() < 0.2) for one in CORPUS}
+    return {doc_id: int(chance.random() < 0.2) for doc_id in CORPUS}
 
 
 def test_it_learns_what_judgments_say() -> None:
-    run = scores(made(taught(TITLES)))
+    run = scores(trained(taught(TITLES)))
     before = scores(build(of="bm25"))
     assert mean(run, TITLES) > mean(before, TITLES) + 0.1
-    assert {one: {doc for doc, _ in pairs} for one, pairs in run.items()} == {
-        one: {doc for doc, _ in pairs} for one, pairs in before.items()
+    assert {query_id: {doc for doc, _ in pairs} for query_id, pairs in run.items()} == {
+        query_id: {doc for doc, _ in pairs} for query_id, pairs in before.items()
     }
 
 
@@ -94,7 +98,7 @@ def build(of: Any) -> System:
 
 def test_new_questions_are_answered_by_the_model_of_all() -> None:
     half = QUERIES[:20]
-    run = scores(made(taught(TITLES, half)), QUERIES[20:])
+    run = scores(trained(taught(TITLES, half)), QUERIES[20:])
     before = scores(build(of="bm25"), QUERIES[20:])
     assert mean(run, TITLES) > mean(before, TITLES) + 0.1
 
@@ -105,13 +109,13 @@ def test_judgments_of_a_fold_do_not_reach_its_own_questions(fold: int) -> None:
     inside = [query for query in QUERIES if clean.kept_from(query) == {fold}]
     outside = [query for query in QUERIES if query not in inside]
     turned = {
-        query.query_id: {one: 3 - grade for one, grade in TITLES[query.query_id].items()}
+        query.query_id: {doc_id: 3 - grade for doc_id, grade in TITLES[query.query_id].items()}
         for query in inside
     }
-    before, after = made(clean), made(taught({**TITLES, **turned}))
+    before, after = trained(clean), trained(taught({**TITLES, **turned}))
     assert scores(before, inside) == scores(after, inside)
     changed = scores(after, outside)
-    assert all(changed[one] != pairs for one, pairs in scores(before, outside).items())
+    assert all(changed[query_id] != pairs for query_id, pairs in scores(before, outside).items())
     assert before.identity().key != after.identity().key
 
 
@@ -119,13 +123,13 @@ def test_the_scale_of_grades_in_a_fold_does_not_reach_its_own_questions() -> Non
     clean = taught(TITLES)
     inside = [query for query in QUERIES if clean.kept_from(query) == {0}]
     large = {query.query_id: {"d1": 0.5, "d2": 1000.0} for query in inside}
-    assert scores(made(clean), inside) == scores(made(taught({**TITLES, **large})), inside)
+    assert scores(trained(clean), inside) == scores(trained(taught({**TITLES, **large})), inside)
 
 
 def test_judgments_of_test_questions_reach_nothing() -> None:
     training, test = QUERIES[:25], QUERIES[25:]
     poisoned = {**TITLES, **{query.query_id: by_chance(query) for query in test}}
-    clean, other = made(taught(TITLES, training)), made(taught(poisoned, training))
+    clean, other = trained(taught(TITLES, training)), trained(taught(poisoned, training))
     assert scores(clean, test) == scores(other, test)
     assert scores(clean, training) == scores(other, training)
     assert clean.identity().key == other.identity().key
@@ -142,12 +146,15 @@ MEMORY: Spec = {
 
 def test_what_can_only_be_remembered_is_not_known() -> None:
     grades = {query.query_id: by_chance(query) for query in QUERIES}
-    system = made(taught(grades), MEMORY)
+    system = trained(taught(grades), MEMORY)
     by_luck = mean(scores(build(of="bm25")), grades, "P@3")
     known = mean(scores(system), grades, "P@3")
     assert known < by_luck + 0.1
-    disguised = [Query(f"new {one.query_id}", f"{one.text} of the") for one in QUERIES]
-    run = {one.removeprefix("new "): pairs for one, pairs in scores(system, disguised).items()}
+    disguised = [Query(f"new {query.query_id}", f"{query.text} of the") for query in QUERIES]
+    run = {
+        query_id.removeprefix("new "): pairs
+        for query_id, pairs in scores(system, disguised).items()
+    }
     assert mean(run, grades, "P@3") > by_luck + 0.3  # it does remember what it has seen
 
 
@@ -165,25 +172,28 @@ def test_what_gives_the_answer_away_in_one_fold_only_is_not_used_there() -> None
     def reranked(*systems: Any) -> System:
         options = {"trees": 100, "rate": 0.2, "systems": systems}
         spec: Spec = {"rerank": {"of": "bm25", "depth": DEPTH, "ltr": options}}
-        return made(taught({**TITLES, **right}), spec)
+        return trained(taught({**TITLES, **right}), spec)
 
-    told = reranked({"python": canary})
-    assert scores(told, inside) == scores(reranked(), inside)
-    disguised = [Query(f"new {one.query_id}", f"{one.text} of the") for one in inside]
-    run = {one.removeprefix("new "): pairs for one, pairs in scores(told, disguised).items()}
+    tipped_off = reranked({"python": canary})
+    assert scores(tipped_off, inside) == scores(reranked(), inside)
+    disguised = [Query(f"new {query.query_id}", f"{query.text} of the") for query in inside]
+    run = {
+        query_id.removeprefix("new "): pairs
+        for query_id, pairs in scores(tipped_off, disguised).items()
+    }
     assert mean(run, right, "P@1") > 0.8  # the model that has seen the fold does use it
-    assert mean(scores(told, inside), right, "P@1") < 0.2
+    assert mean(scores(tipped_off, inside), right, "P@1") < 0.2
 
 
 def test_the_identity_says_what_was_learnt_from() -> None:
-    system = made(taught(TITLES))
+    system = trained(taught(TITLES))
     parameters = system.identity().parameters["reranker"]
     assert parameters["training"] == taught(TITLES).key
     assert parameters["features"][:4] == ["of: score", "of: share", "of: 1/rank", "title: coverage"]
     other = {**TITLES, "q1": {"d1": 3}}
-    assert made(taught(other)).identity().key != system.identity().key
+    assert trained(taught(other)).identity().key != system.identity().key
     deeper = {"rerank": {**SMALL["rerank"], "depth": DEPTH + 1}}
-    assert made(taught(TITLES), deeper).identity().key != system.identity().key
+    assert trained(taught(TITLES), deeper).identity().key != system.identity().key
 
 
 @pytest.fixture
@@ -204,20 +214,20 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_models_are_kept(tmp_path: Path, trainings: list[int]) -> None:
     training = taught(TITLES)
-    first = scores(made(training, cache=tmp_path))
+    first = scores(trained(training, cache=tmp_path))
     assert len(trainings) == 6
-    assert scores(made(training, cache=tmp_path)) == first
+    assert scores(trained(training, cache=tmp_path)) == first
     assert len(trainings) == 6
-    assert scores(made(training)) == first
+    assert scores(trained(training)) == first
     assert len(trainings) == 12
 
 
 def test_models_of_other_data_are_not_taken(tmp_path: Path, trainings: list[int]) -> None:
-    scores(made(taught(TITLES), cache=tmp_path))
-    scores(made(taught({**TITLES, "q1": {"d1": 3}}), cache=tmp_path))
+    scores(trained(taught(TITLES), cache=tmp_path))
+    scores(trained(taught({**TITLES, "q1": {"d1": 3}}), cache=tmp_path))
     assert len(trainings) == 12
     deeper = {"rerank": {**SMALL["rerank"], "depth": DEPTH + 1}}
-    scores(made(taught(TITLES), deeper, cache=tmp_path))
+    scores(trained(taught(TITLES), deeper, cache=tmp_path))
     assert len(trainings) == 18
 
 
@@ -226,12 +236,12 @@ def test_a_damaged_model_is_trained_again(
     tmp_path: Path, trainings: list[int], damage: bytes
 ) -> None:
     training = taught(TITLES)
-    first = scores(made(training, cache=tmp_path))
+    first = scores(trained(training, cache=tmp_path))
     models = sorted((tmp_path / "models").iterdir())
     assert len(models) == 6
     models[0].write_bytes(damage)
     models[1].write_bytes(models[1].read_bytes()[:-1])
-    assert scores(made(training, cache=tmp_path)) == first
+    assert scores(trained(training, cache=tmp_path)) == first
     assert len(trainings) == 8
 
 
@@ -243,7 +253,7 @@ def test_a_query_with_the_id_of_one_and_the_words_of_another() -> None:
     kept_from = training.kept_from(mixed)
     inside = [q for q in QUERIES if training.kept_from(q) <= kept_from]
     poisoned = {**TITLES, **{q.query_id: by_chance(q) for q in inside}}
-    assert scores(made(training), [mixed]) == scores(made(taught(poisoned)), [mixed])
+    assert scores(trained(training), [mixed]) == scores(trained(taught(poisoned)), [mixed])
 
 
 @pytest.mark.parametrize(
@@ -256,7 +266,7 @@ def test_a_query_with_the_id_of_one_and_the_words_of_another() -> None:
     ],
 )
 def test_where_nothing_can_be_learnt_the_order_stays(grades: dict[str, Any]) -> None:
-    system = made(taught(grades))
+    system = trained(taught(grades))
     assert scores(system) == scores(build(of="bm25"))
     system.prepare()
     assert "6 of 6 models had nothing to learn from" in " ".join(system.notes)
@@ -269,7 +279,7 @@ def test_a_fold_of_which_the_others_teach_nothing() -> None:
         query.query_id: TITLES[query.query_id] if query in inside else {"elsewhere": 1}
         for query in QUERIES
     }
-    system = made(taught(grades))
+    system = trained(taught(grades))
     assert scores(system, inside) == scores(build(of="bm25"), inside)
     outside = [query for query in QUERIES if query not in inside]
     assert scores(system, outside) != scores(build(of="bm25"), outside)
@@ -277,7 +287,7 @@ def test_a_fold_of_which_the_others_teach_nothing() -> None:
     assert "1 of 6 models" in " ".join(system.notes)
     rewritten: Spec = {"rewrite": {"of": SMALL, "keywords": {}}}
     for stage in (rewritten, {"fuse": {"of": [SMALL]}}):
-        above = made(taught(grades), stage)
+        above = trained(taught(grades), stage)
         above.prepare()
         assert above.notes == system.notes
 
@@ -300,16 +310,21 @@ def test_labels(grades: list[float], labels: list[int]) -> None:
 
 
 def test_fractional_grades_teach_the_same_order() -> None:
-    halves = {one: {doc: grade / 4 for doc, grade in some.items()} for one, some in TITLES.items()}
-    run = scores(made(taught(halves)))
+    halves = {
+        query_id: {doc: grade / 4 for doc, grade in some.items()}
+        for query_id, some in TITLES.items()
+    }
+    run = scores(trained(taught(halves)))
     assert mean(run, TITLES) > mean(scores(build(of="bm25")), TITLES) + 0.1
 
 
 def test_candidates_that_the_corpus_does_not_have() -> None:
     run = {query.query_id: {f"x{n}": float(n) for n in range(9)} for query in QUERIES}
     grades = {query.query_id: {"x3": 1} for query in QUERIES}
-    found = scores(made(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}}))
-    assert all(pairs[0][0] == "x3" for pairs in found.values())
+    rankings = scores(
+        trained(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}})
+    )
+    assert all(pairs[0][0] == "x3" for pairs in rankings.values())
 
 
 def test_scores_that_are_hardly_numbers() -> None:
@@ -317,18 +332,20 @@ def test_scores_that_are_hardly_numbers() -> None:
         query.query_id: {"d1": 1e300, "d2": -1e300, "d3": 0.0, "d4": 5e-324} for query in QUERIES
     }
     grades = {query.query_id: {"d3": 1} for query in QUERIES}
-    found = scores(made(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}}))
-    assert all(math.isfinite(score) for pairs in found.values() for _, score in pairs)
+    rankings = scores(
+        trained(taught(grades), {"rerank": {"of": {"run": {"path": run}}, "ltr": {}}})
+    )
+    assert all(math.isfinite(score) for pairs in rankings.values() for _, score in pairs)
 
 
 def test_the_systems_of_a_fuse_are_looked_at() -> None:
     fused = {"fuse": {"of": ["bm25", {"bm25": {"fields": ["title"]}}]}}
     over_fuse = {"rerank": {"of": {"rewrite": {"of": fused, "keywords": {}}}, "ltr": {}}}
-    system = made(taught(TITLES), over_fuse)
+    system = trained(taught(TITLES), over_fuse)
     assert isinstance(system, Rerank)
     names = system.part.described()["features"]
     assert names[3:9] == [
-        f"bm25 {n}: {one}" for n in (1, 2) for one in ("score", "share", "1/rank")
+        f"bm25 {n}: {feature}" for n in (1, 2) for feature in ("score", "share", "1/rank")
     ]
     before, after = scores(build(of=fused)), scores(system)
     assert mean(after, TITLES) > mean(before, TITLES)
@@ -346,10 +363,10 @@ def test_word_features_by_hand() -> None:
     words.count(Corpus({"d1": {"title": "leek soup", "text": "boil leek"}, "d2": {"text": "pie"}}))
     document = Document("d1", {"title": "leek soup", "text": "boil leek"})
     (row,) = words.rows(Query("q", "leek soup pie leek"), [document])
-    found = dict(zip(words.names, row, strict=True))
-    leek = soup = pie = math.log(1 + 1.5 / 1.5)  # each stands in one of two documents
+    features = dict(zip(words.names, row, strict=True))
+    leek = soup = pie = math.log(1 + 1.5 / 1.5)  # each occurs in one of two documents
     norm = 1.5 * (0.25 + 0.75 * 2 / 1.0)  # two terms, on average one
-    assert found == pytest.approx(
+    assert features == pytest.approx(
         {
             "title: coverage": 2 / 3,
             "title: idf coverage": (leek + soup) / (leek + soup + pie),
@@ -375,10 +392,10 @@ def test_fields_by_name() -> None:
     document = Document("d", {"parts": ["leek", "salt"], "metadata": {"place": "Wales"}})
     assert words.texts(document) == ["leek\nsalt", "Wales"]
     no_words: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": [], "trees": 3}}}
-    assert scores(made(taught(TITLES), no_words))
+    assert scores(trained(taught(TITLES), no_words))
     spec: Spec = {"rerank": {"of": "bm25", "ltr": {"fields": ["titel"]}}}
     with pytest.raises(LookupError, match="nearest: title"):
-        made(taught(TITLES), spec)
+        trained(taught(TITLES), spec)
 
 
 def test_a_training_question_that_cannot_be_answered() -> None:
@@ -386,7 +403,7 @@ def test_a_training_question_that_cannot_be_answered() -> None:
         raise OSError(f"no answer to {text}")
 
     spec = {"rerank": {"of": {"python": moody}, "ltr": {}}}
-    system = made(taught(TITLES, QUERIES[:5]), spec)
+    system = trained(taught(TITLES, QUERIES[:5]), spec)
     with pytest.raises(ValueError, match="the training question 'q0' could not be answered"):
         system.prepare()
 
@@ -396,7 +413,7 @@ def test_a_query_that_another_system_fails_on_has_failed() -> None:
         return ["d1"] if text != "worda fails" else [1 / 0]  # type: ignore[list-item]
 
     spec = {"rerank": {"of": "bm25", "ltr": {"systems": [{"python": moody}]}}}
-    good, bad = made(taught(TITLES), spec).search(
+    good, bad = trained(taught(TITLES), spec).search(
         [Query("good", "worda"), Query("bad", "worda fails")], 3
     )
     assert good.doc_ids
@@ -406,7 +423,7 @@ def test_a_query_that_another_system_fails_on_has_failed() -> None:
 def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rankscope\[retrieval\]'"):
-        made(taught(TITLES))
+        trained(taught(TITLES))
 
 
 @pytest.mark.parametrize("error", [OSError("libgomp.so.1: cannot open"), ValueError("no library")])
@@ -415,7 +432,6 @@ def test_xgboost_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, error: E
         raise error
 
     monkeypatch.setattr(ltr, "engine", broken)
-    system = made(taught(TITLES))
     with pytest.raises(ValueError, match="is installed but cannot be loaded") as raised:
-        system.prepare()
+        trained(taught(TITLES))
     assert "\n" not in str(raised.value)

@@ -80,7 +80,7 @@ def test_a_stage_takes_it_by_name() -> None:
         plain = build_system("bm25")
         plain.index(CORPUS)
         queries = [Query("q", "soup leek")]
-        before, after = (one.search(queries, 5)[0] for one in (plain, system))
+        before, after = (either.search(queries, 5)[0] for either in (plain, system))
     assert after.doc_ids == before.doc_ids[::-1]
     assert system.capabilities.concurrent
     assert system.part.closed == 1  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ def asked(function: Any, depth: int = 10, **options: Any) -> Ranking:
         ([{"doc_id": "a", "score": 0.5, "text": "…"}], [("a", 0.5)]),
         ([{"_id": "b"}, {"id": "a"}], [("b", -1.0), ("a", -2.0)]),
         ([], []),
-        ((one for one in ["a"]), [("a", -1.0)]),
+        ((doc_id for doc_id in ["a"]), [("a", -1.0)]),
     ],
 )
 def test_what_a_function_may_return(answer: Any, pairs: list[tuple[str, float]]) -> None:
@@ -204,8 +204,8 @@ def test_llama_index_nodes() -> None:
 def test_haystack_documents() -> None:
     class Component:
         def run(self, query: str, top_k: int) -> dict[str, Any]:
-            found = [Piece("a", score=2.0), Piece("x", meta={"doc_id": "b"}, score=1.0)]
-            return {"documents": found[:top_k]} if query else {}
+            pieces = [Piece("a", score=2.0), Piece("x", meta={"doc_id": "b"}, score=1.0)]
+            return {"documents": pieces[:top_k]} if query else {}
 
     assert asked(Component()).pairs() == [("a", 2.0), ("b", 1.0)]
     assert asked(Component(), depth=1).doc_ids == ("a",)
@@ -225,7 +225,7 @@ def test_langchain_itself() -> None:
             ]
 
     assert asked(Words()).pairs() == [("d-leek", -1.0), ("d-soup", -2.0)]
-    chain = Words() | (lambda found: found[::-1])
+    chain = Words() | (lambda documents: documents[::-1])
     assert asked(chain).doc_ids == ("d-soup", "d-leek")
 
 
@@ -236,7 +236,7 @@ def test_langchain_vector_store() -> None:
 
     class Letters(Embeddings):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [[float(text.count(one)) for one in "abc"] for text in texts]
+            return [[float(text.count(letter)) for letter in "abc"] for text in texts]
 
         def embed_query(self, text: str) -> list[float]:
             return self.embed_documents([text])[0]
@@ -249,15 +249,15 @@ def test_langchain_vector_store() -> None:
 
 
 def test_two_folders_may_have_a_module_of_the_same_name(tmp_path: Path) -> None:
-    found = []
+    answers = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         code = f"def search(text, depth):\n    return ['{name}']\n"
         (tmp_path / name / "namesake_search.py").write_text(code)
         system = build_system({"python": "namesake_search:search"}, folder=tmp_path / name)
-        found.append((system.search([Query("q", "x")], 5)[0].doc_ids, system.identity().key))
-    assert [docs for docs, _ in found] == [("first",), ("second",)]
-    assert found[0][1] != found[1][1]
+        answers.append((system.search([Query("q", "x")], 5)[0].doc_ids, system.identity().key))
+    assert [docs for docs, _ in answers] == [("first",), ("second",)]
+    assert answers[0][1] != answers[1][1]
 
 
 def test_the_search_path_is_never_changed_under_a_reader(tmp_path: Path) -> None:
@@ -265,8 +265,8 @@ def test_the_search_path_is_never_changed_under_a_reader(tmp_path: Path) -> None
         "import sys\nSEEN = sys.path\ndef search(text, depth):\n    return []\n"
     )
     before = sys.path
-    kept = list(before)
+    remembered = list(before)
     build_system({"python": "path_reader:search"}, folder=tmp_path)
-    assert before == kept, "whoever goes through it sees what was there"
-    assert sys.path == kept
-    assert [str(tmp_path.resolve()), *kept] == sys.modules["path_reader"].SEEN
+    assert before == remembered, "whoever goes through it sees what was there"
+    assert sys.path == remembered
+    assert [str(tmp_path.resolve()), *remembered] == sys.modules["path_reader"].SEEN

@@ -25,9 +25,9 @@ def scores(name: str, spec: Any) -> Any:
     qrels = rs.read_qrels(folder / "qrels" / "test.tsv")
     judged = set(qrels.query_ids)
     queries = [
-        one
-        for one in queries_of(rs.read_queries(folder / "queries.jsonl"))
-        if one.query_id in judged
+        query
+        for query in queries_of(rs.read_queries(folder / "queries.jsonl"))
+        if query.query_id in judged
     ]
     system = build_system(spec)
     system.index(rs.read_corpus(folder / "corpus.jsonl.gz"))
@@ -37,9 +37,9 @@ def scores(name: str, spec: Any) -> Any:
 
 
 def test_bm25_on_scifact() -> None:
-    found = scores("scifact", {"bm25": {"k1": 0.9, "b": 0.4}})
-    assert found["nDCG@10"] >= 0.67  # bm25s by hand: 0.676
-    assert found["R@100"] >= 0.91
+    means = scores("scifact", {"bm25": {"k1": 0.9, "b": 0.4}})
+    assert means["nDCG@10"] >= 0.67  # bm25s by hand: 0.676
+    assert means["R@100"] >= 0.91
 
 
 def test_bm25_on_recipes() -> None:
@@ -49,6 +49,6 @@ def test_bm25_on_recipes() -> None:
 
 
 def test_hybrid_on_recipes() -> None:
-    found = scores("recipes", HYBRID)
-    assert found["Success@5"] >= 0.88
-    assert found["RR@10"] >= 0.74
+    means = scores("recipes", HYBRID)
+    assert means["Success@5"] >= 0.88
+    assert means["RR@10"] >= 0.74

@@ -94,7 +94,7 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> N
         ({"python": 7}, "neither a function nor a retriever"),
         ({"python": "nothing"}, "expected a python system as module:function, got 'nothing'"),
         ({"python": "no_such_module:f"}, "module no_such_module not found"),
-        ({"run": {"path": "missing.run"}}, "missing.run: no such file"),
+        ({"run": {"path": "missing.run"}}, "missing.run: file not found"),
         ({"run": None}, "run: option path is required: the run's file"),
         (
             {"rerank": {"of": "bm25"}},
@@ -153,7 +153,7 @@ def test_systems_by_name() -> None:
 def test_a_missing_package_says_how_to_get_it(
     spec: Any, module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [one for one in sys.modules if one.partition(".")[0] == module]:
+    for name in [loaded for loaded in sys.modules if loaded.partition(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     real = builtins.__import__
 

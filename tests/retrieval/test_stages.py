@@ -19,7 +19,7 @@ CORPUS = Corpus(
 )
 
 
-def made(spec: Any, **options: Any) -> System:
+def build(spec: Any, **options: Any) -> System:
     system = build_system(spec, **options)
     system.index(CORPUS)
     return system
@@ -55,15 +55,15 @@ def test_keywords_in_another_language_drop_its_stop_words() -> None:
 
 
 def test_a_rewriter_of_yours() -> None:
-    system = made({"rewrite": {"of": "bm25", "python": lambda text: text.replace("X", "leek")}})
-    assert answer(system, "X").pairs() == answer(made("bm25"), "leek").pairs() != []
-    broken = made({"rewrite": {"of": "bm25", "python": lambda text: 7 if text == "7" else 1 / 0}})
+    system = build({"rewrite": {"of": "bm25", "python": lambda text: text.replace("X", "leek")}})
+    assert answer(system, "X").pairs() == answer(build("bm25"), "leek").pairs() != []
+    broken = build({"rewrite": {"of": "bm25", "python": lambda text: 7 if text == "7" else 1 / 0}})
     assert "returned int '7'" in (answer(broken, "7").error or "")
     assert answer(broken, "soup").error == "ZeroDivisionError: division by zero"
 
 
 def test_rm3_by_the_formula() -> None:
-    inner = made({"bm25": {"language": "none"}})
+    inner = build({"bm25": {"language": "none"}})
     assert isinstance(inner, BM25)
     inner.prepare()
     options = RM3Options(documents=3, terms=4, original=0.6, common=1.0)
@@ -96,9 +96,9 @@ def test_reranking_reorders_the_top_and_adds_nothing() -> None:
     def by_number(_: str, documents: list[Any]) -> list[float]:
         return [float(document.doc_id[1:]) for document in documents]
 
-    inner = made("bm25")
+    inner = build("bm25")
     before = answer(inner, "leek soup pie")
-    system = made({"rerank": {"of": "bm25", "python": by_number, "depth": 4}})
+    system = build({"rerank": {"of": "bm25", "python": by_number, "depth": 4}})
     after = answer(system, "leek soup pie")
     assert list(after.doc_ids[:4]) == sorted(before.doc_ids[:4], reverse=True)
     assert after.doc_ids[4:] == before.doc_ids[4:]
@@ -107,10 +107,15 @@ def test_reranking_reorders_the_top_and_adds_nothing() -> None:
 
 
 def test_a_reranker_may_return_ids() -> None:
-    system = made(
-        {"rerank": {"of": "bm25", "python": lambda _, found: [d.doc_id for d in found][::-1]}}
+    system = build(
+        {
+            "rerank": {
+                "of": "bm25",
+                "python": lambda _, documents: [d.doc_id for d in documents][::-1],
+            }
+        }
     )
-    assert answer(system, "soup").doc_ids == answer(made("bm25"), "soup").doc_ids[::-1]
+    assert answer(system, "soup").doc_ids == answer(build("bm25"), "soup").doc_ids[::-1]
 
 
 @pytest.mark.parametrize(
@@ -118,15 +123,21 @@ def test_a_reranker_may_return_ids() -> None:
     [
         (lambda *_: [1.0], "returned 1 scores for"),
         (lambda *_: ["new"], "returned the document 'new', which it was not given"),
-        (lambda _, found: [found[0].doc_id], "must return each document it was given once"),
-        (lambda _, found: [float("nan")] * len(found), "one finite score for each document"),
-        (lambda _, found: [object()] * len(found), "expected scores or ids from the reranker"),
+        (lambda _, documents: [documents[0].doc_id], "must return each document it was given once"),
+        (
+            lambda _, documents: [float("nan")] * len(documents),
+            "one finite score for each document",
+        ),
+        (
+            lambda _, documents: [object()] * len(documents),
+            "expected scores or ids from the reranker",
+        ),
         (lambda *_: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda *_: None, "TypeError"),
     ],
 )
 def test_a_reranker_that_does_not(function: Any, message: str) -> None:
-    ranking = answer(made({"rerank": {"of": "bm25", "python": function}}), "soup")
+    ranking = answer(build({"rerank": {"of": "bm25", "python": function}}), "soup")
     assert message in (ranking.error or "")
     assert ranking.doc_ids == ()
 
@@ -138,15 +149,15 @@ def test_fusing_systems_is_fusing_their_runs() -> None:
         Run(
             {
                 q.query_id: dict(r.pairs())
-                for q, r in zip(queries, made(one).search(queries, 1000), strict=True)
+                for q, r in zip(queries, build(spec).search(queries, 1000), strict=True)
             }
         )
-        for one in specs
+        for spec in specs
     ]
     for options in ({"method": "rrf", "k": 10.0}, {"method": "minmax", "weights": [0.3, 0.7]}):
         fused = fuse(runs, depth=5, **options)
-        found = made({"fuse": {"of": specs, **options}}).search(queries, 5)
-        assert {q.query_id: dict(r.pairs()) for q, r in zip(queries, found, strict=True)} == (
+        rankings = build({"fuse": {"of": specs, **options}}).search(queries, 5)
+        assert {q.query_id: dict(r.pairs()) for q, r in zip(queries, rankings, strict=True)} == (
             fused.to_dict()
         )
 
@@ -155,7 +166,7 @@ def test_a_query_that_one_system_fails_on_has_failed() -> None:
     def moody(text: str) -> list[str]:
         return ["d1"] if text == "soup" else [1 / 0]  # type: ignore[list-item]
 
-    system = made({"fuse": {"of": ["bm25", {"python": moody}]}})
+    system = build({"fuse": {"of": ["bm25", {"python": moody}]}})
     good, bad = system.search([Query("1", "soup"), Query("2", "pie")], 5)
     assert good.error is None
     assert good.doc_ids

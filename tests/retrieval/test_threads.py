@@ -88,7 +88,7 @@ def test_code_of_a_user_is_called_by_one_thread_at_a_time(kind: str) -> None:
         system.index(CORPUS)
     with ThreadPoolExecutor(3) as pool:
         fetched = pool.map(lambda system: fetch(system, QUERIES, jobs=8, batch=2), systems)
-        assert [one.failures for one in fetched] == [{}, {}, {}]
+        assert [result.failures for result in fetched] == [{}, {}, {}]
     assert alone.most == 1
 
 

@@ -47,7 +47,7 @@ def spec(**options: Any) -> dict[str, Any]:
     return {"fuse": {"of": of, "method": "minmax", "weights": "train", **options}}
 
 
-def made(grades: dict[str, Any], queries: Any = QUERIES, **options: Any) -> System:
+def trained(grades: dict[str, Any], queries: Any = QUERIES, **options: Any) -> System:
     cache = options.pop("cache", None)
     training = Training(tuple(queries), Qrels(grades))
     system = build_system(spec(**options), training=training, cache=cache)
@@ -55,7 +55,7 @@ def made(grades: dict[str, Any], queries: Any = QUERIES, **options: Any) -> Syst
     return system
 
 
-def found(system: System, queries: Any = QUERIES) -> dict[str, dict[str, float]]:
+def answers(system: System, queries: Any = QUERIES) -> dict[str, dict[str, float]]:
     rankings = system.search(list(queries), 100)
     return {
         query.query_id: dict(ranking.pairs())
@@ -70,19 +70,21 @@ def test_weights_are_those_of_training() -> None:
     assert weights != [0.5, 0.5]
     fused = fuse(RUNS, method="minmax", weights=weights).to_dict()
     new = QUERIES[10:]
-    assert found(made(FIRST, half), new) == {one.query_id: fused[one.query_id] for one in new}
+    assert answers(trained(FIRST, half), new) == {
+        query.query_id: fused[query.query_id] for query in new
+    }
 
 
 def test_a_training_question_gets_weights_of_the_other_folds() -> None:
     training = Training(QUERIES, Qrels(FIRST))
-    system = made(FIRST)
+    system = trained(FIRST)
     for query in QUERIES[:4]:
         others = training.without(training.kept_from(query))
-        grades = {one.query_id: FIRST[one.query_id] for one in others}
-        runs = [{one.query_id: run[one.query_id] for one in others} for run in RUNS]
+        grades = {query.query_id: FIRST[query.query_id] for query in others}
+        runs = [{query.query_id: run[query.query_id] for query in others} for run in RUNS]
         weights = list(train_weights(grades, runs, method="minmax").weights.values())
         fused = fuse(RUNS, method="minmax", weights=weights)
-        assert found(system, [query])[query.query_id] == fused[query.query_id]
+        assert answers(system, [query])[query.query_id] == fused[query.query_id]
 
 
 @pytest.mark.parametrize("fold", range(5))
@@ -91,32 +93,34 @@ def test_judgments_of_a_fold_do_not_reach_its_own_questions(fold: int) -> None:
     inside = [query for query in QUERIES if training.kept_from(query) == {fold}]
     clean = {q.query_id: (FIRST, SECOND)[n % 2][q.query_id] for n, q in enumerate(QUERIES)}
     turned = {**clean, **{query.query_id: {worst_of_first(query): 1} for query in inside}}
-    before, after = made(clean, step=0.05), made(turned, step=0.05)
-    assert found(before, inside) == found(after, inside)
-    assert found(before) != found(after)
+    before, after = trained(clean, step=0.05), trained(turned, step=0.05)
+    assert answers(before, inside) == answers(after, inside)
+    assert answers(before) != answers(after)
     assert before.identity().key != after.identity().key
 
 
 def test_judgments_of_test_questions_reach_nothing() -> None:
     half = QUERIES[:10]
     poisoned = {**FIRST, **{query.query_id: SECOND[query.query_id] for query in QUERIES[10:]}}
-    before, after = made(FIRST, half), made(poisoned, half)
-    assert found(before) == found(after)
+    before, after = trained(FIRST, half), trained(poisoned, half)
+    assert answers(before) == answers(after)
     assert before.identity().key == after.identity().key
 
 
 def test_other_judgments_teach_other_weights() -> None:
-    assert found(made(FIRST)) != found(made(SECOND))
+    assert answers(trained(FIRST)) != answers(trained(SECOND))
     for query in QUERIES[:3]:
         for grades, number in ((FIRST, 0), (SECOND, 1)):
-            top = next(iter(found(made(grades, measure="RR"), [query])[query.query_id]))
+            top = next(iter(answers(trained(grades, measure="RR"), [query])[query.query_id]))
             assert top == best_of(number, query)
 
 
 def test_batches_do_not_matter() -> None:
-    system = made(FIRST)
-    together = found(system)
-    assert {one.query_id: found(system, [one])[one.query_id] for one in QUERIES} == together
+    system = trained(FIRST)
+    together = answers(system)
+    assert {
+        query.query_id: answers(system, [query])[query.query_id] for query in QUERIES
+    } == together
 
 
 @pytest.fixture
@@ -133,22 +137,22 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_weights_are_kept(tmp_path: Path, trainings: list[int]) -> None:
-    first = found(made(FIRST, cache=tmp_path))
+    first = answers(trained(FIRST, cache=tmp_path))
     assert trainings == [16, 16, 16, 16, 16, 20]
-    assert found(made(FIRST, cache=tmp_path)) == first
+    assert answers(trained(FIRST, cache=tmp_path)) == first
     assert len(trainings) == 6
     entries = sorted((tmp_path / "models").iterdir())
     entries[0].write_bytes(b"damaged")
     entries[1].write_bytes(entries[1].read_bytes()[:-1])
-    assert found(made(FIRST, cache=tmp_path)) == first
+    assert answers(trained(FIRST, cache=tmp_path)) == first
     assert len(trainings) == 8
-    found(made(SECOND, cache=tmp_path))
-    found(made(FIRST, cache=tmp_path, measure="RR@3"))
+    answers(trained(SECOND, cache=tmp_path))
+    answers(trained(FIRST, cache=tmp_path, measure="RR@3"))
     assert len(trainings) == 20
 
 
 def test_a_new_corpus_is_learnt_anew(trainings: list[int]) -> None:
-    system = made(FIRST)
+    system = trained(FIRST)
     system.prepare()
     system.index(CORPUS)
     system.prepare()
@@ -166,14 +170,14 @@ def test_too_few_questions_give_equal_weights() -> None:
     fused = fuse(RUNS, method="minmax", weights=[0.5, 0.5])
     mixed = Query("q0", "question 1")
     for query in (*two, mixed):
-        assert found(system, [query])[query.query_id] == fused[query.query_id]
+        assert answers(system, [query])[query.query_id] == fused[query.query_id]
 
 
 @pytest.mark.parametrize("changed", [{"measure": "RR"}, {"step": 0.5}, {"search": "coordinate"}])
 def test_the_identity_says_how_it_was_learnt(changed: dict[str, Any]) -> None:
-    identity = made(FIRST).identity()
+    identity = trained(FIRST).identity()
     assert identity.parameters["training"] == Training(QUERIES, Qrels(FIRST)).key
-    assert made(FIRST, **changed).identity().key != identity.key
+    assert trained(FIRST, **changed).identity().key != identity.key
 
 
 @pytest.mark.parametrize(
@@ -189,10 +193,10 @@ def test_the_identity_says_how_it_was_learnt(changed: dict[str, Any]) -> None:
 )
 def test_what_cannot_be_trained(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        made(FIRST, **options).prepare()
+        trained(FIRST, **options).prepare()
 
 
 @pytest.mark.parametrize("options", [{"search": "gird"}, {"measure": "nDGC@10"}])
 def test_names_there_are_not(options: dict[str, Any]) -> None:
     with pytest.raises(LookupError, match="nearest"):
-        made(FIRST, **options)
+        trained(FIRST, **options)

@@ -16,7 +16,9 @@ QRELS = Qrels({query.query_id: {"d1": 1} for query in QUERIES})
 def test_every_question_is_kept_from_one_fold_and_new_ones_from_none() -> None:
     training = Training(QUERIES, QRELS, folds=3)
     folds = [training.kept_from(query) for query in QUERIES]
-    assert sorted(len([one for one in folds if one == {fold}]) for fold in range(3)) == [3, 3, 4]
+    assert sorted(
+        len([kept_from for kept_from in folds if kept_from == {fold}]) for fold in range(3)
+    ) == [3, 3, 4]
     assert training.kept_from(Query("new", "another question")) == frozenset()
 
 

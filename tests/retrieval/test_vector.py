@@ -32,7 +32,7 @@ class Letters:
 
     def __call__(self, texts: list[str]) -> Any:
         self.texts += len(texts)
-        return [[text.count(one) for one in self.letters] for text in texts]
+        return [[text.count(letter) for letter in self.letters] for text in texts]
 
 
 def vector(embedder: Any, cache: Path | None = None, **options: Any) -> VectorSearch:
@@ -47,7 +47,7 @@ def test_scores_are_cosines() -> None:
     system.index(CORPUS)
     (ranking,) = system.search([Query("q", "aax")], 100)
     for doc_id, score in ranking.pairs():
-        counts = np.array([CORPUS[doc_id].text.count(one) for one in "abcxyz"])
+        counts = np.array([CORPUS[doc_id].text.count(letter) for letter in "abcxyz"])
         query = np.array([2, 0, 0, 1, 0, 0])
         cosine = counts @ query / np.linalg.norm(counts) / np.linalg.norm(query)
         assert score == pytest.approx(cosine, abs=1e-6)
@@ -85,9 +85,11 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankscope.retrieval.vector.similarity._SAMPLE", 64)
     monkeypatch.setattr("rankscope.retrieval.vector.similarity._CELLS", 1000)
     monkeypatch.setattr("rankscope.retrieval.vector.similarity._QUERIES", 7)
-    for one, other in zip(Vectors(rows, starts).best(queries, 20), expected, strict=True):
-        assert one[0].tolist() == other[0].tolist()
-        assert one[1].tolist() == other[1].tolist()
+    for found_in_blocks, other in zip(
+        Vectors(rows, starts).best(queries, 20), expected, strict=True
+    ):
+        assert found_in_blocks[0].tolist() == other[0].tolist()
+        assert found_in_blocks[1].tolist() == other[1].tolist()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,9 @@ def test_a_query_that_cannot_be_embedded_fails_alone() -> None:
 def test_a_vector_of_zeros_has_no_direction() -> None:
     system = vector(Letters())
     system.index(Corpus({"a": "a", "none": "mnop"}))
-    assert [one.doc_ids for one in system.search([Query("q", "a"), Query("z", "mn")], 5)] == [
+    assert [
+        ranking.doc_ids for ranking in system.search([Query("q", "a"), Query("z", "mn")], 5)
+    ] == [
         ("a",),
         (),
     ]
@@ -152,13 +156,13 @@ def test_a_second_run_embeds_nothing(tmp_path: Path) -> None:
     first, queries = Letters(), [Query("q", "aax"), Query("r", "bx")]
     system = vector(first, tmp_path)
     system.index(CORPUS)
-    expected = [one.pairs() for one in system.search(queries, 5)]
+    expected = [ranking.pairs() for ranking in system.search(queries, 5)]
     assert first.texts == 14
     again = Letters()
     system = vector(again, tmp_path)
     system.index(CORPUS)
-    assert [one.pairs() for one in system.search(queries, 5)] == expected
-    assert again.texts == system.embeddings.made == 0
+    assert [ranking.pairs() for ranking in system.search(queries, 5)] == expected
+    assert again.texts == system.embeddings.embedded_texts == 0
 
 
 def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
@@ -197,12 +201,12 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path, suffix: str, damage: str)
         else:
             flipped = content[:-1] + bytes([content[-1] ^ 1])
             entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
-    for made in (13, 0):
+    for count in (13, 0):
         counted = Letters()
         system = vector(counted, tmp_path)
         system.index(CORPUS)
         assert system.search([Query("q", "aax")], 5)[0].pairs() == expected
-        assert counted.texts == made
+        assert counted.texts == count
 
 
 def test_embedding_goes_on_where_it_was_stopped(

@@ -20,7 +20,7 @@ from rankscope.findings import Check, Checks, Finding, Place
 from rankscope.runs.checks import RUN_CHECKS
 from rankscope.runs.checks_against import AGAINST_CHECKS, guess_mismatch
 from rankscope.runs.table import Run, read_run
-from rankscope.runs.validation import validate_run
+from rankscope.runs.validation import Lengths, validate_run
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
 
@@ -84,7 +84,7 @@ CASES = [
         lacks={"run": "q1 Q0 d1 1 +1e5 tag\nq1 Q0 d2 2 .5 tag\nq1 Q0 d3 3 -7. tag\n"},
         count=2,
         places=[(1, "q1", "d1"), (2, "q1", "d2")],
-        message="the score is 'high', which is no number",
+        message="the score is 'high', which is not a number",
     ),
     Case(
         "RS105",
@@ -100,7 +100,7 @@ CASES = [
         lacks={"run": "q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 D1 2 2 t\nq1 Q0 01 3 1 t\n"},
         count=1,
         places=[(3, "q1", "d1")],
-        message="the document stands more than once for this query",
+        message="the document appears more than once for this query",
     ),
     Case(
         "RS111",
@@ -108,7 +108,7 @@ CASES = [
         lacks={"run": "q1 Q0 d1 1 3 t\nq2 Q0 d2 1 2 t\nq1 Q0 d3 2 1 t\n"},
         count=1,
         places=[(3, "q1", "d3")],
-        message="a rank stands more than once for this query",
+        message="a rank appears more than once for this query",
     ),
     Case(
         "RS112",
@@ -272,7 +272,7 @@ CASES = [
         lacks={"run": RUN, "qrels": "q1 0 d1 +1\nq1 0 d2 1e0\n"},
         count=2,
         places=[(1, "q1", "d1"), (3, "q1", "d3")],
-        message="the grade is 'E', which is no number",
+        message="the grade is 'E', which is not a number",
         at="qrels",
     ),
     Case(
@@ -403,9 +403,9 @@ def test_every_check_is_documented() -> None:
 def test_a_code_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "_CODES", {})
     checks: Checks[object] = Checks()
-    checks.add("RS1", "one", "note", unit="line", advice="")(lambda _: None)
+    checks.add("RS1", "note", advice="")(lambda _: None)
     with pytest.raises(ValueError, match="RS1 is declared twice"):
-        checks.add("RS1", "two", "note", unit="line", advice="")(lambda _: None)
+        checks.add("RS1", "note", advice="")(lambda _: None)
 
 
 # --- the whole
@@ -415,7 +415,29 @@ def test_a_good_run_has_no_findings(tmp_path: Path) -> None:
     result = validate_run(**put(tmp_path, {"run": RUN, "qrels": QRELS}), depth=2)
     assert result.ok
     assert result.findings == ()
-    assert (result.rows, result.queries, result.documents_per_query) == (4, 2, (2, 2, 2))
+    assert (result.rows, result.queries) == (4, 2)
+    assert result.documents_per_query == Lengths(min=2, median=2, max=2)
+
+
+def test_checks_that_cannot_look_say_so(tmp_path: Path) -> None:
+    files = put(tmp_path, {"run": RUN, "qrels": QRELS})
+    alone = validate_run(files["run"], depth=2)
+    assert alone.ok
+    assert {one.code: one.reason for one in alone.not_applicable} == {
+        **dict.fromkeys(("RS161", "RS164", "RS171", "RS172"), "no qrels were given"),
+        **dict.fromkeys(("RS162", "RS163"), "no queries were given"),
+        "RS165": "no corpus was given",
+    }
+    whole = validate_run(**files, queries=["q1", "q2"], corpus=["d1", "d2", "d3"], depth=2)
+    assert whole.not_applicable == ()
+    broken = validate_run(files["run"], qrels={"q1": {"d1": float("nan")}}, depth=2)
+    reasons = {one.code: one.reason for one in broken.not_applicable}
+    assert reasons["RS161"] == reasons["RS172"] == "the qrels have errors"
+    assert alone.to_dict()["not_applicable"][0] == {
+        "name": "judged-queries-missing",
+        "reason": "no qrels were given",
+        "code": "RS161",
+    }
 
 
 def test_all_errors_come_in_one_pass(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_several_runs_go_by_name(runs: Any) -> None:
     assert scores.runs == ["a", "b"]
     assert scores["RR"] == {"a": RR, "b": 2 / 4}
     assert scores.means["b"] == {"RR": 2 / 4, "P@1": 2 / 4}
-    assert scores.accounting["a"].missing == ("q3",)
+    assert scores.accounting["a"].missing_queries == ("q3",)
     assert scores.values("RR", "b") == {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": 0.0}
     with pytest.raises(rs.UnknownNameError, match="unknown run 'None'"):
         scores.values("RR")
@@ -146,7 +146,7 @@ def test_an_empty_run_misses_every_query() -> None:
     empty: dict[str, dict[str, float]] = {}
     scores = rs.evaluate(QRELS, empty, "RR")
     assert scores["RR"] == 0
-    assert scores.accounting.missing == tuple(QRELS)
+    assert scores.accounting.missing_queries == tuple(QRELS)
 
 
 @pytest.mark.parametrize("qrels", [{}, rs.Qrels({})])
@@ -241,7 +241,7 @@ def test_policies_for_missing_queries() -> None:
     assert both["RR"] == RR * 4 / 3
     assert both.accounting.queries == 3
     assert both.accounting.judged == 4
-    assert both.accounting.missing == ("q3",)
+    assert (both.accounting.missing, both.accounting.missing_queries) == (1, ("q3",))
     with pytest.raises(rs.InputError, match="1 judged query is missing from the run, 'q3' first"):
         rs.evaluate(QRELS, RUN, "RR", queries="strict")
     assert rs.evaluate(QRELS, {**RUN, "q3": {}}, "RR", queries="strict")["RR"] == RR
@@ -267,7 +267,7 @@ def test_ties_across_each_cutoff_are_counted() -> None:
         "q3": {"b": 1.0},
     }
     for given in (run, rs.Run(run)):
-        assert rs.evaluate(QRELS, given, ["P@1", "P@2", "P@3"]).accounting.tied == {
+        assert rs.evaluate(QRELS, given, ["P@1", "P@2", "P@3"]).accounting.tied_across_cutoff == {
             1: 1,
             2: 1,
             3: 0,

@@ -25,7 +25,8 @@ NORMAL = RANDOM.normal(size=(4, 40)) + RANDOM.normal(size=40) * 2 + EFFECTS
 def test_anova_by_hand() -> None:
     """Three systems, two queries: means 1.5, 2.5, 5; SS 13, 1.5, 1."""
     found = anova([[1.0, 2.0], [2.0, 3.0], [5.0, 5.0]])
-    assert (found.systems, found.queries, found.rest) == pytest.approx((13.0, 2 / 3, 1 / 3))
+    sums = found.sum_of_squares
+    assert (sums.systems, sums.queries, sums.rest) == pytest.approx((13.0, 2 / 3, 1 / 3))
     assert found.freedom == (2, 2)
     assert found.f == pytest.approx((13 / 2) / (1 / 6))
     assert found.p == pytest.approx(stats.f.sf(39.0, 2, 2))
@@ -52,7 +53,7 @@ def test_anova_edges() -> None:
 def test_range_tests_agree_with_the_studentised_range() -> None:
     values = NORMAL - EFFECTS  # effects would widen the shuffled range, not the formula's
     table = anova(values)
-    scale = math.sqrt(table.rest / table.freedom[1] / values.shape[1])
+    scale = math.sqrt(table.sum_of_squares.rest / table.freedom[1] / values.shape[1])
     means = values.mean(axis=1)
     found = range_tests(values, resamples=5_000)
     for one, other in combinations(range(4), 2):

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.statistics.power import (
+from rankscope.statistics.detectable import (
     detectable_difference,
     power_for,
-    power_report,
     queries_needed,
     simulated_detectable_difference,
     simulated_power,
     simulated_queries_needed,
 )
+from rankscope.statistics.power import power_of
 
 stats: Any = import_module("scipy.stats")
 
@@ -103,19 +103,19 @@ def test_simulation_edges() -> None:
 
 
 def test_report() -> None:
-    report = power_report(NORMAL, target=0.05)
+    report = power_of(NORMAL, target=0.05)
     assert report.n == 400
     assert report.observed == pytest.approx(NORMAL.mean())
     assert report.detectable.formula == pytest.approx(0.028, abs=0.002)
     assert report.detectable.simulation == pytest.approx(report.detectable.formula, rel=0.06)
     assert report.needed is not None
     assert report.needed.formula == queries_needed(0.05, sd=report.sd)
-    assert report == power_report(NORMAL[::-1], target=0.05)
+    assert report == power_of(NORMAL[::-1], target=0.05)
     assert report.to_dict()["power_observed"]["simulation"] == report.power_observed.simulation
 
 
 def test_report_on_identical_runs() -> None:
-    report = power_report(np.zeros(30), target=0.05)
+    report = power_of(np.zeros(30), target=0.05)
     assert report.detectable.formula == math.inf
     assert report.to_dict()["detectable"] == {"formula": None, "simulation": None}
     assert report.to_dict()["needed"] == {"formula": None, "simulation": None}

@@ -17,9 +17,9 @@ def test_by_hand() -> None:
     split = split_variance([[0.2, 0.6, 0.4], [0.3, 0.7, 0.5]])
     assert split.mean == pytest.approx(0.45)
     assert split.run_means == pytest.approx((0.4, 0.5))
-    assert split.query_variance == pytest.approx(0.04)
-    assert split.seed_variance == pytest.approx(0.005)
-    assert split.residual_variance == pytest.approx(0.0, abs=1e-15)
+    assert split.variance.query == pytest.approx(0.04)
+    assert split.variance.seed == pytest.approx(0.005)
+    assert split.variance.residual == pytest.approx(0.0, abs=1e-15)
     assert split.standard_error == pytest.approx(math.sqrt(0.04 / 3 + 0.005 / 2))
     assert split.freedom == pytest.approx(0.095**2 / (0.08**2 / 2 + 0.015**2 / 1))
 
@@ -31,7 +31,7 @@ def test_the_parts_are_found_again() -> None:
         queries = random.normal(0, 0.3, size=40)
         seeds = random.normal(0, 0.1, size=(6, 1))
         split = split_variance(0.5 + queries + seeds + random.normal(0, 0.2, size=(6, 40)))
-        parts.append((split.query_variance, split.seed_variance, split.residual_variance))
+        parts.append((split.variance.query, split.variance.seed, split.variance.residual))
     assert np.mean(parts, axis=0) == pytest.approx([0.09, 0.01, 0.04], rel=0.08)
 
 
@@ -51,7 +51,7 @@ def test_one_run() -> None:
     split = split_variance(values)
     [plain] = mean_intervals(values, method="t")
     assert (split.interval.low, split.interval.high) == pytest.approx((plain.low, plain.high))
-    assert split.seed_variance is None
+    assert split.variance.seed is None
     assert "one run" in split.note
     assert split.to_dict()["variance"]["seed"] is None
 

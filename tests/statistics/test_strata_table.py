@@ -1,15 +1,21 @@
-"""Strata: the parts are the whole comparison's own functions; Simpson's paradox is seen."""
+"""Strata: each is a comparison of its own; Simpson's paradox is seen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from rankscope.errors import InputError
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.strata import stratify
+from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.strata import StratifiedPair, stratify
 
 RANDOM = np.random.default_rng(4)
 BASE = RANDOM.random(60)
@@ -17,8 +23,19 @@ SYSTEM = np.clip(BASE + RANDOM.normal(0.05, 0.2, size=60), 0, 1)
 LABELS = ["de"] * 30 + ["en"] * 20 + ["fr"] * 10
 
 
+def stratified(
+    base: npt.ArrayLike, system: npt.ArrayLike, labels: Sequence[object], **settings: Any
+) -> StratifiedPair:
+    values = np.array([[base, system]], dtype=float)
+    query_ids = tuple(f"q{number:03}" for number in range(values.shape[2]))
+    matrix = Matrix(("base", "system"), (Scale("AP", (0.0, 1.0)),), query_ids, values)
+    [pair] = stratify(matrix, labels, [(0, 1)], Settings(**settings))
+    return pair
+
+
 def test_each_stratum_is_its_own_comparison() -> None:
-    found = stratify(BASE, SYSTEM, LABELS, bounds=(0, 1))
+    found = stratified(BASE, SYSTEM, LABELS)
+    assert (found.measure, found.base, found.system) == ("AP", "base", "system")
     assert [(stratum.label, stratum.n) for stratum in found.strata] == [
         ("de", 30),
         ("en", 20),
@@ -28,8 +45,13 @@ def test_each_stratum_is_its_own_comparison() -> None:
     change = (SYSTEM - BASE)[30:50]
     assert english.difference == pytest.approx(change.mean())
     assert english.interval == mean_intervals(change, bounds=(-1, 1))[0]
-    [base] = mean_intervals(BASE[30:50], bounds=(0, 1))
-    assert english.base_interval.low == pytest.approx(base.low, rel=1e-12)
+    for values, mean, interval in (
+        (BASE[30:50], english.base_mean, english.base_interval),
+        (SYSTEM[30:50], english.system_mean, english.system_interval),
+    ):
+        [expected] = mean_intervals(values, bounds=(0, 1))
+        assert mean == pytest.approx(values.mean())
+        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
     assert english.p == paired_tests(change)[0].p
     raw = [stratum.p for stratum in found.strata]
     assert [stratum.p_corrected for stratum in found.strata] == corrected(raw).tolist()
@@ -38,34 +60,50 @@ def test_each_stratum_is_its_own_comparison() -> None:
 
 def test_order_of_queries_does_not_matter() -> None:
     order = RANDOM.permutation(60)
-    moved = stratify(BASE[order], SYSTEM[order], [LABELS[place] for place in order])
-    for one, other in zip(stratify(BASE, SYSTEM, LABELS).strata, moved.strata, strict=True):
+    moved = stratified(BASE[order], SYSTEM[order], [LABELS[place] for place in order])
+    for one, other in zip(stratified(BASE, SYSTEM, LABELS).strata, moved.strata, strict=True):
         assert (one.label, one.n, one.p) == (other.label, other.n, other.p)
         assert one.interval == other.interval
-        assert one.difference == pytest.approx(other.difference, rel=1e-12)
+        assert one.difference == other.difference
 
 
 def test_strata_against_the_whole() -> None:
     base = np.array([0.0] * 4 + [0.5] * 9)
     system = np.array([0.9] * 4 + [0.4] * 9)
-    found = stratify(base, system, ["big"] * 4 + ["a"] * 3 + ["b"] * 3 + ["c"] * 3)
+    found = stratified(base, system, ["big"] * 4 + ["a"] * 3 + ["b"] * 3 + ["c"] * 3)
     assert found.difference > 0
     assert found.finding is not None
     assert found.finding.code == "RS601"
     assert "3 of 4 strata" in found.finding.message
-    assert stratify(base, system, ["big"] * 4 + ["small"] * 9).finding is None
+    assert stratified(base, system, ["big"] * 4 + ["small"] * 9).finding is None
 
 
 def test_one_query_in_a_stratum() -> None:
-    found = stratify([0.1, 0.2], [0.3, 0.9], ["a", "b"], bounds=(0, 1))
+    found = stratified([0.1, 0.2], [0.3, 0.9], ["a", "b"])
     for stratum in found.strata:
         assert stratum.p == 1.0
         assert stratum.interval.method == "unseen"
     assert found.to_dict()["strata"][0]["n"] == 1
 
 
+def test_wilson_is_for_measures_that_are_proportions() -> None:
+    """A stratum whose few values are all 0 and 1 by chance is no proportion."""
+    labels = ["a"] * 10 + ["b"] * 10
+    base = np.array([0.0, 1.0] * 5 + [0.5, 0.2] * 5)
+    mixed = stratified(base, 1 - base, labels, interval="wilson")
+    assert {stratum.base_interval.method for stratum in mixed.strata} == {"bca"}
+    binary = np.array([0.0, 1.0] * 10)
+    shares = stratified(binary, 1 - binary, labels, interval="wilson")
+    assert {stratum.base_interval.method for stratum in shares.strata} == {"wilson"}
+
+
+def test_what_differs_by_rounding_is_the_same() -> None:
+    found = stratified([0.3] * 4, [0.1 + 0.2] * 4, ["a"] * 4)
+    assert (found.difference, found.strata[0].difference, found.strata[0].p) == (0.0, 0.0, 1.0)
+
+
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="as many labels"):
-        stratify([0.1], [0.2], ["a", "b"])
+    with pytest.raises(InputError, match="no label is known"):
+        stratified([0.1], [0.2], [None])
     with pytest.raises(InputError, match="at most 200"):
-        stratify(np.zeros(201), np.zeros(201), [str(n) for n in range(201)])
+        stratified(np.zeros(201), np.zeros(201), [str(n) for n in range(201)])

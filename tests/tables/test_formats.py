@@ -12,7 +12,7 @@ from rankscope.collection.qrels import read_qrels
 from rankscope.errors import FormatError, InputError, InvalidDataError
 from rankscope.runs.table import read_run
 from rankscope.runs.validation import validate_run
-from rankscope.tables.columns import ALIASES, QRELS, RUN, Layout, find_columns
+from rankscope.tables.columns import ALIASES, QRELS, RUN, PairLayout, find_columns
 
 EXPECTED = {"q1": {"d1": 2.5, "d2": 1.5}}
 
@@ -27,7 +27,7 @@ def put(folder: Path, content: str | bytes, name: str) -> Path:
 
 
 @pytest.mark.parametrize("layout", [RUN, QRELS], ids=["run", "qrels"])
-def test_every_alias(layout: Layout) -> None:
+def test_every_alias(layout: PairLayout) -> None:
     for role in ("query_id", "doc_id", layout.value):
         for alias in ALIASES[role]:
             plain = {"query_id": "query_id", "doc_id": "doc_id", layout.value: layout.value}
@@ -199,24 +199,24 @@ LONG = "9" * 5000
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"q": {"d": 1, "d": 2}}', "'d' stands twice"),
-        ('{"q": {"d": 1}, "q": {"e": 2}}', "'q' stands twice"),
-        ('[{"qid": "q", "results": ["a"]}, {"qid": "q", "results": ["b"]}]', "'q' stands twice"),
-        ('[{"qid": 1, "results": ["a"]}, {"qid": "1", "results": []}]', "'1' stands twice"),
+        ('{"q": {"d": 1, "d": 2}}', "'d' appears twice"),
+        ('{"q": {"d": 1}, "q": {"e": 2}}', "'q' appears twice"),
+        ('[{"qid": "q", "results": ["a"]}, {"qid": "q", "results": ["b"]}]', "'q' appears twice"),
+        ('[{"qid": 1, "results": ["a"]}, {"qid": "1", "results": []}]', "'1' appears twice"),
         ('{"q": {"d": NaN}}', "the score is nan"),
         ('{"q": {"d": -Infinity}}', "the score is -inf"),
         ('{"q": {"d": null}}', "the score is missing"),
-        ('{"q": {"d": "high"}}', "'high', which is no number"),
-        ('{"q": {"d": [1]}}', "no number"),
+        ('{"q": {"d": "high"}}', "'high', which is not a number"),
+        ('{"q": {"d": [1]}}', "not a number"),
         ('{"q": {"": 1}}', "an id is missing"),
         ('{"": {"d": 1}}', "a query_id is missing"),
         ('{"q": 1.5}', "expected {doc_id: value} or a list of ids"),
-        ('[{"qid": ["q"], "results": ["a"]}]', "ids are text or integers"),
-        ('[{"qid": "q", "results": [["a", 1, 2]]}]', "ids are text or integers"),
+        ('[{"qid": ["q"], "results": ["a"]}]', "expected text or a whole number"),
+        ('[{"qid": "q", "results": [["a", 1, 2]]}]', "expected text or a whole number"),
         ('{"q": {"\\ud800": 1}}', "a lone surrogate"),
         (DEEP, "JSON"),
         ('{"a":' * 200_000, "JSON"),
-        (f'{{"q": {{"d": {LONG}}}}}', r"JSON|no number|inf"),
+        (f'{{"q": {{"d": {LONG}}}}}', r"JSON|not a number|inf"),
         (f'[{{"qid": {LONG}, "doc": "d", "score": 1}}]', "JSON"),
         ("[]", "the run is empty"),
         ("{}", "the run is empty"),

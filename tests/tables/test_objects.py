@@ -290,3 +290,32 @@ def test_renaming_shares_the_content() -> None:
 def test_empty_tables() -> None:
     assert Run().to_dict() == Qrels({}).to_dict() == {}
     assert Run([]) == Run({})
+
+
+# --- tables rankscope made itself
+
+
+def test_a_trusted_table_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run({**EXPECTED, "q3": []}, name="mine")
+    qrels = Qrels({"q": {"d": {"1": 1, "2": 0}}})
+    for module in ("rankscope.runs.table", "rankscope.collection.qrels"):
+        for work in ("group_by_query", "repeated_rows", "as_ids", "as_numbers"):
+            monkeypatch.delattr(f"{module}.{work}", raising=False)
+    twin = Run.trusted(run.pieces.query_ids, run.sizes, run.doc_ids, run.scores, name="twin")
+    assert (twin, twin.name, list(twin)) == (run, "twin", ["q1", "q2", "q3"])
+    assert Qrels._trusted(*qrels.pieces).to_dict() == qrels.to_dict()
+
+
+def test_the_pieces_of_a_table_survive_a_cache(tmp_path: Path) -> None:
+    qrels = Qrels({"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 0}, "q3": []})
+    query_ids, offsets, columns = qrels.pieces
+    columns.write_ipc(tmp_path / "columns")
+    pl.DataFrame([query_ids, pl.Series("end", offsets[1:])]).write_ipc(tmp_path / "queries")
+    queries = pl.read_ipc(tmp_path / "queries")
+    ends = queries["end"].to_numpy()
+    again = Qrels._trusted(
+        queries["query_id"], np.append(0, ends), pl.read_ipc(tmp_path / "columns")
+    )
+    assert again == qrels
+    assert repr(again) == repr(qrels)
+    assert again["q3"] == {}

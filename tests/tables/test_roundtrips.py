@@ -16,6 +16,7 @@ from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.errors import InputError
 from rankscope.files import COMPRESSIONS
 from rankscope.runs.table import Run, read_run
+from rankscope.scoring.evaluate import evaluate
 
 LAW = settings(max_examples=40, deadline=None)
 
@@ -65,28 +66,62 @@ def test_runs(format: str, table: dict[str, dict[str, float]], compression: str)
     assert list(back) == list(table)
 
 
+def best_first(documents: dict[str, float]) -> dict[str, float]:
+    """Return documents by score from high to low, and by id from high to low among equals."""
+    by_id = sorted(documents.items(), reverse=True)
+    return dict(sorted(by_id, key=lambda item: -item[1]))
+
+
 @LAW
 @given(table=tables(trec_ids, numbers), compression=st.sampled_from(["", *COMPRESSIONS]))
+@example(table={"q": {"a": 0.0, "b": -0.0, "c": 0.0}}, compression="")
 @example(table={"q": {"#d": 1.0, "\ufeffd": 0.5, "é": -0.0}, "0": {"PAR1": 5e-324}}, compression="")
 def test_trec_runs(table: dict[str, dict[str, float]], compression: str) -> None:
     with file_for("trec", compression) as path:
         Run(table, name="my system").write(path)
         back = read_run(path, format="trec")
     assert back.name == "my_system"
-    best_first = {q: dict(sorted(d.items(), key=lambda item: -item[1])) for q, d in table.items()}
-    assert exactly(back.to_dict()) == exactly(best_first)
+    assert exactly(back.to_dict()) == exactly({q: best_first(d) for q, d in table.items()})
     assert list(back) == list(table)
 
 
 @LAW
 @given(table=tables(trec_ids, numbers))
+@example(table={"q": {"a": 1.0, "b": 1.0, "é": 1.0}})
 def test_msmarco_runs_keep_the_order(table: dict[str, dict[str, float]]) -> None:
     with file_for("msmarco") as path:
         Run(table).write(path, format="msmarco")
         back = read_run(path, format="msmarco")
-    ranked = {q: sorted(d, key=lambda doc, d=d: -d[doc]) for q, d in table.items()}  # type: ignore[misc]
+    ranked = {q: list(best_first(d)) for q, d in table.items()}
     assert {q: list(documents) for q, documents in back.to_dict().items()} == ranked
     assert back == Run(ranked)
+
+
+@st.composite
+def judged_runs_with_ties(draw: st.DrawFn) -> tuple[Any, Any]:
+    """Draw qrels and a run in which few scores are shared by many documents, in any order."""
+    docs = draw(st.lists(trec_ids, min_size=2, max_size=12, unique=True))
+    query_ids = draw(st.lists(trec_ids, min_size=1, max_size=3, unique=True))
+    scores = st.sampled_from([0.0, -0.0, 1.0, 1.5, 1e16, 1e16 + 2])
+    run = {q: {d: draw(scores) for d in draw(st.permutations(docs))} for q in query_ids}
+    return {q: {d: draw(st.integers(0, 2)) for d in docs} for q in query_ids}, run
+
+
+@pytest.mark.parametrize("format", [*TREC, *CARRY_ANYTHING])
+@settings(max_examples=60, deadline=None)
+@given(judged=judged_runs_with_ties())
+@example(judged=({"q": {"a": 0, "b": 1}}, {"q": {"a": 1.0, "b": 1.0}}))
+@example(judged=({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}))
+def test_writing_and_reading_back_changes_no_measure(format: str, judged: tuple[Any, Any]) -> None:
+    qrels, table = judged
+    run = Run(table)
+    with file_for(format) as path:
+        run.write(path, format=format)
+        again = read_run(path, format=format, name="run")
+    measures = ["P@1", "nDCG@10", "RR"]
+    before, after = evaluate(qrels, run, measures), evaluate(qrels, again, measures)
+    assert after.per_query.rows() == before.per_query.rows()
+    assert evaluate(qrels, table, measures).per_query.rows() == before.per_query.rows()
 
 
 @pytest.mark.parametrize("format", CARRY_ANYTHING)
@@ -141,10 +176,10 @@ def test_what_trec_cannot_carry_is_refused(
 ) -> None:
     path = tmp_path / "old.run"
     path.write_bytes(b"the old content")
-    with pytest.raises(InputError, match="cannot stand in a"):
+    with pytest.raises(InputError, match="cannot be written to a"):
         Run(table).write(path, format=format)
     if format == "trec":
-        with pytest.raises(InputError, match="cannot stand in a"):
+        with pytest.raises(InputError, match="cannot be written to a"):
             Qrels(table).write(path, format=format)
     assert path.read_bytes() == b"the old content"
     assert list(tmp_path.iterdir()) == [path]
@@ -152,7 +187,7 @@ def test_what_trec_cannot_carry_is_refused(
 
 def test_a_subtopic_with_a_blank_is_refused(tmp_path: Path) -> None:
     qrels = Qrels({"q": {"d": {"a b": 1, "c": 1}}})
-    with pytest.raises(InputError, match="the subtopic 'a b' cannot stand"):
+    with pytest.raises(InputError, match="the subtopic 'a b' cannot be written"):
         qrels.write(tmp_path / "new.qrels")
     assert list(tmp_path.iterdir()) == []
 
@@ -178,7 +213,7 @@ def test_msmarco_is_no_format_of_qrels(tmp_path: Path) -> None:
 
 
 def test_the_name_must_tell_the_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"end it with one of .*\.csv"):
+    with pytest.raises(InputError, match=r"use one of .*\.csv"):
         Run({"q": ["d"]}).write(tmp_path / "run.unknown")
     assert list(tmp_path.iterdir()) == []
 

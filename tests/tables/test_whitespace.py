@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +252,18 @@ def test_every_row_knows_its_line(lines: list[str], size: int) -> None:
     short = [number for number, line in enumerate(lines, 1) if line == "short"]
     assert rows.malformed_count == len(short)
     assert [line.line for line in rows.malformed] == short[:3]
+
+
+@pytest.mark.parametrize("positioned", [True, False], ids=["preadv", "without preadv"])
+def test_a_file_has_the_shape_of_its_bytes(
+    positioned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads read parts of one file, also where the system has no `os.preadv` (Windows)."""
+    content = b"".join(b"q%d Q0 d%d 1 %d.5 t\n" % (n % 9, n, n) for n in range(5000))
+    path = put(tmp_path, content)
+    monkeypatch.setattr(whitespace, "_BLOCK", 1000)  # many blocks for each thread
+    if not positioned:
+        monkeypatch.delattr(os, "preadv")
+    assert shape_of(str(path), b"t") == shape_of(content, b"t")
+    assert shape_of(str(path), b"t").lines == 5000
+    assert len(read_run(path)) == 5000

@@ -21,12 +21,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Make small models, each once: ``small("CrossEncoder", labels=2)`` is a folder."""
     from with_torch.small import make
 
-    made: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
 
     def folder(kind: str, **options: Any) -> Path:
         key = f"{kind} {sorted(options.items())}"
-        if key not in made:
-            made[key] = make(tmp_path_factory.mktemp("model") / kind, kind, **options)
-        return made[key]
+        if key not in folders:
+            folders[key] = make(tmp_path_factory.mktemp("model") / kind, kind, **options)
+        return folders[key]
 
     return folder

@@ -20,7 +20,7 @@ VOCABULARY = [
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
     *(*WORDS, "quince", "stew"),
     *_LETTERS,
-    *(f"##{one}" for one in _LETTERS),
+    *(f"##{letter}" for letter in _LETTERS),
 ]
 
 

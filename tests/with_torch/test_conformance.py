@@ -66,6 +66,6 @@ def _cases(small: Callable[..., Path]) -> Iterator[None]:
         ),
     }
     with pytest.MonkeyPatch.context() as patch:
-        for one, case in cases.items():
-            patch.setitem(CASES, one, case)
+        for case_name, case in cases.items():
+            patch.setitem(CASES, case_name, case)
         yield

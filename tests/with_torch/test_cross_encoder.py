@@ -20,10 +20,10 @@ DOCS = {"a": "leek soup", "b": "apple pie", "c": "leek soup", "empty": " ", "lon
 
 
 def reranker(folder: Path | str, corpus: Any = DOCS, **options: Any) -> Reranker:
-    made = RERANKERS.build({"cross_encoder": {"model": str(folder), **options}}, Context())
+    scorer = RERANKERS.build({"cross_encoder": {"model": str(folder), **options}}, Context())
     if corpus is not None:
-        made.index(Corpus(corpus))
-    return made
+        scorer.index(Corpus(corpus))
+    return scorer
 
 
 def candidates(text: str, *doc_ids: str) -> Candidates:
@@ -31,8 +31,8 @@ def candidates(text: str, *doc_ids: str) -> Candidates:
     return Candidates(Query("q", text), documents, tuple(-float(n) for n in range(len(doc_ids))))
 
 
-def scores(made: Reranker, text: str, *doc_ids: str) -> Any:
-    return made.scores([candidates(text, *doc_ids)])[0]
+def scores(scorer: Reranker, text: str, *doc_ids: str) -> Any:
+    return scorer.scores([candidates(text, *doc_ids)])[0]
 
 
 def test_scores_order_as_the_library_does(small: Callable[..., Path]) -> None:
@@ -42,7 +42,7 @@ def test_scores_order_as_the_library_does(small: Callable[..., Path]) -> None:
     system.index(CORPUS)
     for query, ranking in zip(QUERIES, system.search(QUERIES, 50), strict=True):
         assert ranking.error is None
-        texts = ["\n".join(DOCUMENTS[one].values()) for one in ranking.doc_ids]
+        texts = ["\n".join(DOCUMENTS[doc_id].values()) for doc_id in ranking.doc_ids]
         expected = model.predict([(query.text, text) for text in texts])
         ours = [1 / (1 + 2.718281828459045**-score) for score in ranking.scores]
         assert ours == pytest.approx(expected.tolist(), abs=1e-5)
@@ -60,18 +60,18 @@ def test_near_certain_documents_stay_apart(small: Callable[..., Path]) -> None:
 def test_equal_texts_have_equal_scores_and_empty_ones_the_lowest(
     small: Callable[..., Path],
 ) -> None:
-    made = reranker(small("CrossEncoder"))
-    first, empty, second, third = scores(made, "leek", "a", "empty", "b", "c")
+    scorer = reranker(small("CrossEncoder"))
+    first, empty, second, third = scores(scorer, "leek", "a", "empty", "b", "c")
     assert first == third != second
     assert empty == min(first, second) - 1
-    assert scores(made, "leek", "empty") == [-1.0]
+    assert scores(scorer, "leek", "empty") == [-1.0]
 
 
 def test_other_queries_make_no_difference(small: Callable[..., Path]) -> None:
-    made = reranker(small("CrossEncoder"))
+    scorer = reranker(small("CrossEncoder"))
     batch = [candidates(text, "a", "b", "long") for text in ("leek", "a much longer question")]
-    assert made.scores(batch) == [made.scores([one])[0] for one in batch]
-    assert made.scores(batch[::-1]) == made.scores(batch)[::-1]
+    assert scorer.scores(batch) == [scorer.scores([candidate])[0] for candidate in batch]
+    assert scorer.scores(batch[::-1]) == scorer.scores(batch)[::-1]
 
 
 def test_what_is_read(small: Callable[..., Path]) -> None:
@@ -91,36 +91,36 @@ def test_max_length(small: Callable[..., Path]) -> None:
     folder = small("CrossEncoder")
     corpus = {"a": "soup " * 20, "b": "soup " * 20 + "pie"}
     assert len(set(scores(reranker(folder, corpus), "leek", "a", "b"))) == 2
-    made = reranker(folder, corpus, max_length=12)
-    assert scores(made, "leek", "a", "b") == pytest.approx([scores(made, "leek", "a")[0]] * 2)
+    scorer = reranker(folder, corpus, max_length=12)
+    assert scores(scorer, "leek", "a", "b") == pytest.approx([scores(scorer, "leek", "a")[0]] * 2)
     with pytest.raises(InputError, match="reads at most 64 tokens, so max_length cannot be 65"):
         reranker(folder, max_length=65).prepare()
 
 
 def test_a_document_that_cannot_be_read(small: Callable[..., Path]) -> None:
     folder = small("CrossEncoder")
-    found = reranker(folder).scores([candidates("leek", "a", "gone"), candidates("leek", "a")])
-    assert found[0] == "the document 'gone' is not in the corpus, so it cannot be read"
-    assert not isinstance(found[1], str)
+    answers = reranker(folder).scores([candidates("leek", "a", "gone"), candidates("leek", "a")])
+    assert answers[0] == "the document 'gone' is not in the corpus, so it cannot be read"
+    assert not isinstance(answers[1], str)
     without = scores(reranker(folder, None), "leek", "a")
     assert "there is no corpus to read them from" in without
 
 
 @pytest.mark.parametrize("value", ["nan", "inf"])
 def test_scores_that_are_not_finite(small: Callable[..., Path], value: str) -> None:
-    said = scores(reranker(small("CrossEncoder", broken=value)), "leek", "b", "a")
-    assert f"gave the document 'b' the score {value}, which is not a finite number" in said
+    problem = scores(reranker(small("CrossEncoder", broken=value)), "leek", "b", "a")
+    assert f"gave the document 'b' the score {value}, which is not a finite number" in problem
 
 
 def test_a_model_that_raises(small: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    made = reranker(small("CrossEncoder"))
-    made.prepare()
+    scorer = reranker(small("CrossEncoder"))
+    scorer.prepare()
 
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no\nmemory")
 
     monkeypatch.setattr(sentence_transformers.CrossEncoder, "predict", fails)
-    assert scores(made, "leek", "a").endswith("failed: RuntimeError: no memory")
+    assert scores(scorer, "leek", "a").endswith("failed: RuntimeError: no memory")
 
 
 def test_several_labels(small: Callable[..., Path]) -> None:

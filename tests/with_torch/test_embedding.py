@@ -49,12 +49,12 @@ def two_threads() -> Iterator[None]:
 def test_vectors_are_those_of_the_library(small: Callable[..., Path]) -> None:
     folder = small("SentenceTransformer")
     model = sentence_transformers.SentenceTransformer(str(folder), local_files_only=True)
-    found = embedded(embedder(folder), TEXTS)
-    assert found == pytest.approx(model.encode(TEXTS), abs=1e-5)
+    vectors = embedded(embedder(folder), TEXTS)
+    assert vectors == pytest.approx(model.encode(TEXTS), abs=1e-5)
     short = embedded(embedder(folder, max_length=8), TEXTS)
     model.max_seq_length = 8
     assert short == pytest.approx(model.encode(TEXTS), abs=1e-5)
-    assert not np.allclose(short, found)
+    assert not np.allclose(short, vectors)
 
 
 @pytest.mark.usefixtures("two_threads")
@@ -97,7 +97,7 @@ def test_another_model_in_the_same_folder_has_embeddings_of_its_own(
         system.index(corpus)
         assert system.search([Query("q", "leek soup")], 1)[0].doc_ids == ("a",)
         assert system._vectors is not None
-        lengths.append((system._vectors.size, system.embeddings.made))
+        lengths.append((system._vectors.size, system.embeddings.embedded_texts))
     assert lengths == [(32, 2), (48, 2), (48, 0)]
 
 
@@ -128,12 +128,12 @@ def test_recipes_with_minilm(tmp_path: Path) -> None:
     qrels = rs.read_qrels(RECIPES / "qrels" / "test.tsv")
     queries = rs.read_queries(RECIPES / "queries.jsonl")
     fetched = []
-    for made in (True, False):
+    for is_first in (True, False):
         system = vector(MINILM, tmp_path)
         system.index(rs.read_corpus(RECIPES / "corpus.jsonl"))
         fetched.append(fetch(system, queries, depth=20))
         assert not fetched[-1].failures
-        assert (system.embeddings.made > 0) is made
+        assert (system.embeddings.embedded_texts > 0) is is_first
     assert fetched[0].run == fetched[1].run
     first_ten = dict.fromkeys(system._doc_ids[:10], 1.0)
     chance = dict.fromkeys(qrels.query_ids, first_ten)

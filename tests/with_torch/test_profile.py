@@ -31,8 +31,8 @@ def evaluator_scores(qrels: Qrels, run: Run, k: int) -> dict[str, float]:
         [{"corpus_id": doc, "score": score} for doc, score in run.get(query, {}).items()]
         for query in evaluator.queries_ids
     ]
-    found: Mapping[str, Mapping[int, float]] = evaluator.compute_metrics(results)
-    return {f"{name.removesuffix('@k')}@{k}": values[k] for name, values in found.items()}
+    computed: Mapping[str, Mapping[int, float]] = evaluator.compute_metrics(results)
+    return {f"{name.removesuffix('@k')}@{k}": values[k] for name, values in computed.items()}
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,7 +1,8 @@
-"""Parcels: what one stage of a benchmark hands to the next, and how it is kept on disk.
+"""Artifacts: what the stages of a benchmark made, kept on disk under their keys.
 
-A parcel is plain data and named tables. Kept, it is one entry of `rankscope.retrieval.cache`:
-complete or absent, and read back only if its bytes are those that were written.
+A stage's result is an object in memory, the same one for all stages that need it. Its `Form` says
+how it is kept: as plain data and named tables. An entry is complete or absent, and read back only
+if its bytes are those that were written (`rankscope.retrieval.cache`).
 """
 
 from __future__ import annotations
@@ -11,62 +12,87 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
+from pydantic import ValidationError
 
+from rankscope.part import Part
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 
-__all__ = ["Parcel", "Store"]
+Made = TypeVar("Made")
+AnyPart = TypeVar("AnyPart", bound=Part)
 
 _LENGTH = 8  # bytes that hold the length of the head
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parcel:
-    """What a stage made: plain data, and tables by name.
+class Content:
+    """What is kept of a result: plain data, and tables by name."""
 
-    ``complete`` is false where the stage could not do all of its work; such a parcel is never kept,
-    nor is what is made from it, so that the next run tries again.
-    """
-
-    data: dict[str, Any] = field(default_factory=dict)
+    data: Any = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    complete: bool = True
 
     def to_bytes(self) -> bytes:
-        """Return one text of the plain data, followed by the tables."""
+        """Return a head (the data, and the size of each table) followed by the tables."""
         parts = {name: _ipc(table) for name, table in self.tables.items()}
-        sizes = {name: len(part) for name, part in parts.items()}
+        sizes = {name: part.nbytes for name, part in parts.items()}
         head = json.dumps({"data": self.data, "tables": sizes}, allow_nan=False).encode()
         return b"".join([len(head).to_bytes(_LENGTH, "big"), head, *parts.values()])
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Parcel:
+    def from_bytes(cls, content: bytes) -> Content:
         """Read what `to_bytes` wrote."""
-        end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
-        head = json.loads(content[_LENGTH:end])
+        start = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
+        head = json.loads(content[_LENGTH:start])
         tables = {}
         for name, size in head["tables"].items():
-            tables[name] = pl.read_ipc(io.BytesIO(content[end : end + size]))
-            end += size
+            tables[name] = pl.read_ipc(io.BytesIO(memoryview(content)[start : start + size]))
+            start += size
         return cls(head["data"], tables)
 
 
-def _ipc(table: pl.DataFrame) -> bytes:
+def _ipc(table: pl.DataFrame) -> memoryview:
     buffer = io.BytesIO()
     table.write_ipc(buffer)
-    return buffer.getvalue()
+    return buffer.getbuffer()
+
+
+class Form(Protocol[Made]):
+    """How a kind of result is kept."""
+
+    def pack(self, made: Made, /) -> Content:
+        """Return what is kept of it."""
+        ...
+
+    def unpack(self, content: Content, /) -> Made:
+        """Return it as it was."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartForm(Generic[AnyPart]):
+    """A part is kept as its JSON."""
+
+    part: type[AnyPart]
+
+    def pack(self, made: AnyPart, /) -> Content:
+        """Return the plain data of a part."""
+        return Content(made.model_dump(mode="json"))
+
+    def unpack(self, content: Content, /) -> AnyPart:
+        """Make the part again."""
+        return self.part.model_validate(content.data)
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A folder that keeps parcels under the keys of the stages that made them."""
+    """A folder that keeps results under the keys of the stages that made them."""
 
     folder: Path
 
     def _path(self, key: str) -> Path:
-        return self.folder / "stages" / f"{key}.parcel"
+        return self.folder / "stages" / f"{key}.artifact"
 
     def has(self, key: str) -> bool:
         """Tell whether there is an entry; only reading tells whether it is whole."""
@@ -74,20 +100,20 @@ class Store:
 
     def is_empty(self) -> bool:
         """Tell whether nothing was ever kept here."""
-        return not any(self._path("").parent.glob("*.parcel"))
+        return not any(self._path("").parent.glob("*.artifact"))
 
-    def read(self, key: str) -> Parcel | None:
-        """Return a parcel; None if it is not there, or damaged."""
+    def read(self, key: str, form: Form[Made]) -> Made | None:
+        """Return a result; None if it is not there, or damaged."""
         content = read_entry(self._path(key))
         if content is None:
             return None
         try:
-            return Parcel.from_bytes(content)
-        except (ValueError, KeyError, OSError, pl.exceptions.PolarsError):
+            return form.unpack(Content.from_bytes(content))
+        except (ValueError, KeyError, OSError, ValidationError, pl.exceptions.PolarsError):
             return None
 
-    def write(self, key: str, parcel: Parcel) -> None:
-        """Keep a parcel."""
+    def write(self, key: str, form: Form[Made], made: Made) -> None:
+        """Keep a result."""
         path = self._path(key)
         make_folder(path.parent)
-        write_entry(path, parcel.to_bytes())
+        write_entry(path, form.pack(made).to_bytes())

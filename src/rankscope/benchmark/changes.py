@@ -1,4 +1,4 @@
-"""Two experiments side by side: each system they share, query by query.
+"""What changed between two experiments: each system they share, query by query.
 
 They are comparable under the gate's rules: the same judgments, queries, profile and rules. p-values
 are corrected (Holm) over all systems and measures together.
@@ -7,79 +7,78 @@ are corrected (Holm) over all systems and measures together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 
 from rankscope.benchmark.verify import inside, open_experiment
-from rankscope.errors import FormatError, InputError, UnknownNameError
+from rankscope.document.views import Shown
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures
+from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.scoring.score_files import RecordedRun, ScoreRecord
-from rankscope.statistics.comparable import Pairs
+from rankscope.scoring.score_files import RecordedScores, read_values
+from rankscope.statistics.comparable import paired
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import Interval, mean_intervals
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.pairwise import (
+    Difference,
+    Settings,
+    Verdict,
+    decided,
+    pair_differences,
+    tested,
+)
 
-__all__ = ["Change", "ExperimentComparison", "compare_experiments"]
+if TYPE_CHECKING:
+    from rankscope.statistics.matrix import Matrix
 
-ALPHA = 0.05
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
+class SystemChange(Part):
     """One system's measure, before and after."""
 
     system: str
+    """The system."""
     measure: str
+    """The measure."""
     before: float
+    """Its mean in the first experiment."""
     after: float
+    """Its mean in the second."""
     difference: float
+    """Mean of after minus before, query by query."""
     interval: Interval
+    """Of the difference."""
     p: float
+    """Of the test, before correction."""
     p_corrected: float
+    """Corrected over all systems and measures."""
     higher_is_better: bool
-
-    @property
-    def verdict(self) -> str:
-        """better, worse, or no difference shown."""
-        if self.p_corrected > ALPHA or not self.difference:
-            return "no difference shown"
-        return "better" if (self.difference > 0) == self.higher_is_better else "worse"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {**asdict(self), "interval": self.interval.to_dict(), "verdict": self.verdict}
+    """Whether more is better."""
+    verdict: Verdict
+    """better, worse, or no difference shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentComparison:
+class ExperimentComparison(Part, Shown):
     """What changed from one experiment to another."""
 
     before: str
+    """The first experiment's id."""
     after: str
+    """The second experiment's id."""
     queries: int
-    changes: tuple[Change, ...]
-    only_before: tuple[str, ...]
-    only_after: tuple[str, ...]
+    """Queries compared; the most, where systems differ in that."""
+    correction: Literal["holm"] = "holm"
+    """How p-values are corrected over all systems and measures."""
     differs: tuple[str, ...]
     """What is different about the experiments themselves: config, corpus, versions."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "before": self.before,
-            "after": self.after,
-            "queries": self.queries,
-            "correction": "holm",
-            "differs": list(self.differs),
-            "only_before": list(self.only_before),
-            "only_after": list(self.only_after),
-            "changes": [one.to_dict() for one in self.changes],
-        }
+    only_before: tuple[str, ...]
+    """Systems of the first experiment only."""
+    only_after: tuple[str, ...]
+    """Systems of the second experiment only."""
+    changes: tuple[SystemChange, ...]
+    """By system and measure."""
 
 
 def compare_experiments(
@@ -97,7 +96,7 @@ def compare_experiments(
         InputError: "not comparable", and why.
     """
     (old_manifest, old), (new_manifest, new) = open_experiment(before), open_experiment(after)
-    names = [[one.name for one in report.systems] for report in (old, new)]
+    names = [[system.name for system in report.systems] for report in (old, new)]
     shared = [name for name in names[0] if name in names[1]]
     for name in systems:
         if name not in shared:
@@ -107,99 +106,99 @@ def compare_experiments(
             f"not comparable: {before} has the systems {', '.join(names[0])}, {after} has "
             f"{', '.join(names[1])}, and none in common"
         )
-    chosen = list(systems) or shared
-    records = _record(before, old), _record(after, new)
+    settings = Settings.of(family="all", resamples=resamples, seed=seed)
+    sides = _recorded(before, old), _recorded(after, new)
     asked = parse_measures(list(measures) or _shared_measures(old, new))
-    pairs = [Pairs.of(*records, asked, runs=(name, name)) for name in chosen]
-    rows = np.concatenate([one.differences for one in pairs])
-    kinds = [measure for one in pairs for measure in one.measures]
-    tests = paired_tests(rows, resamples=resamples, seed=seed)
-    adjusted = corrected([one.p for one in tests], "holm").tolist()
-    intervals = mean_intervals(
-        rows, resamples=resamples, seed=seed, bounds=[_spread(one) for one in kinds]
-    )
-    before_means = [mean for one in pairs for mean in one.means[0]]
-    after_means = [mean for one in pairs for mean in one.means[1]]
-    owners = [name for name, one in zip(chosen, pairs, strict=True) for _ in one.measures]
-    changes = [
-        Change(
-            system=owners[at],
-            measure=str(measure),
-            before=before_means[at],
-            after=after_means[at],
-            difference=float(rows[at].mean()),
-            interval=intervals[at],
-            p=tests[at].p,
-            p_corrected=adjusted[at],
-            higher_is_better=measure.definition.higher_is_better,
-        )
-        for at, measure in enumerate(kinds)
-    ]
+    chosen = list(systems) or shared
+    matrices = {name: paired(sides, asked, (name, name)) for name in chosen}
+    differences = _differences(list(matrices.values()), settings)
+    p_values = [difference.test.p for difference in differences]
+    adjusted = corrected(p_values, settings.correction).tolist()
+    changes: list[SystemChange] = []
+    for name, matrix in matrices.items():
+        for row, scale in enumerate(matrix.scales):
+            difference, p_corrected = differences[len(changes)], adjusted[len(changes)]
+            changes.append(
+                SystemChange(
+                    system=name,
+                    measure=scale.name,
+                    before=matrix.mean(row, 0),
+                    after=matrix.mean(row, 1),
+                    difference=difference.mean,
+                    interval=difference.interval,
+                    p=difference.test.p,
+                    p_corrected=p_corrected,
+                    higher_is_better=scale.higher_is_better,
+                    verdict=decided(difference.mean, p_corrected, scale, settings.alpha),
+                )
+            )
     return ExperimentComparison(
         before=old.experiment,
         after=new.experiment,
-        queries=rows.shape[1],
-        changes=tuple(changes),
+        queries=max(len(matrix.query_ids) for matrix in matrices.values()),
+        differs=tuple(_what_differs(old_manifest, new_manifest)),
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
-        differs=tuple(_differences(old_manifest, new_manifest)),
+        changes=tuple(changes),
     )
 
 
-def _spread(measure: Measure) -> tuple[float, float]:
-    low, high = measure.definition.range
-    return (low - high, high - low)
+def _differences(matrices: Sequence[Matrix], settings: Settings) -> list[Difference]:
+    """Test after − before of every system and measure; systems with as many queries together."""
+    rows = [pair_differences(matrix, [(0, 1)]) for matrix in matrices]
+    differences: dict[int, list[Difference]] = {}
+    for size in {part.shape[1] for part in rows}:
+        places = [place for place, part in enumerate(rows) if part.shape[1] == size]
+        scales = [scale for place in places for scale in matrices[place].scales]
+        tests = iter(tested(np.concatenate([rows[place] for place in places]), scales, settings))
+        differences.update({place: [next(tests) for _ in rows[place]] for place in places})
+    return [test for place in range(len(rows)) for test in differences[place]]
 
 
 def _shared_measures(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
     """Return the measures of both that are means."""
-    held = {one.measure for one in new.measures}
-    found = [one.measure for one in old.measures if one.measure in held]
-    averaged = [one for one in found if Measure.parse(one).definition.aggregate == "mean"]
+    known = {info.measure for info in new.measures}
+    shared = [info.measure for info in old.measures if info.measure in known]
+    averaged = [name for name in shared if Measure.parse(name).definition.aggregate == "mean"]
     if not averaged:
         raise InputError("not comparable: the experiments have no averaged measure in common")
     return averaged
 
 
-def _record(folder: Path, report: BenchmarkReport) -> ScoreRecord:
+def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
     """Return the values by query of all systems."""
-    runs = {}
-    for system in report.systems:
-        path = inside(folder, system.per_query.path)
-        try:
-            table = pl.read_parquet(path).with_columns(
-                pl.col("query_id", "measure").cast(pl.String), pl.col("value").cast(pl.Float64)
-            )
-            wide = table.pivot(on="measure", index="query_id", values="value", maintain_order=True)
-            values = {one.measure: wide[one.measure].to_numpy() for one in report.measures}
-            query_ids = tuple(wide["query_id"].to_list())
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise FormatError(f"cannot be read ({error})", source=str(path)) from None
-        policy = system.accounting.missing_policy
-        runs[system.name] = RecordedRun(system.name, query_ids, values, policy)
-    return ScoreRecord(
+    measures = {info.measure: info.asked for info in report.measures}
+    return RecordedScores(
         source=str(folder),
         profile=report.profile,
-        qrels=report.collection.qrels_sha256,
-        measures={one.measure: one.asked for one in report.measures},
-        runs=runs,
         rules=report.rules,
+        qrels=report.collection.qrels_sha256,
+        measures=measures,
+        runs={
+            system.name: read_values(
+                inside(folder, system.per_query.path),
+                list(measures),
+                system.accounting.missing_policy,
+                source=str(folder),
+            )
+            for system in report.systems
+        },
     )
 
 
-def _differences(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:
+def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:
     """Say what is different about two experiments themselves."""
-    said = []
+    changes = []
     if old.collection.corpus_sha256 != new.collection.corpus_sha256:
-        said.append("the corpus")
+        changes.append("the corpus")
     if old.collection.queries_sha256 != new.collection.queries_sha256:
-        said.append("the queries' texts or metadata")
+        changes.append("the queries' texts or metadata")
     keys = dict.fromkeys([*old.config, *new.config])
     changed = [key for key in keys if old.config.get(key) != new.config.get(key)]
     if changed:
-        said.append(f"{', '.join(changed)} in the config")
-    for name in dict.fromkeys([*old.versions, *new.versions]):
-        one, other = old.versions.get(name, "none"), new.versions.get(name, "none")
-        if one != other:
-            said.append(f"{name} ({one}, then {other})")
-    return said
+        changes.append(f"{', '.join(changed)} in the config")
+    for package in dict.fromkeys([*old.versions, *new.versions]):
+        then, now = old.versions.get(package, "none"), new.versions.get(package, "none")
+        if then != now:
+            changes.append(f"{package} ({then}, then {now})")
+    return changes

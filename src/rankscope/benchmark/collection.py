@@ -18,13 +18,14 @@ from threading import Lock
 from typing import Any
 
 import rankscope
+from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, counted, shown
-from rankscope.findings import Finding, Place
+from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
@@ -183,19 +184,9 @@ def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:
 def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
     if not missing:
         return ()
-    places = tuple(Place(source, query_id=query_id) for query_id in sorted(missing)[:3])
-    finding = Finding(
-        code="RS703",
-        name="judged-queries-without-text",
-        severity="warning",
-        message=f"{counted(len(missing), 'judged query')} cannot be asked: no text is known",
-        advice="no system has them, so they count as 0 or are left out, as the profile says; add "
-        "them to the queries, or leave them out of the judgments",
-        count=len(missing),
-        unit="query",
-        places=places,
-    )
-    return (finding,)
+    message = f"{counted(len(missing), 'judged query')} cannot be asked: no text is known"
+    places = tuple(Place(source, query_id=query_id) for query_id in sorted(missing)[:PLACES_SHOWN])
+    return (WITHOUT_TEXT.finding(message, count=len(missing), places=places),)
 
 
 def _training(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rankscope.records import GitState, Machine
+
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LARGEST = 1 << 24
+"""No file of a repository that is read here is larger: 16 MiB of packed references."""
 
 
 def now() -> str:
@@ -39,21 +43,56 @@ def machine() -> Machine:
 
 
 def git_state(folder: Path) -> GitState | None:
-    """Return what is checked out in the folder's repository; None if it is in none."""
-    commit = _git(folder, "rev-parse", "HEAD")
-    if not commit:
-        return None
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=normal", "--", ".")
-    return GitState(commit=commit.strip(), dirty=bool(changed is None or changed.strip()))
+    """Return what is checked out in the folder's repository; None if it is in none.
+
+    Read from the repository's files. Git is not run: the settings of a repository can name programs
+    that git then starts, and the folder may come from anywhere.
+    """
+    place = folder.resolve()
+    for parent in (place, *place.parents):
+        if (parent / ".git").exists():
+            commit = _commit(parent / ".git")
+            return None if commit is None else GitState(commit=commit)
+    return None
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(folder), *arguments]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+def _commit(git: Path) -> str | None:
+    """Return the commit that HEAD leads to."""
+    if git.is_file():  # of a linked worktree or a submodule: "gitdir: PATH"
+        where = (_text(git) or "").removeprefix("gitdir:").strip()
+        if not where:
+            return None
+        git = git.parent / where
+    common = (_text(git / "commondir") or "").strip()
+    folders = [git, git / common] if common else [git]
+    name = (_text(git / "HEAD") or "").strip()
+    for _ in range(10):  # a reference may lead to another
+        if _COMMIT.fullmatch(name):
+            return name
+        reference = name.removeprefix("ref:").strip()
+        if reference == name or ".." in reference.split("/") or reference.startswith("/"):
+            return None
+        name = next(filter(None, (_reference(place, reference) for place in folders)), "")
+    return None
+
+
+def _reference(git: Path, reference: str) -> str | None:
+    """Return what a reference holds: in a file of its own, or packed with others."""
+    loose = _text(git / reference)
+    if loose is not None:
+        return loose.strip()
+    for line in (_text(git / "packed-refs") or "").splitlines():
+        commit, _, name = line.partition(" ")
+        if name.strip() == reference:
+            return commit
+    return None
+
+
+def _text(path: Path) -> str | None:
+    """Return what a small regular file holds; None if it is none."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, check=False, env=environment
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return None
+        return path.read_text("utf-8", "replace")
+    except (OSError, ValueError):
         return None
-    return done.stdout if done.returncode == 0 else None

@@ -1,65 +1,52 @@
-"""The experiment: what all stages made, written as records, tables and a page to read."""
+"""The experiment: what all stages made, written as records, tables and pages to read."""
 
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
-import numpy as np
 import polars as pl
 
+from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED
 from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, slug
-from rankscope.benchmark.plan import Done
+from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.benchmark.verdict import verdict
-from rankscope.benchmark.workflow import (
-    COMPARE,
-    SCORE,
-    SEGMENTS,
-    STAGES,
-    Benchmark,
-    run_of,
-    scores_of,
-    versions,
-)
+from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, versions
+from rankscope.diagnosis.registry import Analysed
+from rankscope.document.html import page
+from rankscope.document.markdown import as_markdown
 from rankscope.errors import counted
 from rankscope.files import replacing
-from rankscope.findings import Finding
+from rankscope.findings import Finding, worst_first
 from rankscope.measures.language import Measure
 from rankscope.records import (
-    AccountingRecord,
+    Analyses,
     BenchmarkReport,
-    ComparisonRecord,
     Diagnostics,
     EvaluationReport,
     ExperimentManifest,
-    FindingRecord,
-    IntervalRecord,
     Kpi,
     MeasureInfo,
     MeasureValue,
     RunInfo,
     RunRef,
-    Segment,
-    StageRow,
     SystemRecord,
-    TimingRecord,
     status_of,
 )
-from rankscope.reports.benchmark import benchmark_as_markdown
+from rankscope.reports.benchmark import benchmark_document
+from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import fingerprint, models_of
 from rankscope.scoring.evaluate import Scores
-from rankscope.statistics.intervals import mean_intervals
-
-__all__ = ["TOP", "experiment_id", "write_experiment"]
+from rankscope.statistics.compare import Comparison
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.pairwise import row_intervals
 
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
-
-_SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
 def experiment_id(benchmark: Benchmark) -> str:
@@ -68,7 +55,7 @@ def experiment_id(benchmark: Benchmark) -> str:
     How many queries are asked at a time decides nothing, and may differ between machines.
     """
     data = benchmark.collection.info.model_dump()
-    config = {name: said for name, said in benchmark.loaded.plain().items() if name != "fetch"}
+    config = {key: value for key, value in benchmark.loaded.plain().items() if key != "fetch"}
     targets = load_targets(config["targets"], config["bands"], benchmark.loaded.folder)
     packages = versions(*benchmark.packages())
     key = fingerprint(config, data, dict(benchmark.keys), packages, asdict(targets))
@@ -76,10 +63,15 @@ def experiment_id(benchmark: Benchmark) -> str:
 
 
 def write_experiment(
-    benchmark: Benchmark, done: Done, folder: Unfinished, *, started: str
+    benchmark: Benchmark,
+    workflow: Workflow,
+    results: Results,
+    folder: Unfinished,
+    *,
+    started: str,
 ) -> BenchmarkReport:
     """Write everything into a folder that is being filled; the manifest comes last."""
-    return _Writer(benchmark, done, folder, started).write()
+    return _Writer(benchmark, workflow, results, folder, started).write()
 
 
 @dataclass(slots=True)
@@ -87,60 +79,54 @@ class _Writer:
     """Puts one experiment together."""
 
     benchmark: Benchmark
-    done: Done
+    workflow: Workflow
+    results: Results
     folder: Unfinished
     started: str
 
     def write(self) -> BenchmarkReport:
-        loaded, collection = self.benchmark.loaded, self.benchmark.collection
-        experiment = experiment_id(self.benchmark)
-        scores = scores_of(self.done.parcels[SCORE], self.benchmark)
+        loaded = self.benchmark.loaded
+        scores = self._scores()
         targets = load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)
         values = self._values(scores, targets)
         self._tables(scores)
         systems = []
         for name in self.benchmark.specs:
-            record, own = self._system(name, experiment, scores, values[name])
-            self._text(record.report, own.to_json())
-            systems.append(record)
-        compared = self.done.parcels.get(COMPARE)
-        segments = self.done.parcels.get(SEGMENTS)
-        stages = self.done.parcels.get(STAGES)
-        report = BenchmarkReport(
-            experiment=experiment,
+            system, report = self._system(name, scores, values[name])
+            self._text(system.report, report.to_json())
+            systems.append(system)
+        benchmark_report = BenchmarkReport(
+            experiment=experiment_id(self.benchmark),
             name=loaded.config.name,
             created=now(),
-            collection=collection.info,
+            collection=self.benchmark.collection.info,
             depth=loaded.config.depth,
             baseline=loaded.config.baseline,
             profile=scores.profile.name,
             rules=scores.rules,
             measures=_measure_infos(scores, targets),
             systems=systems,
-            comparison=None if compared is None else ComparisonRecord.model_validate(compared.data),
+            comparison=self._comparison(),
             kpis=[
-                Kpi(system=name, **one.model_dump(include=_KPI_FIELDS))
-                for name, own in values.items()
-                for one in own
+                Kpi(system=name, **value.model_dump(include=_KPI_FIELDS))
+                for name, own_values in values.items()
+                for value in own_values
             ],
-            segments=[
-                Segment.model_validate(one)
-                for one in (segments.data["segments"] if segments else [])
-            ],
-            stages=[
-                StageRow.model_validate(one) for one in (stages.data["stages"] if stages else [])
-            ],
+            analyses=Analyses(**self._answers()),
             findings=self._findings(),
             verdict=[],
             queries=file_ref(self.folder.path("queries.parquet"), self.folder.folder),
             top=TOP,
             seconds=self._seconds(),
         )
-        report = report.model_copy(update={"verdict": verdict(report)})
-        self._text(REPORT, report.to_json())
-        self._text("BenchmarkComparison.md", benchmark_as_markdown(report))
-        self._text(MANIFEST, self._manifest(report).to_json())
-        return report
+        verdicts = {"verdict": verdict(benchmark_report)}
+        benchmark_report = benchmark_report.model_copy(update=verdicts)
+        self._text(REPORT, benchmark_report.to_json())
+        document = benchmark_document(benchmark_report)
+        self._text("BenchmarkComparison.md", as_markdown(document))
+        self._text("BenchmarkReport.html", page(document))
+        self._text(MANIFEST, self._manifest(benchmark_report).to_json())
+        return benchmark_report
 
     def _text(self, name: str, text: str) -> None:
         with replacing(self.folder.path(name)) as sink:
@@ -151,22 +137,37 @@ class _Writer:
             table.write_parquet(sink)
 
     def _seconds(self) -> dict[str, float]:
-        return {name: round(seconds, 6) for name, seconds in self.done.seconds.items()}
+        return {name: round(seconds, 6) for name, seconds in self.results.seconds.items()}
 
-    # -------------------------------------------------------------------------- values
+    # --- what the stages made --------------------------------------------------------------------
+
+    def _scores(self) -> Scores:
+        assert self.workflow.score is not None
+        return self.results[self.workflow.score]
+
+    def _comparison(self) -> Comparison | None:
+        return None if self.workflow.compare is None else self.results[self.workflow.compare]
+
+    def _answers(self) -> dict[str, Answer]:
+        return {name: self.results[stage] for name, stage in (self.workflow.analyses or {}).items()}
+
+    def _fetched(self, name: str) -> Fetched:
+        return self.results[self.workflow.fetches[name]]
+
+    # --- values ----------------------------------------------------------------------------------
 
     def _values(self, scores: Scores, targets: Targets) -> dict[str, list[MeasureValue]]:
         """Return every system's means with interval, target and bands."""
         intervals = self._intervals(scores)
-        found: dict[str, list[MeasureValue]] = {}
+        values: dict[str, list[MeasureValue]] = {}
         for name in scores.runs:
             run = scores.run(name)
-            found[name] = []
+            values[name] = []
             for measure, asked in scores.asked.items():
                 value = run.means[measure]
                 target = _target(targets, measure, asked)
                 higher = Measure.parse(measure).definition.higher_is_better
-                found[name].append(
+                values[name].append(
                     MeasureValue(
                         measure=measure,
                         asked=asked,
@@ -178,53 +179,37 @@ class _Writer:
                         bands=targets.bands_of(measure, value),
                     )
                 )
-        return found
+        return values
 
-    def _intervals(self, scores: Scores) -> dict[tuple[str, str], IntervalRecord]:
+    def _intervals(self, scores: Scores) -> dict[tuple[str, str], Interval]:
         """Return the intervals of all means: those of the comparison, or of a lone system."""
-        compared = self.done.parcels.get(COMPARE)
-        if compared is not None:
-            return {
-                (one["run"], one["measure"]): IntervalRecord.model_validate(one["interval"])
-                for one in compared.data["means"]
-            }
-        settings = self.benchmark.settings
-        rows, bounds, names = [], [], []
-        for name in scores.runs:
-            for measure, row in zip(scores.measures, scores.run(name).values, strict=True):
-                definition = Measure.parse(measure).definition
-                if definition.aggregate == "mean":
-                    rows.append(row)
-                    bounds.append(definition.range)
-                    names.append((name, measure))
-        if not rows:
+        comparison = self._comparison()
+        if comparison is not None:
+            return {(mean.run, mean.measure): mean.interval for mean in comparison.means}
+        matrix = Matrix.of_scores(scores, only_means=True)
+        if not matrix.scales:
             return {}
-        method = "bca" if settings.interval == "wilson" else settings.interval
-        found = mean_intervals(
-            np.array(rows),
-            method=method,
-            level=settings.level,
-            bounds=bounds,
-            **settings.resampling,
+        measures, systems, queries = matrix.shape
+        rows = matrix.values.reshape(measures * systems, queries)
+        owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
+        settings = self.benchmark.settings
+        intervals = row_intervals(
+            rows, matrix.row_scales(), settings, proportions=matrix.proportions
         )
-        return {
-            owner: IntervalRecord.model_validate(one.to_dict())
-            for owner, one in zip(names, found, strict=True)
-        }
+        return dict(zip(owners, intervals, strict=True))
 
-    # ------------------------------------------------------------------------- systems
+    # --- systems ---------------------------------------------------------------------------------
 
     def _system(
-        self, name: str, experiment: str, scores: Scores, values: list[MeasureValue]
+        self, name: str, scores: Scores, values: list[MeasureValue]
     ) -> tuple[SystemRecord, EvaluationReport]:
-        fetched = self.done.parcels[f"fetch {name}"]
-        run = run_of(fetched)
+        fetched = self._fetched(name)
+        run, root = fetched.run, self.folder.folder
         path = self.folder.path("runs", f"{name}.run.gz")
         if len(run):
             run.write(path, format="trec")
         else:
             self._text(f"runs/{name}.run.gz", "")
-        root = self.folder.folder
         info = RunInfo(
             system=name,
             run_id=run.fingerprint(),
@@ -232,14 +217,13 @@ class _Writer:
             queries=len(run.query_ids),
             rows=len(run),
             depth=self.benchmark.loaded.config.depth,
-            failures=self.benchmark.loaded.secrets.hide(fetched.data["failures"]),
-            identity=fetched.data["identity"],
+            failures=fetched.failures,
+            identity=fetched.identity,
         )
-        timing = TimingRecord.model_validate(fetched.data["timings"])
-        accounting = AccountingRecord.model_validate(scores.run(name).accounting.to_dict())
-        own = self._run_findings(name)
+        accounting = scores.run(name).accounting
+        stages = (self.workflow.fetches[name].name, self.workflow.checks[name].name)
         report = EvaluationReport(
-            experiment=experiment,
+            experiment=experiment_id(self.benchmark),
             created=now(),
             run=info,
             collection=self.benchmark.collection.info,
@@ -249,18 +233,14 @@ class _Writer:
             accounting=accounting,
             diagnostics=Diagnostics(
                 versions=versions(*self.benchmark.packages()),
-                seconds={
-                    stage: seconds
-                    for stage, seconds in self._seconds().items()
-                    if stage in (f"fetch {name}", f"check {name}")
-                },
-                timing=timing,
-                findings=own,
-                notes=self.benchmark.loaded.secrets.hide(fetched.data["notes"]),
+                seconds={stage: self._seconds()[stage] for stage in stages},
+                timing=fetched.timings,
+                findings=self._run_findings(name),
+                notes=list(fetched.notes),
             ),
             per_query=file_ref(self.folder.path("per_query", f"{name}.parquet"), root),
         )
-        record = SystemRecord(
+        system = SystemRecord(
             name=name,
             kind=self.benchmark.kind(name),
             spec=self.benchmark.loaded.plain()["systems"][name],
@@ -269,30 +249,28 @@ class _Writer:
             run=info,
             measures=values,
             accounting=accounting,
-            timing=timing,
+            timing=fetched.timings,
             per_query=report.per_query,
             results=file_ref(self.folder.path("results", f"{name}.parquet"), root),
         )
-        return record, report
+        return system, report
 
     def _tables(self, scores: Scores) -> None:
         """Write queries, judgments, values by query and the top of each answer."""
         collection = self.benchmark.collection
-        queries = collection.queries
-        self._parquet(
-            pl.DataFrame(
-                {
-                    "query_id": [one.query_id for one in queries],
-                    "text": [one.text for one in queries],
-                    "metadata": [
-                        json.dumps(dict(one.metadata), ensure_ascii=False, default=str)
-                        for one in queries
-                    ],
-                },
-                schema=dict.fromkeys(("query_id", "text", "metadata"), pl.String),
-            ),
-            "queries.parquet",
+        queries = pl.DataFrame(
+            [
+                (
+                    query.query_id,
+                    query.text,
+                    json.dumps(dict(query.metadata), ensure_ascii=False, default=str),
+                )
+                for query in collection.queries
+            ],
+            schema=dict.fromkeys(("query_id", "text", "metadata"), pl.String),
+            orient="row",
         )
+        self._parquet(queries, "queries.parquet")
         titles = _Titles(collection.title_of)
         judged = collection.qrels.to_polars()
         self._parquet(judged.with_columns(titles.of(judged["doc_id"])), "qrels.parquet")
@@ -301,59 +279,47 @@ class _Writer:
         )
         values = scores.per_query
         for name in scores.runs:
-            own = values.filter(pl.col("run") == name).drop("run")
-            self._parquet(own, "per_query", f"{name}.parquet")
-            ranked = run_of(self.done.parcels[f"fetch {name}"]).trec_columns()
+            of_run = values.filter(pl.col("run") == name).drop("run")
+            self._parquet(of_run, "per_query", f"{name}.parquet")
+            ranked = self._fetched(name).run.trec_columns()
             top = ranked.select("query_id", "rank", "doc_id", "score").filter(pl.col("rank") <= TOP)
             top = top.with_columns(titles.of(top["doc_id"]))
             top = top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
             ordered = top.select("query_id", "rank", "doc_id", "title", "score", "grade")
             self._parquet(ordered, "results", f"{name}.parquet")
 
-    # ------------------------------------------------------------------------ findings
+    # --- findings --------------------------------------------------------------------------------
 
-    def _run_findings(self, name: str) -> list[FindingRecord]:
-        found = [
-            FindingRecord.model_validate({**one, "system": name})
-            for one in self.done.parcels[f"check {name}"].data["findings"]
-        ]
-        failures = self.done.parcels[f"fetch {name}"].data["failures"]
+    def _run_findings(self, name: str) -> list[Finding]:
+        checked = self.results[self.workflow.checks[name]]
+        findings = [finding.model_copy(update={"system": name}) for finding in checked.findings]
+        failures = self._fetched(name).failures
         if failures:
-            first, why = next(iter(failures.items()))
-            finding = Finding(
-                code="RS704",
-                name="queries-failed",
-                severity="error",
-                message=f"{counted(len(failures), 'query')} could not be answered: {why}",
-                advice="they are not in the run, and count as the profile says of queries a run "
-                "lacks (0, if it says nothing); run the benchmark again, and only they are asked",
+            first, reason = next(iter(failures.items()))
+            failed = QUERIES_FAILED.finding(
+                f"{counted(len(failures), 'query')} could not be answered: {reason}",
                 count=len(failures),
-                unit="query",
                 evidence={"first": first},
+                system=name,
             )
-            hidden = self.benchmark.loaded.secrets.hide(finding.to_dict())
-            found.insert(0, FindingRecord.model_validate({**hidden, "system": name}))
-        return found
+            findings.insert(0, failed)
+        return findings
 
-    def _findings(self) -> list[FindingRecord]:
-        found = [
-            FindingRecord.model_validate(one.to_dict())
-            for one in self.benchmark.collection.findings
-        ]
+    def _findings(self) -> list[Finding]:
+        findings = list(self.benchmark.collection.findings)
         for name in self.benchmark.specs:
-            found += self._run_findings(name)
-        for stage in (COMPARE, SEGMENTS, STAGES):
-            parcel = self.done.parcels.get(stage)
-            if parcel is not None:
-                found += [
-                    FindingRecord.model_validate(one) for one in parcel.data.get("findings", [])
-                ]
-        found += [_note(text) for text in self.benchmark.loaded.notes]
-        return sorted(found, key=lambda one: (_SEVERITIES[one.severity], one.code))
+            findings += self._run_findings(name)
+        for answer in self._answers().values():
+            findings += answer.findings if isinstance(answer, Analysed) else ()
+        findings += [CONFIG_NOTE.finding(text) for text in self.benchmark.loaded.notes]
+        return worst_first(findings)
 
     def _manifest(self, report: BenchmarkReport) -> ExperimentManifest:
         loaded = self.benchmark.loaded
-        identities = {one.name: one.run.identity for one in report.systems}
+        models = {
+            name: loaded.secrets.hide(models_of(self.benchmark.systems[name]))
+            for name in self.benchmark.specs
+        }
         return ExperimentManifest(
             experiment=report.experiment,
             name=report.name,
@@ -364,16 +330,12 @@ class _Writer:
             overrides=loaded.secrets.hide(loaded.overrides),
             collection=report.collection,
             runs=[
-                RunRef(system=one.name, run_id=one.run.run_id, path=one.run.file.path)
-                for one in report.systems
+                RunRef(system=system.name, run_id=system.run.run_id, path=system.run.file.path)
+                for system in report.systems
             ],
             versions=versions(*self.benchmark.packages()),
-            models={
-                name: models
-                for name in self.benchmark.specs
-                if (models := loaded.secrets.hide(models_of(self.benchmark.systems[name])))
-            },
-            snapshots={name: own["snapshot"] for name, own in identities.items()},
+            models={name: described for name, described in models.items() if described},
+            snapshots={system.name: system.run.identity.snapshot for system in report.systems},
             git=git_state(loaded.folder),
             seed=loaded.config.statistics.seed,
             machine=machine(),
@@ -388,7 +350,7 @@ _KPI_FIELDS = {"measure", "asked", "value", "target", "status", "bands"}
 class _Titles:
     """Titles of documents, each looked up once."""
 
-    def __init__(self, title_of: Any) -> None:
+    def __init__(self, title_of: Callable[[str], str | None]) -> None:
         self._title_of = title_of
         self._known: dict[str, str | None] = {}
 
@@ -396,43 +358,33 @@ class _Titles:
         for doc_id in doc_ids.unique().to_list():
             if doc_id not in self._known:
                 self._known[doc_id] = self._title_of(doc_id)
-        return pl.Series("title", [self._known[one] for one in doc_ids.to_list()], dtype=pl.String)
+        titles = [self._known[doc_id] for doc_id in doc_ids.to_list()]
+        return pl.Series("title", titles, dtype=pl.String)
 
 
 def _target(targets: Targets, measure: str, asked: str) -> float | None:
     """Return the target of a measure, by its own name or as the profile's users call it."""
-    found = targets.target_of(measure)
-    return targets.target_of(asked) if found is None else found
+    target = targets.target_of(measure)
+    return targets.target_of(asked) if target is None else target
 
 
 def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
-    found = []
+    infos = []
     for measure, asked in scores.asked.items():
         definition = Measure.parse(measure).definition
         means = {name: scores.run(name).means[measure] for name in scores.runs}
         best = max(means.values()) if definition.higher_is_better else min(means.values())
         low, high = definition.range
-        found.append(
+        infos.append(
             MeasureInfo(
                 measure=measure,
                 asked=asked,
                 title=definition.summary,
                 higher_is_better=definition.higher_is_better,
-                low=low if math.isfinite(low) else None,
-                high=high if math.isfinite(high) else None,
+                low=low,
+                high=high,
                 target=_target(targets, measure, asked),
                 best=[name for name, mean in means.items() if mean == best],
             )
         )
-    return found
-
-
-def _note(text: str) -> FindingRecord:
-    return FindingRecord(
-        code="RS705",
-        name="config-note",
-        severity="note",
-        message=text,
-        advice="nothing has to be done",
-        unit="case",
-    )
+    return infos

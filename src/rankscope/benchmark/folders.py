@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rankscope.errors import InputError
-from rankscope.records import FileRef
+from rankscope.part import FileRef
 
 __all__ = [
     "MANIFEST",

@@ -6,29 +6,29 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from rankscope.benchmark.artifacts import Parcel, Store
+from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import experiment_id, write_experiment
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished
-from rankscope.benchmark.plan import Plan, Watcher
+from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.verify import inside
-from rankscope.benchmark.workflow import Benchmark, make_plan, run_of
+from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike
-from rankscope.findings import Finding, Place
+from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 
-__all__ = ["FetchedRun", "Result", "fetch_runs", "plan_benchmark", "run_benchmark"]
+__all__ = ["run_benchmark"]
 
 CACHE = ".cache"
 """In the output folder: indexes, embeddings, answers and stages."""
@@ -114,8 +114,8 @@ def plan_benchmark(
     cache: PathLike | None = None,
     settings: Sequence[str] = (),
     fresh: bool = False,
-) -> list[tuple[str, str, str]]:
-    """Return the stages of a benchmark: name, whether there is a result already, what it needs.
+) -> list[StageState]:
+    """Return the stages of a benchmark: whether there is a result already, and what each needs.
 
     Nothing is run or written, and the corpus is not read. If it is not known from an earlier run,
     neither is what of it can be reused.
@@ -126,12 +126,12 @@ def plan_benchmark(
         benchmark = _prepared(loaded, folder, may_read=False)
         store = Store(folder)
         with closing(benchmark.systems):
-            rows = make_plan(benchmark, store).states()
+            states = make_workflow(benchmark).plan(store).states()
     if fresh:
-        return [(name, "to do", needs) for name, _, needs in rows]
+        return [replace(state, state="to do") for state in states]
     if benchmark.collection.is_known or store.is_empty():
-        return rows
-    return [(name, UNKNOWN, needs) for name, _, needs in rows]
+        return states
+    return [replace(state, state=UNKNOWN) for state in states]
 
 
 def run_benchmark(
@@ -165,19 +165,18 @@ def run_benchmark(
             finished = None if fresh else _finished(place / name)
             if finished is not None:
                 return Result(place / name, finished, reused=True)
-            plan = make_plan(benchmark, Store(folder), apart=jobs > 1)
-            _check_corpus(benchmark, plan)
-            done = plan.execute(watcher, jobs=jobs)
+            workflow, store = make_workflow(benchmark), Store(folder)
+            _check_corpus(benchmark, workflow, store)
+            results = workflow.plan(store).execute(watcher, jobs=jobs)
             with unfinished(place, name) as experiment:
-                report = write_experiment(benchmark, done, experiment, started=started)
+                report = write_experiment(benchmark, workflow, results, experiment, started=started)
             return Result(place / name, report, reused=False)
 
 
-def _check_corpus(benchmark: Benchmark, plan: Plan) -> None:
+def _check_corpus(benchmark: Benchmark, workflow: Workflow, store: Store) -> None:
     """Give the corpus to all systems that will be asked, so that they can refuse it at once."""
-    to_do = {stage.name for stage in plan.stages if not plan.store.has(stage.key)}
-    for name in benchmark.specs:
-        if f"fetch {name}" in to_do:
+    for name, stage in workflow.fetches.items():
+        if not store.has(stage.key):
             benchmark.systems.indexed(name)
 
 
@@ -208,7 +207,7 @@ class FetchedRun:
     run: Run
     findings: tuple[Finding, ...]
     failures: Mapping[str, str]
-    timings: Mapping[str, Any]
+    timings: Timings
 
     @property
     def ok(self) -> bool:
@@ -260,24 +259,23 @@ class _Fetching:
         return [fetched for group in groups for fetched in self._group(group)]
 
     def _group(self, names: list[str]) -> list[FetchedRun]:
-        plan = make_plan(self.benchmark, self.store, only=names, apart=self.jobs > 1)
-        _check_corpus(self.benchmark, plan)
-        parcels = plan.execute(self.watcher, jobs=self.jobs).parcels
-        return [self._write(name, parcels) for name in names]
+        workflow = make_workflow(self.benchmark, only=names)
+        _check_corpus(self.benchmark, workflow, self.store)
+        results = workflow.plan(self.store).execute(self.watcher, jobs=self.jobs)
+        return [self._write(name, workflow, results) for name in names]
 
-    def _write(self, name: str, parcels: Mapping[str, Parcel]) -> FetchedRun:
-        fetched, checked = parcels[f"fetch {name}"], parcels[f"check {name}"]
-        run, path = run_of(fetched), self.place / f"{name}.run.gz"
-        if not len(run):
-            raise InputError(_nothing(name, fetched.data["failures"]))
-        run.write(path, format="trec")
+    def _write(self, name: str, workflow: Workflow, results: Results) -> FetchedRun:
+        fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
+        if not len(fetched.run):
+            raise InputError(_nothing(name, fetched.failures))
+        fetched.run.write(path, format="trec")
         fetched_run = FetchedRun(
             system=name,
             path=path,
-            run=run,
-            findings=tuple(_finding(data) for data in checked.data["findings"]),
-            failures=self.benchmark.loaded.secrets.hide(fetched.data["failures"]),
-            timings=fetched.data["timings"],
+            run=fetched.run,
+            findings=results[workflow.checks[name]].findings,
+            failures=fetched.failures,
+            timings=fetched.timings,
         )
         if self.written is not None:
             self.written(fetched_run)
@@ -289,8 +287,3 @@ def _nothing(name: str, failures: Mapping[str, str]) -> str:
         first = next(iter(failures.values()))
         return f"system {name} could not answer any query: {first}"
     return f"system {name} found no document for any query; nothing was written"
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    places = tuple(Place(**place) for place in data["places"])
-    return Finding(**{**data, "places": places})

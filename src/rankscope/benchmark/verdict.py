@@ -1,37 +1,41 @@
 """The result of a benchmark in sentences, written from its report and saying no more than it holds.
 
-Three things, each in a sentence where there is something to say: who is best on the main measure
-and whether that is more than chance; whether the other measures agree; what stands in the way of a
-better result. Then, in short, what else a reader must know: queries without an answer, targets
-missed, a group of queries that contradicts the whole.
+Three things, each in a sentence where there is something to say: which system is best on the main
+measure and whether that is more than chance; whether the other measures agree; what stands in the
+way of a better result. Then, in short, what else a reader must know: queries without an answer,
+targets missed, a group of queries that contradicts the whole.
 
 Differences and their p-values are those of the pairs the comparison holds. Systems it holds no pair
-of (with a baseline, all others among each other) are told apart by letters.
+of (with a baseline, all others among each other) are compared by their letters.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.statistics.pairwise import POWER
+from rankscope.statistics.detectable import POWER
+from rankscope.statistics.sentences import (
+    CORRECTIONS,
+    could_have_shown,
+    ends,
+    listed,
+    measured,
+    number,
+    p_text,
+    percent,
+    within,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rankscope.records import (
-        BenchmarkReport,
-        ComparisonRecord,
-        IntervalRecord,
-        MeanRecord,
-        MeasureInfo,
-        PairRecord,
-        StageRow,
-        SystemRecord,
-    )
-
-__all__ = ["FOUND", "MISSED", "NEAR", "verdict"]
+    from rankscope.diagnosis.stages import StageRow
+    from rankscope.records import BenchmarkReport, MeasureInfo, SystemRecord
+    from rankscope.statistics.compare import Comparison, SystemMean
+    from rankscope.statistics.pairwise import Pair, Verdict
 
 FOUND = 0.9
 """From this recall up a better retriever has little to add: at most a tenth is missing."""
@@ -43,296 +47,240 @@ of a reranker's reach."""
 NEAR = 0.95
 """A reranker that reaches this share of what the best order of its input would have is near it."""
 
-_CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg"}
-_MOST = 3
+MOST = 3
 """How many names or values a sentence lists before it counts the rest."""
+
+_OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 
 def verdict(report: BenchmarkReport) -> list[str]:
     """Return the result in sentences; the report's own are not read."""
     if not report.systems or not report.measures:
         return ["Nothing was measured."]
-    said = [_main(report), _others(report), _limit(report)]
-    said += [*_failures(report), *_targets(report), *_contradictions(report)]
-    return [sentence for sentence in said if sentence]
-
-
-# --- words ---------------------------------------------------------------------------------------
-
-
-def _number(value: float, *, sign: bool = False) -> str:
-    """Return three decimals, or one digit of what is too small for them."""
-    small = 0 < abs(value) < 0.0005
-    form = f"{'+' if sign and value else ''}{'.1g' if small else '.3f'}"
-    return f"{value or 0.0:{form}}"
-
-
-def _end(value: float | None, infinite: str) -> str:
-    return infinite if value is None else _number(value)
-
-
-def _gain(
-    difference: float, interval: IntervalRecord, info: MeasureInfo, *, sign: bool = False
-) -> str:
-    """Return how much better, with its interval; for what should be low, how much lower."""
-    low, high = interval.low, interval.high
-    if not info.higher_is_better:
-        difference = -difference
-        low, high = (None if high is None else -high), (None if low is None else -low)
-    return f"{_number(difference, sign=sign)} [{_end(low, '-∞')}, {_end(high, '∞')}]"
-
-
-def _listed(names: Iterable[str], most: int | None = None) -> str:
-    """Return ``a, b and c``; with ``most``, the rest as a number."""
-    every = list(names)
-    if most is not None and len(every) > most + 1:
-        return f"{', '.join(every[:most])} and {len(every) - most} more"
-    return " and ".join(filter(None, [", ".join(every[:-1]), *every[-1:]]))
-
-
-def _p(pair: PairRecord, comparison: ComparisonRecord) -> str:
-    """Return the p-value and how it was corrected; it never is 0."""
-    p = pair.p_corrected
-    text = f"p = {p:.3g}" if p >= 0.0001 else "p < 0.0001"
-    settings = comparison.settings
-    if settings.get("test") == "tukey" and settings.get("family") != "all":
-        return f"{text}, Tukey"
-    alone = settings.get("family") != "all"
-    family = [one for one in comparison.pairs if not alone or one.measure == pair.measure]
-    if len(family) == 1:
-        return text
-    by = _CORRECTIONS.get(str(settings.get("correction")))
-    return f"{text} after {by}" if by else f"{text}, not corrected"
-
-
-# --- reading the comparison ----------------------------------------------------------------------
-
-
-def _means(comparison: ComparisonRecord, info: MeasureInfo) -> list[MeanRecord]:
-    """Return the means of a measure, best first; of equal ones the baseline, then as they come."""
-    own = [one for one in comparison.means if one.measure == info.measure]
-    sign = -1 if info.higher_is_better else 1
-    return sorted(own, key=lambda one: (sign * one.mean, one.run != comparison.baseline))
-
-
-def _pair(
-    comparison: ComparisonRecord, measure: str, system: str, base: str
-) -> tuple[PairRecord, bool] | None:
-    """Return the pair of two systems, and whether it was compared the other way round."""
-    for pair in comparison.pairs:
-        if pair.measure == measure and {pair.system, pair.base} == {system, base}:
-            return pair, pair.system != system
-    return None
-
-
-def _seen_from(pair: PairRecord, turned: bool) -> tuple[str, float, IntervalRecord]:
-    """Return verdict, difference and interval, turned round if asked."""
-    if not turned:
-        return pair.verdict, pair.difference, pair.interval
-    word = {"better": "worse", "worse": "better"}.get(pair.verdict, pair.verdict)
-    low, high = pair.interval.low, pair.interval.high
-    ends = {"low": None if high is None else -high, "high": None if low is None else -low}
-    return word, -pair.difference, pair.interval.model_copy(update=ends)
-
-
-def _relation(
-    comparison: ComparisonRecord, info: MeasureInfo, system: MeanRecord, other: MeanRecord
-) -> str:
-    """Say how a system stands to another: by their pair, or by their letters if there is none."""
-    found = _pair(comparison, info.measure, system.run, other.run)
-    if found is not None:
-        return _seen_from(*found)[0]
-    if set(system.letters) & set(other.letters) or system.mean == other.mean:
-        return "no difference shown"
-    return "better" if (system.mean > other.mean) == info.higher_is_better else "worse"
-
-
-def _same(pair: PairRecord) -> bool:
-    """Tell whether both systems have the same value on every query."""
-    return pair.ties == pair.queries
-
-
-def _detectable(pair: PairRecord, info: MeasureInfo) -> str:
-    """Say what difference these queries would have shown; nothing if that is unknown."""
-    value = pair.detectable
-    if _same(pair):
-        return "; they are the same on every query"
-    if value is None:
-        return ""
-    queries = counted(pair.queries, "query")
-    if info.low is not None and info.high is not None and value > info.high - info.low:
-        return f"; {queries} are too few to show any difference with power {POWER:.0%}"
-    return (
-        f"; {queries} like these would show a difference of {_number(value)} with power {POWER:.0%}"
-    )
+    sentences = [_main(report), _others(report), _limit(report)]
+    sentences += [*_failures(report), *_targets(report), *_contradictions(report)]
+    return [sentence for sentence in sentences if sentence]
 
 
 # --- the main measure ----------------------------------------------------------------------------
 
 
-def _mean_word(info: MeasureInfo) -> str:
-    return "highest" if info.higher_is_better else "lowest"
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How systems stand to each other on one measure, and the phrases that say so."""
 
+    comparison: Comparison
+    info: MeasureInfo
 
-def _on(info: MeasureInfo) -> str:
-    return info.measure if info.higher_is_better else f"{info.measure} (lower is better)"
+    @property
+    def means(self) -> list[SystemMean]:
+        """The means, best first; of equal ones the baseline, then in their order."""
+        means = [mean for mean in self.comparison.means if mean.measure == self.info.measure]
+        sign = -1 if self.info.higher_is_better else 1
+        baseline = self.comparison.baseline
+        return sorted(means, key=lambda mean: (sign * mean.mean, mean.run != baseline))
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs that were compared."""
+        return [pair for pair in self.comparison.pairs if pair.measure == self.info.measure]
+
+    def pair(self, system: SystemMean, other: SystemMean) -> Pair | None:
+        """Return the pair of two systems, whichever was the base."""
+        names = {system.run, other.run}
+        return next((pair for pair in self.pairs if {pair.system, pair.base} == names), None)
+
+    def relation(self, system: SystemMean, other: SystemMean) -> Verdict:
+        """Say whether a system is better, by their pair, or by their letters if there is none."""
+        pair = self.pair(system, other)
+        if pair is not None:
+            if pair.system == system.run:
+                return pair.verdict
+            return _OPPOSITE.get(pair.verdict, pair.verdict)
+        if set(system.letters) & set(other.letters) or system.mean == other.mean:
+            return "no difference shown"
+        is_more = system.mean > other.mean
+        return "better" if is_more == self.info.higher_is_better else "worse"
+
+    def numbers(self, system: SystemMean, other: SystemMean, *, sign: bool = False) -> str:
+        """Return by how much a system is better, with interval and p-value where there is a pair.
+
+        For what should be low it is how much lower.
+        """
+        pair = self.pair(system, other)
+        if pair is None:
+            return number(abs(system.mean - other.mean), sign=sign)
+        turned = (pair.system != system.run) == self.info.higher_is_better
+        p = p_text(pair.p_corrected) + self._corrected(pair)
+        return measured(pair.difference, pair.interval, p, turned=turned, sign=sign)
+
+    def _corrected(self, pair: Pair) -> str:
+        """Say how a p-value was corrected; nothing where there was only one."""
+        settings = self.comparison.settings
+        if settings.is_simultaneous:
+            return ", Tukey"
+        alone = settings.family == "measure"
+        family = [
+            other for other in self.comparison.pairs if not alone or other.measure == pair.measure
+        ]
+        if len(family) == 1:
+            return ""
+        name = CORRECTIONS.get(settings.correction)
+        return f" after {name}" if name else ", not corrected"
+
+    def open_numbers(self, system: SystemMean, other: SystemMean) -> str:
+        """Return the numbers of a difference that was not shown, and what would have been shown."""
+        numbers = self.numbers(system, other, sign=True)
+        pair = self.pair(system, other)
+        if pair is None:
+            return numbers
+        if pair.is_same:
+            return f"{numbers}; they are the same on every query"
+        if math.isinf(pair.detectable):
+            return numbers
+        if pair.detectable > self.info.high - self.info.low:
+            queries = counted(pair.queries, "query")
+            chance = f"with {percent(POWER)} probability"
+            return f"{numbers}; {queries} are too few to show any difference {chance}"
+        return f"{numbers}; {could_have_shown(pair.queries, pair.detectable)}"
+
+    @property
+    def measure(self) -> str:
+        """The measure's name, and a word where less is better."""
+        lower = "" if self.info.higher_is_better else " (lower is better)"
+        return f"{self.info.measure}{lower}"
+
+    @property
+    def top(self) -> str:
+        """What the best mean is called."""
+        return f"the {'highest' if self.info.higher_is_better else 'lowest'} {self.info.measure}"
+
+    @property
+    def margin(self) -> str:
+        """The margin of equivalence, in words."""
+        return within(self.comparison.settings.margin)
 
 
 def _main(report: BenchmarkReport) -> str:
     info = report.measures[0]
-    comparison = report.comparison
     if len(report.systems) == 1:
         return _alone(report, info)
-    if comparison is None:
+    if report.comparison is None:
         return _untested(report, info)
-    means = _means(comparison, info)
-    pairs = [pair for pair in comparison.pairs if pair.measure == info.measure]
+    standing = _Standing(report.comparison, info)
+    means, pairs = standing.means, standing.pairs
     if len(means) < 2 or not pairs:
         return _untested(report, info)
-    if all(_same(pair) for pair in pairs):
-        who = "Both" if len(means) == 2 else f"All {len(means)}"
-        queries = counted(comparison.queries, "query")
-        value = _number(means[0].mean)
-        return f"{who} systems have the same {info.measure} on each of {queries}: {value}."
+    if all(pair.is_same for pair in pairs):
+        systems = "Both systems" if len(means) == 2 else f"All {len(means)} systems"
+        queries = counted(report.comparison.queries, "query")
+        value = number(means[0].mean)
+        return f"{systems} have the same {info.measure} on each of {queries}: {value}."
     leader = means[0]
-    base = next((one for one in means if one.run == comparison.baseline), leader)
+    base = next((mean for mean in means if mean.run == report.comparison.baseline), leader)
     if base is not leader:
-        return _against_baseline(comparison, info, means, base)
-    return _leader(comparison, info, leader, means[1:])
+        return _against_baseline(standing, means, base)
+    return _leader(standing, leader, means[1:])
 
 
 def _alone(report: BenchmarkReport, info: MeasureInfo) -> str:
     system = report.systems[0]
-    value = next((one for one in system.measures if one.measure == info.measure), None)
+    value = next((value for value in system.measures if value.measure == info.measure), None)
     if value is None:
         return f"{system.name} has no {info.measure}."
-    where = value.interval
-    ends = "" if where is None else f" [{_end(where.low, '-∞')}, {_end(where.high, '∞')}]"
-    over = f"over {counted(value.n, 'query')}"
-    end = "there is no other system to compare it with"
-    return f"{system.name} has {_on(info)} of {_number(value.value)}{ends} {over}; {end}."
+    lower = "" if info.higher_is_better else " (lower is better)"
+    interval = "" if value.interval is None else f" {ends(value.interval)}"
+    return (
+        f"{system.name} has {info.measure}{lower} of {number(value.value)}{interval} over "
+        f"{counted(value.n, 'query')}; there is no other system to compare it with."
+    )
 
 
 def _untested(report: BenchmarkReport, info: MeasureInfo) -> str:
     best = _best(report)
     if best is None:
         return f"No system has a value of {info.measure}."
-    value = next(one.value for one in best.measures if one.measure == info.measure)
+    value = next(value.value for value in best.measures if value.measure == info.measure)
     names = info.best or [best.name]
     verb = "has" if len(names) == 1 else "have"
+    top = "highest" if info.higher_is_better else "lowest"
     return (
-        f"{_listed(names, _MOST)} {verb} the {_mean_word(info)} {info.measure}, {_number(value)}; "
+        f"{listed(names, MOST)} {verb} the {top} {info.measure}, {number(value)}; "
         "no test says whether that is more than chance."
     )
 
 
-def _numbers(
-    comparison: ComparisonRecord,
-    info: MeasureInfo,
-    system: MeanRecord,
-    other: MeanRecord,
-    *,
-    sign: bool = False,
-) -> str:
-    """Return ``0.060 [0.030, 0.090], p = 0.002 after Holm``; without a pair, the difference."""
-    found = _pair(comparison, info.measure, system.run, other.run)
-    if found is None:
-        difference = abs(system.mean - other.mean)
-        return f"{_number(difference, sign=sign)}"
-    _, difference, interval = _seen_from(*found)
-    return f"{_gain(difference, interval, info, sign=sign)}, {_p(found[0], comparison)}"
-
-
-def _open(
-    comparison: ComparisonRecord, info: MeasureInfo, system: MeanRecord, other: MeanRecord
-) -> str:
-    """Return the numbers of a difference that was not shown, and what would have been shown."""
-    found = _pair(comparison, info.measure, system.run, other.run)
-    numbers = _numbers(comparison, info, system, other, sign=True)
-    return numbers if found is None else f"{numbers}{_detectable(found[0], info)}"
-
-
-def _against_baseline(
-    comparison: ComparisonRecord, info: MeasureInfo, means: Sequence[MeanRecord], base: MeanRecord
-) -> str:
+def _against_baseline(standing: _Standing, means: Sequence[SystemMean], base: SystemMean) -> str:
     """Say whether anything beats the baseline, and whether the best is apart from the rest."""
     leader = means[0]
-    others = [one for one in means if one not in (leader, base)]
-    relation = _relation(comparison, info, leader, base)
+    others = [mean for mean in means if mean not in (leader, base)]
+    relation = standing.relation(leader, base)
     if relation == "better":
-        numbers = _numbers(comparison, info, leader, base)
-        said = f"{leader.run} is better than {base.run} on {_on(info)} by {numbers}"
-        return f"{said}{_among(comparison, info, leader, others, also=True)}."
-    first = f"{leader.run} has the {_mean_word(info)} {info.measure}"
-    numbers = _open(comparison, info, leader, base)
+        numbers = standing.numbers(leader, base)
+        rest = _among(standing, leader, others, also=True)
+        return f"{leader.run} is better than {base.run} on {standing.measure} by {numbers}{rest}."
     if relation == "equivalent":
-        within = _margin(comparison)
-        numbers = _numbers(comparison, info, leader, base, sign=True)
-        said = f"{first} and is equivalent to {base.run}{within}: {numbers}"
+        numbers = standing.numbers(leader, base, sign=True)
+        finding = f"and is equivalent to {base.run}{standing.margin}: {numbers}"
     else:
-        said = f"{first}, but is not shown to be better than {base.run}: {numbers}"
-    better = [one for one in others if _relation(comparison, info, one, base) == "better"]
+        numbers = standing.open_numbers(leader, base)
+        finding = f"but is not shown to be better than {base.run}: {numbers}"
+    comma = "" if relation == "equivalent" else ","
+    second = ""
+    better = [mean for mean in others if standing.relation(mean, base) == "better"]
     if better:
-        numbers = _numbers(comparison, info, better[0], base)
-        said += f"; {better[0].run} is better than {base.run} by {numbers}"
-    return f"{said}."
+        numbers = standing.numbers(better[0], base)
+        second = f"; {better[0].run} is better than {base.run} by {numbers}"
+    return f"{leader.run} has {standing.top}{comma} {finding}{second}."
 
 
-def _margin(comparison: ComparisonRecord) -> str:
-    margin = comparison.settings.get("margin")
-    return f" within ±{margin:g}" if isinstance(margin, int | float) else ""
+def _leader(standing: _Standing, leader: SystemMean, rest: Sequence[SystemMean]) -> str:
+    """Say whether the system with the best mean is apart from all others."""
+    near = [mean for mean in rest if standing.relation(leader, mean) != "better"]
+    name = leader.run
+    if name == standing.comparison.baseline:
+        name = f"{name}, the baseline,"
+    if not near:
+        numbers = standing.numbers(leader, rest[0])
+        others = _among(standing, leader, rest[1:], also=True)
+        return f"{name} is better than {rest[0].run} on {standing.measure} by {numbers}{others}."
+    nearest = near[0]
+    start = f"{name} has {standing.top}, {number(leader.mean)}"
+    if standing.relation(leader, nearest) == "equivalent":
+        numbers = standing.numbers(leader, nearest, sign=True)
+        others = _among(standing, leader, [mean for mean in rest if mean is not nearest])
+        return f"{start}, and is equivalent to {nearest.run}{standing.margin}: {numbers}{others}."
+    unclear = [mean for mean in near if standing.relation(leader, mean) != "equivalent"]
+    names = listed((mean.run for mean in unclear), MOST)
+    against = f"; against {nearest.run}" if len(unclear) > 1 else ""
+    others = _among(standing, leader, [mean for mean in rest if mean not in unclear])
+    return (
+        f"{start}, but is not shown to differ from {names}{against}: "
+        f"{standing.open_numbers(leader, nearest)}{others}."
+    )
 
 
 def _among(
-    comparison: ComparisonRecord,
-    info: MeasureInfo,
-    leader: MeanRecord,
-    others: Sequence[MeanRecord],
+    standing: _Standing,
+    leader: SystemMean,
+    others: Sequence[SystemMean],
     *,
     also: bool = False,
 ) -> str:
-    """Say which of the other systems the leader is better than, and which it is not apart from."""
-    named: dict[str, list[str]] = {}
-    for one in others:
-        named.setdefault(_relation(comparison, info, leader, one), []).append(one.run)
-    better, equal = named.pop("better", []), named.pop("equivalent", [])
-    near = [name for names in named.values() for name in names]
-    too = " too" if also and not near and not equal else ""
-    parts = [
-        f"is better than {_listed(better, _MOST)}{too}" if better else "",
-        f"is equivalent to {_listed(equal, _MOST)}{_margin(comparison)}" if equal else "",
-        f"cannot be told apart from {_listed(near, _MOST)}" if near else "",
+    """Say which other systems the leader is better than, and which may be as good."""
+    names: dict[Verdict, list[str]] = {}
+    for mean in others:
+        names.setdefault(standing.relation(leader, mean), []).append(mean.run)
+    better, equal = names.pop("better", []), names.pop("equivalent", [])
+    unclear = [name for group in names.values() for name in group]
+    too = " too" if also and not unclear and not equal else ""
+    phrases = [
+        f"is better than {listed(better, MOST)}{too}" if better else "",
+        f"is equivalent to {listed(equal, MOST)}{standing.margin}" if equal else "",
+        f"is not shown to differ from {listed(unclear, MOST)}" if unclear else "",
     ]
-    said = _listed(filter(None, parts))
-    return f"; it {said}" if said else ""
-
-
-def _leader(
-    comparison: ComparisonRecord,
-    info: MeasureInfo,
-    leader: MeanRecord,
-    rest: Sequence[MeanRecord],
-) -> str:
-    """Say whether the system with the best mean is apart from all others."""
-    near = [one for one in rest if _relation(comparison, info, leader, one) != "better"]
-    name = f"{leader.run}, the baseline," if leader.run == comparison.baseline else leader.run
-    if not near:
-        numbers = _numbers(comparison, info, leader, rest[0])
-        said = f"{name} is better than {rest[0].run} on {_on(info)} by {numbers}"
-        return f"{said}{_among(comparison, info, leader, rest[1:], also=True)}."
-    nearest = near[0]
-    first = f"{name} has the {_mean_word(info)} {info.measure}, {_number(leader.mean)}"
-    if _relation(comparison, info, leader, nearest) == "equivalent":
-        numbers = _numbers(comparison, info, leader, nearest, sign=True)
-        said = f"{first}, and is equivalent to {nearest.run}{_margin(comparison)}: {numbers}"
-        left = [one for one in rest if one is not nearest]
-        return f"{said}{_among(comparison, info, leader, left)}."
-    open_ = [one for one in near if _relation(comparison, info, leader, one) != "equivalent"]
-    said = f"{first}, but cannot be told apart from {_listed([one.run for one in open_], _MOST)}"
-    said += f"; against {nearest.run}" if len(open_) > 1 else ""
-    said += f": {_open(comparison, info, leader, nearest)}"
-    left = [one for one in rest if one not in open_]
-    return f"{said}{_among(comparison, info, leader, left)}."
+    phrase = listed(filter(None, phrases))
+    return f"; it {phrase}" if phrase else ""
 
 
 # --- the other measures --------------------------------------------------------------------------
@@ -343,36 +291,38 @@ def _others(report: BenchmarkReport) -> str:
     comparison = report.comparison
     if comparison is None or len(report.measures) < 2:
         return ""
-    main = report.measures[0]
-    means = _means(comparison, main)
+    main = _Standing(comparison, report.measures[0])
+    means = main.means
     if len(means) < 2:
         return ""
     leader = means[0]
-    other = next((one for one in means[1:] if one.run == comparison.baseline), means[1])
-    named: dict[str, list[str]] = {}
+    other = next((mean for mean in means[1:] if mean.run == comparison.baseline), means[1])
+    measures: dict[Verdict, list[str]] = {}
     ahead: dict[str, list[str]] = {}
     for info in report.measures[1:]:
-        own = {one.run: one for one in _means(comparison, info)}
-        if leader.run not in own or other.run not in own:
+        standing = _Standing(comparison, info)
+        by_run = {mean.run: mean for mean in standing.means}
+        if leader.run not in by_run or other.run not in by_run:
             continue
-        word = _relation(comparison, info, own[leader.run], own[other.run])
-        named.setdefault(word, []).append(info.measure)
-        top = next(iter(own.values()))
-        apart = _relation(comparison, info, top, own[leader.run]) == "better"
-        if top.run not in (leader.run, other.run) and apart:
+        relation = standing.relation(by_run[leader.run], by_run[other.run])
+        measures.setdefault(relation, []).append(info.measure)
+        top = next(iter(by_run.values()))
+        is_ahead = standing.relation(top, by_run[leader.run]) == "better"
+        if top.run not in (leader.run, other.run) and is_ahead:
             ahead.setdefault(top.run, []).append(info.measure)
-    order = ("better", "equivalent", "no difference shown", "worse")
-    parts = [
-        f"{word} on {_listed(named[word])}"
-        for word in sorted(named, key=lambda word: (*order, word).index(word))
+    order: tuple[Verdict, ...] = ("better", "equivalent", "no difference shown", "worse")
+    phrases = [
+        f"{relation} on {listed(measures[relation])}" for relation in order if relation in measures
     ]
-    parts += [f"{name} is better than {leader.run} on {_listed(on)}" for name, on in ahead.items()]
-    if not parts:
+    phrases += [
+        f"{name} is better than {leader.run} on {listed(names)}" for name, names in ahead.items()
+    ]
+    if not phrases:
         return ""
-    if _relation(comparison, main, leader, other) == "better" and "better" in named:
-        parts[0] = f"better than {other.run} on {_listed(named['better'])} too"
-        return f"{leader.run} is {'; '.join(parts)}."
-    return f"On the other measures, {leader.run} against {other.run}: {'; '.join(parts)}."
+    if main.relation(leader, other) == "better" and "better" in measures:
+        phrases[0] = f"better than {other.run} on {listed(measures['better'])} too"
+        return f"{leader.run} is {'; '.join(phrases)}."
+    return f"On the other measures, {leader.run} against {other.run}: {'; '.join(phrases)}."
 
 
 # --- what limits the best system -----------------------------------------------------------------
@@ -380,29 +330,29 @@ def _others(report: BenchmarkReport) -> str:
 
 def _recall(system: SystemRecord) -> tuple[str, int, float] | None:
     """Return name, cutoff and value of the recall with the largest cutoff."""
-    found = []
-    for one in system.measures:
+    recalls = []
+    for value in system.measures:
         try:
-            measure = Measure.parse(one.measure)
+            measure = Measure.parse(value.measure)
         except RankscopeError:
             continue
         if measure.name == "R" and measure.cutoff:
-            found.append((one.measure, measure.cutoff, one.value))
-    return max(found, key=lambda one: one[1], default=None)
+            recalls.append((value.measure, measure.cutoff, value.value))
+    return max(recalls, key=lambda recall: recall[1], default=None)
 
 
 def _best(report: BenchmarkReport) -> SystemRecord | None:
     info = report.measures[0]
     values = {
-        system.name: one.value
+        system.name: value.value
         for system in report.systems
-        for one in system.measures
-        if one.measure == info.measure
+        for value in system.measures
+        if value.measure == info.measure
     }
     if not values:
         return None
-    name = (max if info.higher_is_better else min)(values, key=lambda one: values[one])
-    return next(system for system in report.systems if system.name == name)
+    best = (max if info.higher_is_better else min)(values, key=lambda name: values[name])
+    return next(system for system in report.systems if system.name == best)
 
 
 def _limit(report: BenchmarkReport) -> str:
@@ -410,9 +360,9 @@ def _limit(report: BenchmarkReport) -> str:
     system = _best(report)
     if system is None:
         return ""
-    stage = next((one for one in report.stages if one.system == system.name), None)
-    said = _about_ceiling(report, system, stage) or _about_recall(report, system)
-    return f"{said}." if said else ""
+    stage = next((stage for stage in report.stages if stage.system == system.name), None)
+    sentence = _about_ceiling(report, system, stage) or _about_recall(report, system)
+    return f"{sentence}." if sentence else ""
 
 
 def _about_recall(report: BenchmarkReport, system: SystemRecord) -> str:
@@ -422,22 +372,25 @@ def _about_recall(report: BenchmarkReport, system: SystemRecord) -> str:
         return ""
     name, cutoff, value = recall
     info = report.measures[0]
-    main = next(one.value for one in system.measures if one.measure == info.measure)
+    main = next(value.value for value in system.measures if value.measure == info.measure)
     is_share = info.high == 1 and info.higher_is_better and info.measure != name
+    documents = report.collection.documents
+    if value >= FOUND and documents is not None and cutoff >= documents:
+        return ""  # no merit of the retriever: everything was returned
     if value >= FOUND:
-        said = f"{name} of {value:.2f} ({system.name}) leaves little for a better retriever"
+        start = f"{name} of {value:.2f} ({system.name}) leaves little for a better retriever"
         if is_share and main >= FOUND:
-            return f"{said}, and {info.measure} of {main:.2f} little for a better ranking"
-        return f"{said}; the ranking is what limits it" if is_share else said
-    missing = f"on average {1 - value:.0%} of a query's relevant documents"
-    said = f"{name} of {value:.2f} ({system.name}): {missing} are not among its first {cutoff:,}"
+            return f"{start}, and {info.measure} of {main:.2f} little for a better ranking"
+        return f"{start}; the ranking is what limits it" if is_share else start
+    missing = f"on average {percent(round(1 - value, 2))} of a query's relevant documents"
+    start = f"{name} of {value:.2f} ({system.name}): {missing} are not among its first {cutoff:,}"
     if cutoff < report.depth:
-        return f"{said}; how many of them stand further down was not measured"
+        return f"{start}; how many of them are further down was not measured"
     if value < MISSED:
-        return f"{said}; the retriever is what limits it, and no reranker can bring them back"
+        return f"{start}; the retriever is what limits it, and no reranker can bring them back"
     if is_share and main < FOUND:
-        return f"{said}; a better retriever and a better ranking can both add"
-    return f"{said}; a better retriever can add"
+        return f"{start}; a better retriever and a better ranking can both add"
+    return f"{start}; a better retriever can add"
 
 
 def _about_ceiling(report: BenchmarkReport, system: SystemRecord, stage: StageRow | None) -> str:
@@ -449,28 +402,26 @@ def _about_ceiling(report: BenchmarkReport, system: SystemRecord, stage: StageRo
     if not ceiling or value is None:
         return ""
     given = "its input" if stage.depth is None else f"the {stage.depth:,} documents it looks at"
-    said = (
-        f"{stage.system} has {info.measure} of {_number(value)}, where the best order of {given} "
-        f"would have {_number(ceiling)}"
+    start = (
+        f"{stage.system} has {info.measure} of {number(value)}, where the best order of {given} "
+        f"would have {number(ceiling)}"
     )
     if value < NEAR * ceiling:
-        return f"{said}: a better reranker has {_number(ceiling - value)} to gain"
+        return f"{start}: a better reranker has {number(ceiling - value)} to gain"
     if ceiling >= FOUND and info.high == 1:
-        return f"{said}: little is left to gain"
+        return f"{start}: little is left to gain"
+    start += ": more must come from what it is given"
     recall = _recall(system)
     if recall is None or stage.input_recall is None or stage.depth is None:
-        return f"{said}: more must come from what it is given"
-    name, cutoff, found = recall
-    if cutoff > stage.depth and found - stage.input_recall > 1 - found:
+        return start
+    name, cutoff, value = recall
+    if cutoff > stage.depth and value - stage.input_recall > 1 - value:
         return (
-            f"{said}: more must come from what it is given, and most of what is missing stands "
-            f"below rank {stage.depth:,} (R@{stage.depth} of {stage.input_recall:.2f}, {name} of "
-            f"{found:.2f})"
+            f"{start}, and most of what is missing is below rank {stage.depth:,} "
+            f"(R@{stage.depth} of {stage.input_recall:.2f}, {name} of {value:.2f})"
         )
-    return (
-        f"{said}: more must come from what it is given, which holds "
-        f"{stage.input_recall:.0%} of a query's relevant documents"
-    )
+    share = percent(round(stage.input_recall, 2))
+    return f"{start}, which holds {share} of a query's relevant documents"
 
 
 # --- what else a reader must know ----------------------------------------------------------------
@@ -478,33 +429,33 @@ def _about_ceiling(report: BenchmarkReport, system: SystemRecord, stage: StageRo
 
 def _failures(report: BenchmarkReport) -> list[str]:
     policy = {"all": "; they count as 0", "both": "; they are left out for all systems"}
-    asked = counted(report.collection.queries, "query")
-    said = []
-    for system in report.systems:
-        if system.run.failures:
-            fate = policy.get(system.accounting.missing_policy, "")
-            count = f"{len(system.run.failures):,} of {asked}"
-            said.append(f"{system.name} could not answer {count}{fate}.")
-    if len(said) > _MOST:
-        return [*said[: _MOST - 1], f"{len(said) - _MOST + 1} more systems have such failures."]
-    return said
+    queries = counted(report.collection.queries, "query")
+    sentences = [
+        f"{system.name} could not answer {len(system.run.failures):,} of {queries}"
+        f"{policy.get(system.accounting.missing_policy, '')}."
+        for system in report.systems
+        if system.run.failures
+    ]
+    if len(sentences) > MOST:
+        more = len(sentences) - MOST + 1
+        return [*sentences[: MOST - 1], f"{more} more systems have such failures."]
+    return sentences
 
 
 def _targets(report: BenchmarkReport) -> list[str]:
     system = _best(report)
     if system is None:
         return []
-    own = [one for one in report.kpis if one.system == system.name and one.target is not None]
-    missed = [one for one in own if one.status in ("warn", "fail")]
+    kpis = [kpi for kpi in report.kpis if kpi.system == system.name and kpi.target is not None]
+    missed = [
+        f"{kpi.measure} ({number(kpi.value)}, target {kpi.target:g})"
+        for kpi in kpis
+        if kpi.status in ("warn", "fail")
+    ]
     if not missed:
         return []
-    parts = [
-        f"{one.measure} ({_number(one.value)}, target {one.target:g})"
-        for one in missed
-        if one.target is not None
-    ]
-    count = f"{len(missed)} of {counted(len(own), 'target')}"
-    return [f"{system.name} misses {count}: {_listed(parts, _MOST)}."]
+    count = f"{len(missed)} of {counted(len(kpis), 'target')}"
+    return [f"{system.name} misses {count}: {listed(missed, MOST)}."]
 
 
 def _contradictions(report: BenchmarkReport) -> list[str]:
@@ -515,26 +466,24 @@ def _contradictions(report: BenchmarkReport) -> list[str]:
     comparison, info = report.comparison, report.measures[0]
     if comparison is None or report.baseline is None:
         return []
-    alpha = comparison.settings.get("alpha", 0.05)
     whole = {
         pair.system: pair.verdict
         for pair in comparison.pairs
         if pair.measure == info.measure and pair.base == report.baseline
     }
-    found = []
+    contradictions = []
     for segment in report.segments:
         for group in segment.groups:
             for mean in group.means:
                 if mean.measure != info.measure or not mean.difference or mean.p_corrected is None:
                     continue
-                word = "better" if (mean.difference > 0) == info.higher_is_better else "worse"
-                if {word, whole.get(mean.system)} != {
-                    "better",
-                    "worse",
-                } or mean.p_corrected > alpha:
-                    continue
-                where = f"where {segment.field} is {group.label} ({counted(group.n, 'query')})"
-                found.append(f"{mean.system} is {word} than {report.baseline} {where}")
-    if not found:
+                relation = "better" if (mean.difference > 0) == info.higher_is_better else "worse"
+                is_opposite = {relation, whole.get(mean.system)} == {"better", "worse"}
+                if is_opposite and mean.p_corrected <= comparison.settings.alpha:
+                    where = f"where {segment.field} is {group.label} ({counted(group.n, 'query')})"
+                    contradictions.append(
+                        f"{mean.system} is {relation} than {report.baseline} {where}"
+                    )
+    if not contradictions:
         return []
-    return [f"Contrary to the whole, {_listed(found, _MOST)}."]
+    return [f"Contrary to the whole, {listed(contradictions, MOST)}."]

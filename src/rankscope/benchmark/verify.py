@@ -3,69 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.collection.qrels import Qrels, read_qrels
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.records import (
-    BenchmarkReport,
-    EvaluationReport,
-    ExperimentManifest,
-    FileRef,
-    SystemRecord,
-)
+from rankscope.part import FileRef, Part
+from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.runs.table import Run, read_run
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
-
-__all__ = ["Checked", "Verification", "inside", "open_experiment", "verify"]
 
 EXACT = 1e-12
 """Values that differ by more are not the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One thing that was looked at, and what is wrong with it ('' if nothing)."""
+class Checked(Part):
+    """One thing that was looked at."""
 
     what: str
+    """What it is: a file, or what it should agree with."""
     problem: str = ""
+    """What is wrong with it; '' if nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Part, Shown):
     """All that was looked at."""
 
     experiment: str
+    """The experiment's id."""
     folder: str
+    """Where it is."""
+    ok: bool
+    """Whether everything holds."""
     checks: tuple[Checked, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything holds."""
-        return not any(one.problem for one in self.checks)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "experiment": self.experiment,
-            "folder": self.folder,
-            "ok": self.ok,
-            "checks": [asdict(one) for one in self.checks],
-        }
+    """Everything that was looked at."""
 
 
 def open_experiment(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
     """Read an experiment's manifest and report."""
     if not (folder / MANIFEST).is_file():
         raise InputError(
-            f"{folder}: is no experiment, as it holds no {MANIFEST}; name a folder that "
+            f"{folder}: not an experiment, {MANIFEST} is missing; name a folder that "
             "'rankscope benchmark run' wrote"
         )
     return ExperimentManifest.read(folder / MANIFEST), BenchmarkReport.read(folder / REPORT)
@@ -79,25 +62,37 @@ def inside(folder: Path, name: str) -> Path:
     except (ValueError, RuntimeError):  # a NUL, or links in a circle
         is_inside = False
     if not is_inside:
-        raise InputError(f"{folder}: the file {shown(name)} lies outside the experiment")
+        raise InputError(f"{folder}: the file {shown(name)} is outside the experiment")
     return path
 
 
 def verify(folder: Path) -> Verification:
     """Compute every hash and score of an experiment again."""
     manifest, report = open_experiment(folder)
-    checks = [*_files(folder, manifest), *_contents(folder, manifest, report)]
-    return Verification(manifest.experiment, str(folder), tuple(checks))
+    checks = tuple(
+        Checked(what=what, problem=problem)
+        for what, problem in (*_files(folder, manifest), *_contents(folder, manifest, report))
+    )
+    return Verification(
+        experiment=manifest.experiment,
+        folder=str(folder),
+        ok=not any(check.problem for check in checks),
+        checks=checks,
+    )
 
 
-def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
-    for one in manifest.artifacts:
-        yield Checked(one.path, _file_problem(folder, one))
-    listed = {one.path for one in manifest.artifacts} | {MANIFEST}
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    for name in sorted(set(found) - listed):
-        yield Checked(name, "is not in the manifest: it was added later")
-    yield Checked("config", _config_problem(manifest))
+Look = tuple[str, str]
+"""What was looked at, and what is wrong with it ('' if nothing)."""
+
+
+def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Look]:
+    for artifact in manifest.artifacts:
+        yield artifact.path, _file_problem(folder, artifact)
+    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in sorted(names - listed):
+        yield name, "is not in the manifest: it was added later"
+    yield "config", _config_problem(manifest)
 
 
 def _config_problem(manifest: ExperimentManifest) -> str:
@@ -110,36 +105,35 @@ def _config_problem(manifest: ExperimentManifest) -> str:
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
     try:
-        path = inside(folder, recorded.path)
-        found = file_ref(path, folder)
+        current = file_ref(inside(folder, recorded.path), folder)
     except FileNotFoundError:
         return "is missing"
     except (OSError, RankscopeError) as error:
         return f"cannot be read ({getattr(error, 'strerror', None) or error})"
-    return "" if found == recorded else "was changed: its hash differs from the one recorded"
+    return "" if current == recorded else "was changed: its hash differs from the one recorded"
 
 
 def _contents(
     folder: Path, manifest: ExperimentManifest, report: BenchmarkReport
-) -> Iterator[Checked]:
+) -> Iterator[Look]:
     """Score the runs against the judgments again."""
     if report.experiment != manifest.experiment:
-        yield Checked(REPORT, f"belongs to the experiment {shown(report.experiment)}")
-    yield Checked(MANIFEST, _manifest_problem(manifest, report))
+        yield REPORT, f"belongs to the experiment {shown(report.experiment)}"
+    yield MANIFEST, _manifest_problem(manifest, report)
     try:
         qrels = read_qrels(inside(folder, "qrels.parquet"))
         asked = set(pl.read_parquet(inside(folder, report.queries.path))["query_id"].to_list())
     except (RankscopeError, OSError, pl.exceptions.PolarsError) as error:
-        yield Checked("qrels.parquet", f"cannot be read ({error}); no score can be computed")
+        yield "qrels.parquet", f"cannot be read ({error}); no score can be computed"
         return
     same = as_judgments(qrels).fingerprint == manifest.collection.qrels_sha256
-    yield Checked("judgments", "" if same else "are not those that the manifest names")
+    yield "judgments", "" if same else "are not those that the manifest names"
     for system in report.systems:
         try:
             problem = _run_problem(folder, report, system, qrels, asked)
         except (RankscopeError, OSError, pl.exceptions.PolarsError, KeyError) as error:
             problem = f"cannot be computed again ({error})"
-        yield Checked(f"scores of {system.name}", problem)
+        yield f"scores of {system.name}", problem
 
 
 def _manifest_problem(manifest: ExperimentManifest, report: BenchmarkReport) -> str:
@@ -152,15 +146,15 @@ def _manifest_problem(manifest: ExperimentManifest, report: BenchmarkReport) -> 
         "seconds": (manifest.seconds, report.seconds),
         "seed": (manifest.seed, seed),
         "runs": (
-            [(one.system, one.run_id, one.path) for one in manifest.runs],
-            [(one.name, one.run.run_id, one.run.file.path) for one in report.systems],
+            [(run.system, run.run_id, run.path) for run in manifest.runs],
+            [(system.name, system.run.run_id, system.run.file.path) for system in report.systems],
         ),
         "snapshots": (
             manifest.snapshots,
-            {one.name: one.run.identity.get("snapshot") for one in report.systems},
+            {system.name: system.run.identity.snapshot for system in report.systems},
         ),
     }
-    apart = [name for name, (one, other) in pairs.items() if one != other]
+    apart = [name for name, (in_manifest, in_report) in pairs.items() if in_manifest != in_report]
     return f"and {REPORT} differ in {', '.join(apart)}" if apart else ""
 
 
@@ -173,13 +167,13 @@ def _run_problem(
     if run.fingerprint() != system.run.run_id:
         return "the run is not the one that was scored"
     empty = asked - set(run.query_ids) - set(system.run.failures)
-    whole: dict[str, dict[str, float]] = {**run.to_dict(), **{one: {} for one in empty}}
-    measures = [one.asked for one in report.measures]
+    whole: dict[str, dict[str, float]] = {**run.to_dict(), **{query_id: {} for query_id in empty}}
+    measures = [info.asked for info in report.measures]
     scores = evaluate(qrels, {system.name: Run(whole)}, measures, profile=report.profile)
-    own = EvaluationReport.read(inside(folder, system.report))
-    if own.measures != system.measures:
+    evaluation = EvaluationReport.read(inside(folder, system.report))
+    if evaluation.measures != system.measures:
         return f"{system.report} and {REPORT} give different values"
-    if own.run != system.run or own.accounting != system.accounting:
+    if evaluation.run != system.run or evaluation.accounting != system.accounting:
         return f"{system.report} and {REPORT} describe different runs"
     for recorded in system.measures:
         value = scores.run(system.name).means[recorded.measure]
@@ -188,11 +182,11 @@ def _run_problem(
     repeated = _repeated_problem(report, system)
     if repeated:
         return repeated
-    kept = pl.read_parquet(inside(folder, system.per_query.path))
-    made = scores.per_query.drop("run")
-    joined = made.join(kept, on=["query_id", "measure"], how="full", suffix="_kept")
-    apart = (pl.col("value") - pl.col("value_kept")).abs() > EXACT
-    differing = joined.filter(apart | pl.col("value").is_null() | pl.col("value_kept").is_null())
+    recorded_values = pl.read_parquet(inside(folder, system.per_query.path))
+    values = scores.per_query.drop("run")
+    joined = values.join(recorded_values, on=["query_id", "measure"], how="full", suffix="_then")
+    apart = (pl.col("value") - pl.col("value_then")).abs() > EXACT
+    differing = joined.filter(apart | pl.col("value").is_null() | pl.col("value_then").is_null())
     if len(differing):
         return f"{len(differing):,} values by query differ from those recorded"
     return _results_problem(folder, report, system, run, qrels)
@@ -200,19 +194,19 @@ def _run_problem(
 
 def _repeated_problem(report: BenchmarkReport, system: SystemRecord) -> str:
     """Say where the report repeats a mean of a system, and does so wrongly."""
-    means = {one.measure: one.value for one in system.measures}
+    means = {value.measure: value.value for value in system.measures}
     for kpi in report.kpis:
         if kpi.system == system.name and kpi.value != means.get(kpi.measure):
             return f"{REPORT} has another {kpi.measure} among its targets"
     compared = report.comparison
     if compared is None or compared.queries != system.accounting.queries:
         return ""  # where runs lack queries, it is over those that all have
-    for one in compared.means:
-        value = means.get(one.measure)
-        if one.run == system.name and not (
-            value is not None and abs(value - one.mean) <= EXACT * max(1.0, abs(value))
+    for mean in compared.means:
+        value = means.get(mean.measure)
+        if mean.run == system.name and not (
+            value is not None and abs(value - mean.mean) <= EXACT * max(1.0, abs(value))
         ):
-            return f"{REPORT} has another {one.measure} in its comparison"
+            return f"{REPORT} has another {mean.measure} in its comparison"
     return ""
 
 
@@ -225,8 +219,9 @@ def _results_problem(
         "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
     )
     top = run.trec_columns().filter(pl.col("rank") <= report.top)
-    made = top.join(grades, on=["query_id", "doc_id"], how="left").select(columns)
-    kept = pl.read_parquet(inside(folder, system.results.path)).select(columns)
+    expected = top.join(grades, on=["query_id", "doc_id"], how="left").select(columns)
+    recorded = pl.read_parquet(inside(folder, system.results.path)).select(columns)
     order = ["query_id", "rank"]
-    same = kept.schema == made.schema and kept.sort(order).equals(made.sort(order))
+    same = recorded.schema == expected.schema
+    same = same and recorded.sort(order).equals(expected.sort(order))
     return "" if same else f"{system.results.path} is not the top of the run"

@@ -1,51 +1,53 @@
-"""The stages of a benchmark: fetch and check each run, score, compare, look into it.
+"""The workflow: which stages a benchmark has, and what each of them does.
 
-`make_plan` gives every stage its key and its work; the results travel as parcels, and `Outcome`
-reads them back as tables and plain data.
+Fetch and check each run, score all of them, compare them, and ask every registered analysis. Stages
+share their results: a run is one `Run` for all of them, its judgments are prepared once, and it is
+aligned with them once.
 """
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 import rankscope
-from rankscope.benchmark.artifacts import Parcel, Store
+from rankscope.benchmark.artifacts import Content, Form, PartForm, Store
 from rankscope.benchmark.collection import Collection
 from rankscope.benchmark.config.loading import LoadedConfig
-from rankscope.benchmark.plan import Plan, Stage, Step
+from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, builds_on, naming, rerank_depth
-from rankscope.diagnosis.segments import segment_table
-from rankscope.diagnosis.stages import StageSpec, stage_table
+from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, all_analyses
+from rankscope.diagnosis.stages import StageSpec
+from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched, fetch
-from rankscope.retrieval.protocol import System, fingerprint, packages_of
+from rankscope.retrieval.protocol import System, all_parts, packages_of
 from rankscope.retrieval.stages.stage import Memory
+from rankscope.runs.origin import Identity, Timings, fingerprint
 from rankscope.runs.table import Run
-from rankscope.runs.validation import Reference
-from rankscope.scoring.evaluate import Accounting, RunScores, Scores, evaluate, meant
-from rankscope.scoring.inputs import as_judgments
+from rankscope.runs.validation import Lengths, Reference, Validation
+from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.rules import profile_named
-from rankscope.statistics.compare import compare_scores
+from rankscope.statistics.compare import Comparison, compare_scores
 from rankscope.statistics.pairwise import Settings
-from rankscope.tables.columns import RUN
-from rankscope.tables.rows import Rows
 
-__all__ = ["Benchmark", "make_plan", "run_of", "versions"]
+Made = TypeVar("Made")
+Answer = Analysed | NotApplicable
+"""What an analysis says."""
 
-SCORE, COMPARE, SEGMENTS, STAGES = "score", "compare", "segments", "stages"
 _PACKAGES = ("numpy", "polars", "scipy")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Benchmark:
     """A config with its collection and systems: all that stages are made of."""
 
@@ -57,58 +59,58 @@ class Benchmark:
     keys: Mapping[str, str]
     """What each system is known by, without the corpus, which is known by its own hash."""
     cache: Path
-    memory: Memory
-    """Answers that several systems ask for."""
 
     @classmethod
     def of(cls, loaded: LoadedConfig, collection: Collection, *, cache: Path) -> Benchmark:
         """Make the systems of a config; the corpus is not read yet."""
         specs = loaded.systems()
-        memory = Memory()
-        systems = Systems(specs, collection, folder=loaded.folder, cache=cache, memory=memory)
+        systems = Systems(specs, collection, folder=loaded.folder, cache=cache, memory=Memory())
         if not any(systems[name].trained for name in specs):
             info = collection.info.model_copy(update={"training": None})
             collection = replace(collection, info=info)
         keys = {name: systems[name].identity().key for name in specs}
-        return cls(loaded, collection, systems, specs, keys, cache, memory)
-
-    def alone(self) -> Systems:
-        """Return systems for one stage's own use, each made when it is first asked for."""
-        folder, memory = self.loaded.folder, self.memory
-        return Systems(self.specs, self.collection, folder=folder, cache=self.cache, memory=memory)
+        return cls(loaded, collection, systems, specs, keys, cache)
 
     def packages(self) -> list[str]:
         """Return the distributions that the systems compute with."""
         names = (packages_of(self.systems[name]) for name in self.specs)
         return sorted({package for packages in names for package in packages})
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
         """How systems are compared."""
         return Settings(**self.loaded.config.statistics.model_dump())
 
-    @property
+    @cached_property
     def judgments(self) -> Judgments:
-        """The judgments, prepared."""
-        return as_judgments(self.collection.qrels)
+        """The judgments, prepared; they remember the runs that were aligned with them."""
+        return Judgments(self.collection.qrels, remember=True)
+
+    @cached_property
+    def reference(self) -> Reference:
+        """What runs are checked against."""
+        ids = [query.query_id for query in self.collection.queries]
+        return Reference.read(queries=ids, corpus=self.collection.corpus)
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the systems of the config that a system asks, through unnamed ones too."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for below in builds_on(self.systems[name]):
-            if self._is_named(below):
-                found[below.name] = None
-            else:
-                found.update(dict.fromkeys(self._below(below)))
-        return tuple(found)
+            names.update(dict.fromkeys(self._named(below)))
+        return tuple(names)
 
-    def _below(self, system: System) -> list[str]:
-        names: list[str] = []
-        for below in builds_on(system):
-            names += [below.name] if self._is_named(below) else self._below(below)
-        return names
+    def share_systems(self, name: str, other: str) -> bool:
+        """Tell whether two systems are, or ask, the same one: they are not asked at a time."""
+        ids = ({id(part) for part in all_parts(self.systems[each])} for each in (name, other))
+        return not set.isdisjoint(*ids)
 
-    def stage_specs(self) -> list[StageSpec]:
+    def _named(self, system: System) -> list[str]:
+        """Return the name of a system of the config; of another, those of the systems it asks."""
+        if self._is_named(system):
+            return [system.name]
+        return [name for below in builds_on(system) for name in self._named(below)]
+
+    def pipeline(self) -> list[StageSpec]:
         """Describe the systems as stages of pipelines."""
         return [
             StageSpec(name, self.kind(name), self.parents(name), self._visible_depth(name))
@@ -118,8 +120,8 @@ class Benchmark:
     def _visible_depth(self, name: str) -> int | None:
         """Return a reranker's depth, if what it reranks is a system of the config."""
         system = self.systems[name]
-        seen = all(self._is_named(below) for below in builds_on(system))
-        return rerank_depth(system) if seen else None
+        is_visible = all(self._is_named(below) for below in builds_on(system))
+        return rerank_depth(system) if is_visible else None
 
     def _is_named(self, system: System) -> bool:
         return system.name in self.specs and self.systems[system.name] is system
@@ -132,285 +134,296 @@ class Benchmark:
 
 def versions(*packages: str) -> dict[str, str]:
     """Return the versions of what always takes part, and of some packages if they are there."""
-    found = {"rankscope": rankscope.__version__, "python": platform.python_version()}
+    known = {"rankscope": rankscope.__version__, "python": platform.python_version()}
     for package in (*_PACKAGES, *packages):
         try:
-            found[package] = metadata.version(package)
+            known[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return known
 
 
-def make_plan(
-    benchmark: Benchmark,
-    store: Store,
-    *,
-    only: Sequence[str] | None = None,
-    apart: bool = False,
-) -> Plan:
-    """Plan the stages; ``only`` names systems whose runs are fetched and checked, and no more.
+@dataclass(frozen=True, slots=True, eq=False)
+class Workflow:
+    """The stages of a benchmark, by what they do."""
 
-    ``apart``: every fetch makes its systems anew, so that several can go on at a time.
-    """
-    config, info = benchmark.loaded.config, benchmark.collection.info
-    wanted = list(only or benchmark.specs)
-    fetches = [_fetch(benchmark, name, wanted if apart else None) for name in wanted]
-    reference = _reference_of(benchmark)
-    checks = [_check(benchmark, one, reference) for one in fetches]
-    stages = [*fetches, *checks]
-    if only is None:
-        score = _stage(
-            *(SCORE, _scorer(benchmark), fetches),
-            (info.qrels_sha256, config.measures, config.profile),
-            f"{len(config.measures)} measures",
-        )
-        stages.append(score)
-        statistics = config.statistics.model_dump()
-        if len(fetches) > 1 and _can_be_tested(config.measures):
-            stages.append(
-                _stage(COMPARE, _comparer(benchmark), [score], (config.baseline, statistics))
-            )
-        if config.analyses["segments"].root:
-            parts = (
-                config.analyses["segments"].root,
-                config.baseline,
-                statistics,
-                info.queries_sha256,
-            )
-            stages.append(_stage(SEGMENTS, _segmenter(benchmark), [score], parts))
-        if any(benchmark.parents(name) for name in benchmark.specs):
-            described = [asdict(one) for one in benchmark.stage_specs()]
-            needed = [*fetches, score]
-            stages.append(_stage(STAGES, _stager(benchmark), needed, (described, statistics)))
-    return Plan(stages, store)
+    fetches: Mapping[str, Stage[Fetched]]
+    """By system: its run."""
+    checks: Mapping[str, Stage[Validation]]
+    """By system: what the checks of its run say."""
+    score: Stage[Scores] | None = None
+    """Values by query of all systems; None where only runs are wanted."""
+    compare: Stage[Comparison] | None = None
+    """All systems compared; None if there is one only, or nothing that can be tested."""
+    analyses: Mapping[str, Stage[Answer]] | None = None
+    """By name: what each analysis says."""
+
+    def plan(self, store: Store) -> Plan:
+        """Put the stages in order."""
+        stages: list[Stage[Any]] = [*self.fetches.values(), *self.checks.values()]
+        stages += [stage for stage in (self.score, self.compare) if stage is not None]
+        return Plan([*stages, *(self.analyses or {}).values()], store)
 
 
-def _stage(
+def make_workflow(benchmark: Benchmark, *, only: Sequence[str] | None = None) -> Workflow:
+    """Make the stages; ``only`` names systems whose runs are fetched and checked, and no more."""
+    names = benchmark.specs if only is None else only
+    fetches: dict[str, Stage[Fetched]] = {}
+    for name in names:
+        shared = [fetches[other] for other in fetches if benchmark.share_systems(name, other)]
+        fetches[name] = _fetch(benchmark, name, after=shared)
+    checks = {name: _check(benchmark, name, stage) for name, stage in fetches.items()}
+    if only is not None:
+        return Workflow(fetches, checks)
+    score = _score(benchmark, fetches)
+    compare = None
+    if len(fetches) > 1 and _tested(benchmark.loaded.config.measures):
+        compare = _compare(benchmark, score)
+    analyses = {
+        analysis.name: _analyse(benchmark, analysis, fetches, score) for analysis in all_analyses()
+    }
+    return Workflow(fetches, checks, score, compare, analyses)
+
+
+def _stage(  # noqa: PLR0917
     name: str,
-    work: Callable[[Mapping[str, Parcel], Step], Parcel],
-    needs: Sequence[Stage],
+    work: Callable[[Results, Step], Output[Made]],
+    form: Form[Made],
+    needs: Sequence[Stage[Any]],
     parts: Sequence[Any],
     about: str = "",
-) -> Stage:
-    key = fingerprint(name, versions(), [one.key for one in needs], list(parts))
-    return Stage(name, key, work, tuple(one.name for one in needs), about)
+) -> Stage[Made]:
+    """Make a stage that is known by what it needs and by some more parts."""
+    key = fingerprint(name, versions(), [stage.key for stage in needs], list(parts))
+    return Stage(name, key, work, form, tuple(needs), about=about)
 
 
-# ------------------------------------------------------------------------------- runs
+# --- runs ----------------------------------------------------------------------------------------
 
 
-def _fetch(benchmark: Benchmark, name: str, beside: Sequence[str] | None) -> Stage:
+class FetchedForm:
+    """A fetched run is kept as its columns, best first, and the sizes of its queries."""
+
+    def pack(self, made: Fetched, /) -> Content:
+        """Return what is kept."""
+        run = made.run
+        data = {
+            "name": run.name,
+            "fingerprint": run.fingerprint(),
+            "failures": made.failures,
+            "timings": made.timings.to_dict(),
+            "identity": made.identity.to_dict(),
+            "notes": list(made.notes),
+        }
+        rows = run.trec_columns().select("doc_id", "score")
+        queries = pl.DataFrame(
+            {"query_id": pl.Series(run.query_ids, dtype=pl.String), "size": run.sizes}
+        )
+        return Content(data, {"rows": rows, "queries": queries})
+
+    def unpack(self, content: Content, /) -> Fetched:
+        """Make the run again; it was checked when it was made."""
+        data, rows, queries = content.data, content.tables["rows"], content.tables["queries"]
+        run = Run.trusted(
+            queries["query_id"],
+            queries["size"].to_numpy(),
+            rows["doc_id"],
+            rows["score"],
+            name=data["name"],
+            is_best_first=True,
+            fingerprint=data["fingerprint"],
+        )
+        return Fetched(
+            run,
+            data["failures"],
+            Timings.model_validate(data["timings"]),
+            Identity.model_validate(data["identity"]),
+            tuple(data["notes"]),
+        )
+
+
+def _fetch(benchmark: Benchmark, name: str, *, after: Sequence[Stage[Any]]) -> Stage[Fetched]:
     """Make the stage of one run.
 
-    ``beside`` names the runs that may be fetched at the same time, None if one is fetched after the
-    other. A system waits for those it builds on, as their indexes are then there.
+    What the system says about itself and its failures is rid of secrets before it goes anywhere.
     """
-    config, queries = benchmark.loaded.config, benchmark.collection.queries
-    needs = tuple(f"fetch {one}" for one in benchmark.parents(name) if one in (beside or ()))
+    config, collection = benchmark.loaded.config, benchmark.collection
 
-    def work(_: Mapping[str, Parcel], step: Step) -> Parcel:
-        systems = benchmark.systems if beside is None else benchmark.alone()
-        try:
-            with naming(name):
-                fetched = fetch(
-                    systems.indexed(name),
-                    queries,
-                    depth=config.depth,
-                    batch=config.fetch.batch,
-                    jobs=config.fetch.jobs,
-                    retries=config.fetch.retries,
-                    timeout=config.fetch.timeout,
-                    rate=config.fetch.rate,
-                    store=benchmark.cache,
-                    progress=step,
-                    indexing=lambda done, total: step(done, total, "indexing"),
-                    name=name,
-                )
-        finally:
-            if systems is not benchmark.systems:
-                systems.close()
-        return _fetched_parcel(fetched, benchmark)
+    def work(_: Results, step: Step) -> Output[Fetched]:
+        with naming(name):
+            fetched = fetch(
+                benchmark.systems.indexed(name),
+                collection.queries,
+                depth=config.depth,
+                batch=config.fetch.batch,
+                jobs=config.fetch.jobs,
+                retries=config.fetch.retries,
+                timeout=config.fetch.timeout,
+                rate=config.fetch.rate,
+                store=benchmark.cache,
+                progress=step,
+                indexing=lambda done, total: step(done, total, "indexing"),
+                name=name,
+            )
+        hide = benchmark.loaded.secrets.hide
+        identity = Identity.model_validate(hide(fetched.identity.to_dict()))
+        hidden = replace(
+            fetched,
+            failures=hide(fetched.failures),
+            identity=identity,
+            notes=tuple(hide(list(fetched.notes))),
+        )
+        return Output(hidden, complete=not fetched.failures)
 
-    info = benchmark.collection.info
+    info = collection.info
     searched = (info.corpus_sha256, info.queries_sha256, config.depth)
     key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
-    return Stage(f"fetch {name}", key, work, needs, benchmark.kind(name))
+    about = benchmark.kind(name)
+    return Stage(f"fetch {name}", key, work, FetchedForm(), after=tuple(after), about=about)
 
 
-def _fetched_parcel(fetched: Fetched, benchmark: Benchmark) -> Parcel:
-    run = fetched.run
-    data = {
-        "name": run.name,
-        "query_ids": run.query_ids,
-        "failures": fetched.failures,
-        "timings": fetched.timings.to_dict(),
-        "identity": benchmark.loaded.secrets.hide(fetched.identity.to_dict()),
-        "notes": list(fetched.notes),
-    }
-    return Parcel(data, {"run": run.to_polars()}, complete=not fetched.failures)
-
-
-def run_of(parcel: Parcel) -> Run:
-    """Return the run that a fetch brought."""
-    frame, name = parcel.tables["run"], parcel.data["name"]
-    if not parcel.data["query_ids"]:
-        return Run(name=name)
-    found = set(frame["query_id"].unique().to_list())
-    empty = tuple(one for one in parcel.data["query_ids"] if one not in found)
-    return Run.from_rows(Rows(frame, name, RUN, ids_complete=True, empty_queries=empty), name=name)
-
-
-def _reference_of(benchmark: Benchmark) -> Callable[[], Reference]:
-    """Return what runs are checked against, made when it is first needed."""
-    collection = benchmark.collection
-    made: list[Reference] = []
-
-    def reference() -> Reference:
-        if not made:
-            ids = [query.query_id for query in collection.queries]
-            found = Reference.read(queries=ids, corpus=collection.corpus)
-            made.append(Reference(found.findings, None, found.query_ids, found.corpus_ids))
-        return made[0]
-
-    return reference
-
-
-def _check(benchmark: Benchmark, fetched: Stage, reference: Callable[[], Reference]) -> Stage:
+def _check(benchmark: Benchmark, name: str, fetched: Stage[Fetched]) -> Stage[Validation]:
     depth = benchmark.loaded.config.depth
     documents = benchmark.collection.info.documents
     if documents:
         depth = min(depth, documents)  # nobody can find more
 
-    def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
-        run = run_of(needed[fetched.name])
-        if not len(run):
-            return Parcel({"findings": [], "rows": 0})
-        validation = reference().validate(run, depth=depth)
-        found = [finding.to_dict() for finding in validation.findings]
-        return Parcel({"findings": found, "rows": validation.rows})
+    def work(results: Results, _: Step) -> Output[Validation]:
+        run = results[fetched].run
+        if len(run):
+            return Output(benchmark.reference.validate(run, depth=depth))
+        nothing = Lengths(min=0, median=0, max=0)
+        validation = Validation(
+            run=name, ok=True, rows=0, queries=0, documents_per_query=nothing, findings=()
+        )
+        return Output(validation)
 
-    name = fetched.name.removeprefix("fetch ")
     corpus = benchmark.collection.info.corpus_sha256
-    return _stage(f"check {name}", work, [fetched], (depth, corpus))
+    return _stage(f"check {name}", work, PartForm(Validation), [fetched], (depth, corpus))
 
 
-# ----------------------------------------------------------------------------- scores
+# --- scores --------------------------------------------------------------------------------------
 
 
-def _scorer(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parcel]:
-    config = benchmark.loaded.config
+@dataclass(frozen=True, slots=True)
+class ScoresForm:
+    """Scores are kept as a table for each run, with a row for each query."""
 
-    def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:
-        judgments = benchmark.judgments
-        data: dict[str, Any] = {}
-        tables = {}
-        for number, (stage, parcel) in enumerate(needed.items(), start=1):
-            name = stage.removeprefix("fetch ")
-            scores = evaluate(
-                judgments, {name: run_of(parcel)}, config.measures, profile=config.profile
+    benchmark: Benchmark
+
+    def pack(self, made: Scores, /) -> Content:
+        """Return what is kept: all missing queries too, of which JSON records name the first."""
+        runs = [made.run(name) for name in made.runs]
+        data = {run.name: {"means": run.means, "counts": run.counts} for run in runs}
+        tables = {
+            run.name: pl.DataFrame(
+                {
+                    "query_id": pl.Series(run.query_ids, dtype=pl.String),
+                    **dict(zip(made.measures, run.values, strict=True)),
+                }
             )
-            run = scores.run(name)
-            data[name] = {"means": run.means, "accounting": run.accounting.to_dict()}
-            data[name]["accounting"]["missing_queries"] = list(run.accounting.missing)
-            columns = {"query_id": pl.Series(run.query_ids, dtype=pl.String)}
-            tables[name] = pl.DataFrame(
-                {**columns, **dict(zip(scores.measures, run.values, strict=True))}
-            )
-            step(number, len(needed))
-        return Parcel(data, tables)
-
-    return work
-
-
-def scores_of(parcel: Parcel, benchmark: Benchmark) -> Scores:
-    """Return the scores that the score stage made."""
-    config = benchmark.loaded.config
-    profile = profile_named(config.profile)
-    runs = []
-    for name, kept in parcel.data.items():
-        table = parcel.tables[name]
-        values = table.drop("query_id").to_numpy().T
-        runs.append(
-            RunScores(
-                name,
-                tuple(table["query_id"].to_list()),
-                np.ascontiguousarray(values, dtype=np.float64),
-                kept["means"],
-                Accounting.from_dict(kept["accounting"]),
-            )
-        )
-    measures = meant(config.measures, profile)
-    return Scores(runs, measures, profile, judgments=benchmark.judgments, single=False)
-
-
-def _comparer(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parcel]:
-    def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
-        scores = scores_of(needed[SCORE], benchmark)
-        baseline = benchmark.loaded.config.baseline
-        found = compare_scores(
-            scores.only(_tested(scores)), baseline=baseline, settings=benchmark.settings
-        )
-        data = found.to_dict()
-        for written, pair in zip(data["pairs"], found.pairs, strict=True):
-            written["sentence"] = pair.sentence
-        return Parcel(data)
-
-    return work
-
-
-def _can_be_tested(measures: Sequence[str]) -> bool:
-    return any(Measure.parse(one).definition.aggregate != "geometric" for one in measures)
-
-
-def _tested(scores: Scores) -> list[str]:
-    """Return the measures whose values tests are about: not geometric means."""
-    kinds = {one: Measure.parse(one).definition.aggregate for one in scores.measures}
-    return [one for one, kind in kinds.items() if kind != "geometric"]
-
-
-def _segmenter(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parcel]:
-    config = benchmark.loaded.config
-
-    def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
-        asked = [(one.query_id, one.text, one.metadata) for one in benchmark.collection.queries]
-        scores = scores_of(needed[SCORE], benchmark)
-        found, findings = segment_table(
-            scores,
-            asked,
-            config.analyses["segments"].root,
-            baseline=config.baseline,
-            settings=benchmark.settings,
-        )
-        return Parcel(
-            {
-                "segments": [one.to_dict() for one in found],
-                "findings": [one.to_dict() for one in findings],
-            }
-        )
-
-    return work
-
-
-def _stager(benchmark: Benchmark) -> Callable[[Mapping[str, Parcel], Step], Parcel]:
-    def work(needed: Mapping[str, Parcel], step: Step) -> Parcel:  # noqa: ARG001
-        runs = {
-            name.removeprefix("fetch "): run_of(parcel)
-            for name, parcel in needed.items()
-            if name != SCORE
+            for run in runs
         }
-        found, findings = stage_table(
-            benchmark.judgments,
-            runs,
-            benchmark.stage_specs(),
-            scores_of(needed[SCORE], benchmark),
-            settings=benchmark.settings,
-            depth=benchmark.loaded.config.depth,
-        )
-        return Parcel(
-            {
-                "stages": [one.to_dict() for one in found],
-                "findings": [one.to_dict() for one in findings],
-            }
-        )
+        return Content(data, tables)
 
-    return work
+    def unpack(self, content: Content, /) -> Scores:
+        """Make the scores again."""
+        config = self.benchmark.loaded.config
+        profile = profile_named(config.profile)
+        runs = []
+        for name, table in content.tables.items():
+            values = np.ascontiguousarray(table.drop("query_id").to_numpy().T, dtype=np.float64)
+            query_ids = tuple(table["query_id"].to_list())
+            kept = content.data[name]
+            runs.append(RunScores(name, query_ids, values, kept["means"], kept["counts"]))
+        measures = meant(config.measures, profile)
+        return Scores(runs, measures, profile, judgments=self.benchmark.judgments, single=False)
+
+
+def _score(benchmark: Benchmark, fetches: Mapping[str, Stage[Fetched]]) -> Stage[Scores]:
+    config = benchmark.loaded.config
+
+    def work(results: Results, _: Step) -> Output[Scores]:
+        runs = {name: results[stage].run for name, stage in fetches.items()}
+        return Output(evaluate(benchmark.judgments, runs, config.measures, profile=config.profile))
+
+    info = benchmark.collection.info
+    parts = (info.qrels_sha256, config.measures, config.profile)
+    about = f"{len(config.measures)} measures"
+    return _stage("score", work, ScoresForm(benchmark), list(fetches.values()), parts, about)
+
+
+def _tested(measures: Sequence[str]) -> list[str]:
+    """Return the measures whose values tests are about: not geometric means."""
+    kinds = {measure: Measure.parse(measure).definition.aggregate for measure in measures}
+    return [measure for measure, kind in kinds.items() if kind != "geometric"]
+
+
+def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison]:
+    baseline = benchmark.loaded.config.baseline
+
+    def work(results: Results, _: Step) -> Output[Comparison]:
+        scores = results[score]
+        tested = scores.only(_tested(scores.measures))
+        return Output(compare_scores(tested, baseline=baseline, settings=benchmark.settings))
+
+    parts = (baseline, benchmark.settings.to_dict())
+    return _stage("compare", work, PartForm(Comparison), [score], parts)
+
+
+# --- analyses ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """What an analysis says is kept with whether it is a result or a reason for none."""
+
+    analysis: AnyAnalysis
+
+    def pack(self, made: Answer, /) -> Content:
+        """Return what is kept."""
+        return Content({"applies": isinstance(made, Analysed), "answer": made.to_dict()})
+
+    def unpack(self, content: Content, /) -> Answer:
+        """Make the answer again."""
+        model = self.analysis.result if content.data["applies"] else NotApplicable
+        answer: Answer = model.model_validate(content.data["answer"])
+        return answer
+
+
+def _analyse(
+    benchmark: Benchmark,
+    analysis: AnyAnalysis,
+    fetches: Mapping[str, Stage[Fetched]],
+    score: Stage[Scores],
+) -> Stage[Answer]:
+    """Make the stage of an analysis; what it needs decides what its key holds."""
+    loaded, collection = benchmark.loaded, benchmark.collection
+    config = loaded.config.analyses[analysis.name]
+    pipeline = benchmark.pipeline()
+
+    def work(results: Results, _: Step) -> Output[Answer]:
+        inputs = Inputs(
+            scores=results[score],
+            runs={name: results[stage].run for name, stage in fetches.items()},
+            qrels=benchmark.judgments,
+            queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
+            corpus=collection.corpus if "corpus" in analysis.needs else None,
+            pipeline=pipeline,
+            baseline=loaded.config.baseline,
+            depth=loaded.config.depth,
+            settings=benchmark.settings,
+        )
+        return Output(analysis.answer(config, inputs))
+
+    info = collection.info
+    known: dict[str, Any] = {
+        "qrels": info.qrels_sha256,
+        "queries": info.queries_sha256,
+        "corpus": info.corpus_sha256,
+        "pipeline": [(spec.system, spec.kind, spec.of, spec.depth) for spec in pipeline],
+    }
+    common = (loaded.config.baseline, loaded.config.depth, benchmark.settings.to_dict())
+    parts = (config.to_dict(), *common, [known.get(need) for need in analysis.needs])
+    needs: list[Stage[Any]] = [*fetches.values(), score]
+    return _stage(analysis.name, work, AnswerForm(analysis), needs, parts)

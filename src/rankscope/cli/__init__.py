@@ -15,22 +15,31 @@ from rankscope.errors import RankscopeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
-
 ANSWER_IS_NO = 1
 CANNOT_ANSWER = 2
+OUR_FAULT = 70
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; a user's mistake becomes one sentence and exit 2."""
+    """Run the command line; a user's mistake becomes one sentence and exit 2, our own exit 70."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.exit(_status(arguments))
+    finally:
+        from rankscope.cli.debugging import stop_listening
+
+        stop_listening()
+
+
+def _status(arguments: Sequence[str] | None) -> int:
+    """Run a command and return its exit code."""
     import click
 
     from rankscope.cli.app import ReaderGoneError, app
-    from rankscope.cli.console import visible
+    from rankscope.cli.debugging import show_traceback
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
-        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app.main(
             args=None if arguments is None else list(arguments),
@@ -40,17 +49,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        sys.exit(CANNOT_ANSWER)
+        return CANNOT_ANSWER
     except (click.Abort, KeyboardInterrupt):
-        click.echo("rankscope: interrupted", err=True)
-        sys.exit(INTERRUPTED)
-    except (BrokenPipeError, ReaderGoneError):  # whoever read our output left, which is their right
+        say("interrupted")
+        return INTERRUPTED
+    except (BrokenPipeError, ReaderGoneError):  # as in `rankscope … | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return 0
     except RankscopeError as error:
-        click.echo(visible(f"rankscope: {error}"), err=True)
-        sys.exit(CANNOT_ANSWER)
-    except MemoryError:
-        click.echo("rankscope: not enough memory for this input; split it and try again", err=True)
-        sys.exit(CANNOT_ANSWER)
-    sys.exit(status if isinstance(status, int) else 0)
+        show_traceback(error)
+        say(str(error))
+        return CANNOT_ANSWER
+    except MemoryError as error:
+        show_traceback(error)
+        say("not enough memory for this input; split it and try again")
+        return CANNOT_ANSWER
+    except Exception as error:  # a fault of our own must not look like an answer
+        show_traceback(error)
+        say(
+            f"this is a fault of rankscope ({type(error).__name__}: {error}); run again with "
+            "'rankscope --debug …' and report what it prints"
+        )
+        return OUR_FAULT
+    return status if isinstance(status, int) else 0
+
+
+def say(sentence: str) -> None:
+    """Print one sentence on standard error."""
+    import click
+
+    from rankscope.document.text import visible
+
+    click.echo(f"rankscope: {visible(sentence)}", err=True)

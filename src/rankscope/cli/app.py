@@ -9,15 +9,13 @@ import click
 
 import rankscope
 
-__all__ = ["ReaderGoneError", "app"]
-
 
 class ReaderGoneError(Exception):
     """A broken pipe under a name that click does not know: it would end with exit code 1."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are found by name: ``{command: (module, attribute, one line)}``."""
+    """A group whose commands are imported by name: ``{command: (module, attribute, summary)}``."""
 
     def __init__(self, *args: Any, lazy: dict[str, tuple[str, str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -116,9 +114,19 @@ BENCHMARK = LazyGroup(
     },
 )
 @click.version_option(rankscope.__version__, prog_name="rankscope")
-def app() -> None:
+@click.option(
+    "--debug",
+    is_flag=True,
+    envvar="RANKSCOPE_DEBUG",
+    help="Show what is done, and the traceback of an error (also RANKSCOPE_DEBUG=1).",
+)
+def app(*, debug: bool) -> None:
     """Retrieval evaluation: how good is it, is it really better, and why.
 
     Exit codes: 0 fine, 1 the answer is no (validation failed), 2 the question cannot be answered
-    (bad input or usage).
+    (bad input or usage), 70 a fault of rankscope itself.
     """
+    if debug:
+        from rankscope.cli.debugging import listen
+
+        listen()

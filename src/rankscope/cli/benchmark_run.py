@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.console import make_console, print_json, visible
+from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, format_option
+from rankscope.cli.output import emit, print_line
 
 if TYPE_CHECKING:
+    from rankscope.benchmark.plan import StageState
     from rankscope.benchmark.run import Result
-    from rankscope.records import BenchmarkReport
 
-__all__ = ["run", "show_result"]
-
-CONFIG = click.argument("config", type=click.Path(), metavar="CONFIG")
-SET = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change the config, as in depth=50 or systems.lexical.bm25.k1=1.2 (repeatable).",
-)
-CACHE = click.option(
-    "--cache",
-    metavar="DIR",
-    help="Where indexes, embeddings and finished stages are kept (.cache in the output folder).",
-)
-JOBS = click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Stages done at a time."
-)
+_REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
 
 
 @click.command()
@@ -54,8 +38,8 @@ JOBS = click.option(
     metavar="[SYSTEM:]MEASURE=VALUE",
     help="Exit with 1 if the system's mean (without one: the best mean) is worse (repeatable).",
 )
-@click.option("--format", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@format_option()
+@QUIET
 def run(
     *,
     config: str,
@@ -68,58 +52,85 @@ def run(
     fail_under: tuple[str, ...],
     format: str,
     quiet: bool,
-) -> None:
+) -> int:
     """Make the runs of all systems, check, score and compare them, and write the reports.
 
     CONFIG is a YAML or TOML file: the collection, the systems, what to measure. What is finished is
     kept: a benchmark that was stopped goes on where it was. The folder of the experiment holds the
-    runs, EvaluationReport.<system>.json, BenchmarkReport.json, BenchmarkComparison.md and
+    runs, EvaluationReport.<system>.json, BenchmarkReport.json and .html, BenchmarkComparison.md and
     ExperimentManifest.json.
     """
     from rankscope.benchmark.config.loading import read_config
     from rankscope.benchmark.fail_under import read_limits
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
+    from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
+    from rankscope.document.text import visible
 
     loaded = read_config(config, settings=settings)
     limits = read_limits(fail_under, loaded.config)
     if dry_run:
         rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh)
-        if format == "json":
-            print_json([dict(zip(("stage", "state", "needs"), row, strict=True)) for row in rows])
-        elif not quiet:
-            from rankscope.cli.benchmark_view import show_plan
-
-            show_plan(rows, make_console())
-        return
+        show_plan(rows, format=format, quiet=quiet)
+        return 0
     with watching(quiet=quiet) as watcher:
         result = run_benchmark(
             loaded, output=output, cache=cache, jobs=jobs, fresh=fresh, watcher=watcher
         )
-    show_result(result, format=format, quiet=quiet)
-    missed = [sentence for limit in limits if (sentence := limit.missed(result.report))]
-    for sentence in missed:
-        click.echo(visible(sentence), err=True)
-    if missed or _has_errors(result.report):
-        sys.exit(1)
+    status = show_result(result, format=format, quiet=quiet)
+    for limit in limits:
+        if sentence := limit.missed(result.report):
+            click.echo(visible(sentence), err=True)
+            status = ANSWER_IS_NO
+    return status
 
 
-def show_result(result: Result, *, format: str = "table", quiet: bool = False) -> None:
-    """Print a finished benchmark."""
-    if format == "json":
-        import json
+def show_plan(states: list[StageState], *, format: str, quiet: bool) -> None:
+    """Print what a run would do: each stage, whether its result is there, and what it needs."""
+    from dataclasses import asdict
 
-        print_json(json.loads(result.report.to_json()))
-    elif not quiet:
-        from rankscope.cli.benchmark_view import show_benchmark
+    from rankscope.document.blocks import (
+        Cell,
+        Document,
+        Section,
+        Table,
+        Tone,
+        sentences,
+        text_columns,
+    )
 
-        console = make_console()
-        if result.reused:
-            console.print("nothing has changed since this benchmark was run; --fresh runs it again")
-            console.print()
-        show_benchmark(result.report, console, folder=Path(result.folder))
+    titles = ("stage", "state", "needs")
+    tones: dict[str, Tone] = {"there": "good", "to do": "warning"}
+    rows = tuple(
+        (
+            Cell(stage.stage),
+            Cell(stage.state, tone=tones.get(stage.state, "plain")),
+            Cell(stage.needs or None),
+        )
+        for stage in states
+    )
+    block = Table(text_columns(*titles), rows) if rows else sentences(["nothing to do"])
+    if not quiet or format == "json":
+        emit(
+            Document("Plan", (Section("", (block,)),)),
+            format=format,
+            data=lambda: [asdict(state) for state in states],
+        )
 
 
-def _has_errors(report: BenchmarkReport) -> bool:
-    """Tell whether a run is broken or a query failed: then the answer is no."""
-    return any(finding.severity == "error" for finding in report.findings)
+def show_result(result: Result, *, format: str, quiet: bool) -> int:
+    """Print a finished benchmark, and return 1 if a run is broken or a query failed."""
+    from rankscope.cli import ANSWER_IS_NO
+
+    if result.reused and format == "table" and not quiet:
+        print_line("nothing has changed since this benchmark was run; --fresh runs it again")
+        print_line()
+    if not quiet or format == "json":
+        emit(result.report, format=format, data=lambda: json.loads(result.report.to_json()))
+    if format == "table" and not quiet:
+        paths = [Path(result.folder) / name for name in _REPORTS]
+        print_line()
+        for path in [path for path in paths if path.exists()] or [result.folder]:
+            print_line(f"written to {path}")
+    has_errors = any(finding.severity == "error" for finding in result.report.findings)
+    return ANSWER_IS_NO if has_errors else 0

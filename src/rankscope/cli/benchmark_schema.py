@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankscope.cli.console import print_json
+from rankscope.cli.output import print_json
 
 
 @click.command()

@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from rankscope.cli.console import json_text, make_console, visible
-from rankscope.cli.evaluate import PROFILES
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from rankscope.statistics.compare import Comparison
-    from rankscope.statistics.strata import StratifiedPair
-
-__all__ = ["compare", "show_comparison"]
-
-FORMATS = ("table", "json", "csv", "markdown", "latex")
+from rankscope.cli.options import (
+    DEFAULTS,
+    PROFILE,
+    RESAMPLES,
+    SEED,
+    TARGET,
+    Names,
+    check_standard_input,
+    format_option,
+    measures_option,
+)
+from rankscope.cli.output import emit
+from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
 
 
 @click.command()
 @click.argument("qrels")
 @click.argument("run", nargs=-1, required=True)
 @click.option("--baseline", metavar="NAME", help="Compare with this run only. [default: all pairs]")
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Repeatable. [default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]",
-)
-@click.option(
-    "--test",
-    default="permutation",
-    show_default=True,
-    metavar="TEST",
-    help="permutation, bootstrap, t, wilcoxon, sign or tukey.",
-)
+@measures_option(f"Repeatable. {DEFAULTS}")
+@click.option("--test", type=Names("test", PAIR_TESTS), default="permutation", show_default=True)
 @click.option(
     "--correction",
+    type=Names("correction", CORRECTIONS),
     default="holm",
     show_default=True,
-    metavar="NAME",
-    help="For many tests: none, bonferroni, holm or bh.",
+    help="For many tests.",
 )
 @click.option(
     "--family",
+    type=Names("family", FAMILIES),
     default="measure",
     show_default=True,
-    metavar="NAME",
     help="What is corrected together: the pairs of each measure, or all.",
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Chance of a false alarm.")
 @click.option(
     "--interval",
+    type=Names("interval method", METHODS),
     default="bca",
     show_default=True,
-    metavar="NAME",
-    help="bca, percentile, t or wilson (for values 0 and 1).",
+    help="How intervals are found; wilson is for values 0 and 1.",
 )
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals.")
-@click.option("--resamples", default=10_000, show_default=True)
-@click.option("--seed", default=0, show_default=True)
+@RESAMPLES
+@SEED
 @click.option(
     "--margin", type=float, help="Differences within it do not matter; shows equivalence."
 )
-@click.option("--profile", type=click.Choice(PROFILES), default="rankscope", show_default=True)
+@PROFILE
 @click.option("--intersect", is_flag=True, help="Only queries that all runs have.")
 @click.option(
     "--seeds",
@@ -80,8 +65,8 @@ FORMATS = ("table", "json", "csv", "markdown", "latex")
 )
 @click.option("--queries", "queries_file", metavar="FILE", help="Queries with metadata, for --by.")
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
-@click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("-o", "--output", "target", metavar="FILE", help="Write there instead.")
+@format_option()
+@TARGET
 def compare(
     *,
     qrels: str,
@@ -91,7 +76,7 @@ def compare(
     seeds: tuple[str, ...],
     queries_file: str | None,
     by: str | None,
-    output: str,
+    format: str,
     target: str | None,
     **options: Any,
 ) -> None:
@@ -101,12 +86,13 @@ def compare(
     verdict; where the data cannot tell, how large a difference they could have shown.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
-    from rankscope.statistics.compare import compare as find
+    from rankscope.statistics.compare import compare as compare_runs
 
     if (queries_file is None) != (by is None):
         raise click.UsageError("--queries FILE and --by FIELD belong together")
+    check_standard_input(qrels, *run, queries_file)
     strata = None if queries_file is None or by is None else _labels(queries_file, by)
-    comparison = find(
+    comparison = compare_runs(
         qrels,
         list(run),
         list(measures or DEFAULT_MEASURES),
@@ -115,27 +101,18 @@ def compare(
         seeds=_seeds(seeds),
         **options,
     )
-    if output == "table" and target is None:
-        show_comparison(comparison, make_console())
-        return
-    text = _as_text(comparison, output)
-    if target is None:
-        click.echo(text, nl=False)
-        return
-    from rankscope.files import replacing
-
-    with replacing(target) as sink:
-        sink.write(text.encode())
+    emit(comparison, format=format, target=target)
 
 
-def _seeds(given: tuple[str, ...]) -> dict[str, list[str]]:
-    found = {}
-    for text in given:
-        name, sign, runs = text.partition("=")
-        if not sign or not name or not runs:
+def _seeds(settings: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return for each system the names of its runs."""
+    runs = {}
+    for setting in settings:
+        name, sign, names = setting.partition("=")
+        if not sign or not name or not names:
             raise click.UsageError("--seeds must be NAME=RUN,RUN, such as dense=dense-1,dense-2")
-        found[name] = runs.split(",")
-    return found
+        runs[name] = names.split(",")
+    return runs
 
 
 def _labels(path: str, field: str) -> dict[str, object]:
@@ -147,131 +124,8 @@ def _labels(path: str, field: str) -> dict[str, object]:
     known = dict.fromkeys(name for fields in metadata.values() for name in fields)
     if field not in known:
         raise UnknownNameError(f"field of {path}", field, known)
-    found = {}
+    labels = {}
     for query_id, fields in metadata.items():
         value = fields.get(field)
-        found[query_id] = ", ".join(map(str, value)) if isinstance(value, list) else value
-    return found
-
-
-def _as_text(comparison: Comparison, output: str) -> str:
-    from rankscope.reports import comparison as reports
-
-    if output == "json":
-        return json_text(comparison.to_dict())
-    if output == "csv":
-        return reports.comparison_as_csv(comparison)
-    if output == "latex":
-        return reports.comparison_as_latex(comparison)
-    if output == "markdown":
-        return reports.comparison_as_markdown(comparison)
-    from rich.console import Console
-
-    page = io.StringIO()
-    show_comparison(comparison, Console(file=page, width=100, color_system=None, highlight=False))
-    return page.getvalue()
-
-
-def show_comparison(comparison: Comparison, console: Console) -> None:
-    """Print systems × measures for a person, what the signs mean, and the verdict in words."""
-    from rich.text import Text
-
-    from rankscope.reports.comparison import notes, verdicts
-
-    for measures in _blocks(comparison, console.width):
-        console.print(_table(comparison, measures))
-        console.print()
-    for note in notes(comparison):
-        console.print(Text(visible(note), style="dim"))
-    for part in comparison.strata:
-        console.print()
-        _show_strata(part, console)
-    console.print()
-    for sentence in verdicts(comparison):
-        console.print(Text(visible(sentence)))
-
-
-def _cell(comparison: Comparison, run: str, measure: str) -> Text:
-    """Return a mean with its marker, and below it half the interval and the letters."""
-    from rich.text import Text
-
-    from rankscope.reports.comparison import marker_of, shows_letters
-
-    one = comparison.mean(run, measure)
-    marker = marker_of(comparison, run, measure)
-    text = Text(f"{one.value:.4f}", style="bold green" if one.best else "")
-    text.append(f"{marker or ' '}\n", style="")
-    letters = f" {one.letters}" if shows_letters(comparison) else ""
-    text.append(f"±{one.interval.half_width:.4f}{letters} ", style="dim not bold")
-    return text
-
-
-def _widths(comparison: Comparison) -> dict[str, int]:
-    return {
-        measure: max(
-            len(measure),
-            *(
-                max(len(line) for line in _cell(comparison, run, measure).plain.split("\n"))
-                for run in comparison.runs
-            ),
-        )
-        for measure in comparison.measures
-    }
-
-
-def _blocks(comparison: Comparison, width: int) -> list[list[str]]:
-    """Split the measures into tables that fit the screen."""
-    names = min(24, max(len(visible(run)) for run in comparison.runs))
-    blocks: list[list[str]] = [[]]
-    used = names + 2
-    for measure, wide in _widths(comparison).items():
-        if blocks[-1] and used + wide + 2 > width:
-            blocks.append([])
-            used = names + 2
-        blocks[-1].append(measure)
-        used += wide + 2
-    return blocks
-
-
-def _table(comparison: Comparison, measures: list[str]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("run", overflow="fold", max_width=24)
-    for measure in measures:
-        table.add_column(Text(measure), justify="right", no_wrap=True)
-    for run in comparison.runs:
-        name = Text(visible(run), style="bold")
-        if run == comparison.baseline:
-            name.append("\nbaseline", style="dim not bold")
-        table.add_row(name, *(_cell(comparison, run, measure) for measure in measures))
-    return table
-
-
-def _show_strata(part: StratifiedPair, console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from rankscope.reports.comparison import p_text, strata_title
-
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("stratum", overflow="fold", max_width=24)
-    for title in ("queries", "base", "system", "difference", "interval", "p"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for stratum in part.result.strata:
-        table.add_row(
-            Text(visible(stratum.label), style="bold"),
-            f"{stratum.n:,}",
-            f"{stratum.base_mean:.4f}",
-            f"{stratum.system_mean:.4f}",
-            f"{stratum.difference:+.4f}",
-            f"{stratum.interval.low:+.4f} to {stratum.interval.high:+.4f}",
-            p_text(stratum.p_corrected),
-        )
-    console.print(
-        Text(visible(f"{strata_title(part)} (p: {part.result.correction})"), style="bold")
-    )
-    console.print(table)
-    if part.result.finding is not None:
-        console.print(Text(visible(f"warning: {part.result.finding.sentence}"), style="yellow"))
+        labels[query_id] = ", ".join(map(str, value)) if isinstance(value, list) else value
+    return labels

@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-from rankscope.cli.console import visible
+from rankscope.document.text import visible
 from rankscope.errors import counted
-
-__all__ = ["convert"]
 
 
 @click.command()
@@ -18,7 +16,7 @@ __all__ = ["convert"]
 @click.option(
     "--kind",
     type=click.Choice(["qrels", "run", "queries", "corpus"]),
-    help="What IN holds; found from its columns and name if not said.",
+    help="What IN holds; found from its columns and name if not given.",
 )
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of IN.")
 @click.option("--to", "target_format", metavar="FORMAT", help="The format of OUT.")

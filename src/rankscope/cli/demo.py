@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-__all__ = ["demo"]
+from rankscope.cli.options import QUIET, format_option
 
 
 @click.command()
@@ -17,9 +15,9 @@ __all__ = ["demo"]
     metavar="DIR",
     help="Where the reports go.",
 )
-@click.option("--format", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def demo(*, output: str, format: str, quiet: bool) -> None:
+@format_option()
+@QUIET
+def demo(*, output: str, format: str, quiet: bool) -> int:
     """Run the bundled benchmark: five ways to search 200 recipes, compared on 120 questions.
 
     By title, by all words, by meaning, by both, and by both with a reranker that learnt from 60
@@ -34,6 +32,4 @@ def demo(*, output: str, format: str, quiet: bool) -> None:
 
     with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watcher:
         result = run_benchmark(data / "demo.yaml", output=output, watcher=watcher)
-    show_result(result, format=format, quiet=quiet)
-    if any(finding.severity == "error" for finding in result.report.findings):
-        sys.exit(1)
+    return show_result(result, format=format, quiet=quiet)

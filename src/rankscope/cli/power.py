@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from rankscope.cli.console import make_console, print_json, visible
-from rankscope.errors import counted
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from rankscope.statistics.comparable import Pairs
-    from rankscope.statistics.power import PowerReport
-
-__all__ = ["power"]
-
-SCHEMA = "rankscope/power/1"
-"""What ``--format json`` prints."""
+from rankscope.cli.options import (
+    ALPHA,
+    SEED,
+    TARGET,
+    check_standard_input,
+    format_option,
+    measures_option,
+)
+from rankscope.cli.output import emit
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[QRELS RUN RUN]")
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Repeatable. [default: nDCG@10]",
-)
+@measures_option("Repeatable. [default: nDCG@10]")
 @click.option("--difference", type=float, help="A true difference that should be seen.")
 @click.option("--sd", type=float, help="Standard deviation of the difference from query to query.")
 @click.option(
@@ -41,9 +29,7 @@ SCHEMA = "rankscope/power/1"
     multiple=True,
     help="With --sd: what so many queries can show. Repeatable.",
 )
-@click.option(
-    "--alpha", type=float, default=0.05, show_default=True, help="A p-value up to this counts."
-)
+@ALPHA
 @click.option(
     "--power",
     "wanted",
@@ -52,10 +38,9 @@ SCHEMA = "rankscope/power/1"
     show_default=True,
     help="The probability with which a true difference should be seen.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
-@click.option(
-    "--format", "output", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
+@SEED
+@format_option()
+@TARGET
 def power(
     *,
     files: tuple[str, ...],
@@ -66,16 +51,16 @@ def power(
     alpha: float,
     wanted: float,
     seed: int,
-    output: str,
+    format: str,
+    target: str | None,
 ) -> None:
-    r"""Say which differences so many queries can show, and how many a difference needs.
+    """Say which differences so many queries can show, and how many a difference needs.
 
     From the scores of two runs (QRELS RUN RUN), by the paired t formula and by simulation, or from
     assumptions alone: --sd with --difference, --queries or both. All for two-sided tests.
 
-    \b
-    rankscope power qrels.txt a.run b.run --difference 0.03
-    rankscope power --sd 0.2 --difference 0.03 --queries 9 --queries 50
+    For example: rankscope power qrels.txt a.run b.run --difference 0.03, or, without runs,
+    rankscope power --sd 0.2 --difference 0.03 --queries 9 --queries 50.
     """
     if difference is not None and not (math.isfinite(difference) and difference):
         raise click.UsageError("--difference must be a finite number other than 0")
@@ -84,10 +69,12 @@ def power(
             raise click.UsageError("give QRELS and two RUNs, or --sd to reckon from assumptions")
         if queries:
             raise click.UsageError("--queries goes with --sd; with runs their queries are counted")
-        _from_scores(
-            files, measures or ("nDCG@10",), output,
-            target=difference, alpha=alpha, power=wanted, seed=seed,
-        )  # fmt: skip
+        check_standard_input(*files)
+        from rankscope.statistics.power import power as find
+
+        options: Any = {"target": difference, "alpha": alpha, "power": wanted, "seed": seed}
+        report = find(*files, measures or "nDCG@10", **options)
+        emit(report, format=format, target=target)
         return
     if files or measures:
         raise click.UsageError("--sd replaces files and measures; give one or the other")
@@ -95,157 +82,7 @@ def power(
         raise click.UsageError("--sd needs --difference or --queries beside it")
     if not (math.isfinite(sd) and sd > 0):
         raise click.UsageError("--sd must be a finite number above 0, such as 0.2")
-    _from_assumptions(
-        output, sd=sd, difference=difference, queries=queries, alpha=alpha, power=wanted
-    )
+    from rankscope.statistics.power import plan_power
 
-
-# --- from scores ---------------------------------------------------------------------------------
-
-
-def _from_scores(
-    files: tuple[str, ...], measures: tuple[str, ...], output: str, **options: Any
-) -> None:
-    from rankscope.measures.language import parse_measures
-    from rankscope.statistics.comparable import Pairs, take_records
-    from rankscope.statistics.power import power_report
-
-    qrels, baseline, candidate = files
-    if files.count("-") > 1:
-        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
-    asked = parse_measures(measures)
-    pairs = Pairs.of(*take_records(baseline, candidate, asked, qrels=qrels), asked)
-    reports = {
-        str(measure): power_report(row, **options)
-        for measure, row in zip(pairs.measures, pairs.differences, strict=True)
-    }
-    if output == "json":
-        print_json(
-            {
-                "schema": SCHEMA,
-                "runs": list(pairs.names),
-                "queries": len(pairs.query_ids),
-                "seed": options["seed"],
-                "measures": {name: report.to_dict() for name, report in reports.items()},
-            }
-        )
-        return
-    _show_reports(pairs, reports, make_console())
-
-
-def _show_reports(pairs: Pairs, reports: dict[str, PowerReport], console: Console) -> None:
-    from rich.text import Text
-
-    for name, report in reports.items():
-        head = f"{name}: {pairs.names[1]} minus {pairs.names[0]} is {report.observed:+.4f}"
-        spread = f", standard deviation {report.sd:.4f} over {counted(report.n, 'query')}"
-        console.print(Text(visible(head + spread), style="bold"), overflow="fold")
-        if report.sd:
-            console.print(_answers(report))
-        else:
-            why = "one query has no spread" if report.n == 1 else "the difference never varies"
-            said = f"{why}, so nothing can be said about what could be seen"
-            console.print(Text(said, style="yellow"))
-        console.print()
-    said = (
-        "two-sided paired t test; simulation: queries drawn from these, moved to the difference in "
-        "question; the observed difference is not the true one, so its probability is a rough guide"
-    )
-    console.print(Text(said, style="dim"))
-
-
-def _answers(report: PowerReport) -> Table:
-    from rich.table import Table
-
-    from rankscope.statistics.gate import percent
-
-    likely = percent(report.power)
-    rows = [
-        (f"smallest difference seen with {likely} probability", report.detectable, ".4f"),
-        ("probability to see the observed difference", report.power_observed, ".3f"),
-    ]
-    if report.needed is not None:
-        target = f"queries that show a difference of {report.target:g}"
-        rows.append((f"{target} with {likely} probability", report.needed, ",.0f"))
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    table.add_column("")
-    for title in ("formula", "simulation"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for title, estimate, how in rows:
-        table.add_row(title, _number(estimate.formula, how), _number(estimate.simulation, how))
-    return table
-
-
-def _number(value: float | None, how: str) -> str:
-    if value is None:
-        return "too many to simulate"
-    return format(value, how) if math.isfinite(value) else "none"
-
-
-# --- from assumptions ----------------------------------------------------------------------------
-
-
-def _from_assumptions(
-    output: str,
-    *,
-    sd: float,
-    difference: float | None,
-    queries: tuple[int, ...],
-    alpha: float,
-    power: float,
-) -> None:
-    from rankscope.statistics.power import detectable_difference, power_for, queries_needed
-
-    known: dict[str, Any] = {"sd": sd, "alpha": alpha}
-    sizes = []
-    for n in dict.fromkeys(queries):
-        seen = detectable_difference(n=n, power=power, **known)
-        sizes.append(
-            {
-                "queries": n,
-                "detectable": seen if math.isfinite(seen) else None,
-                "power": None if difference is None else power_for(difference, n=n, **known),
-            }
-        )
-    answer = {
-        "schema": SCHEMA,
-        **known,
-        "power": power,
-        "difference": difference,
-        "needed": None if difference is None else queries_needed(difference, power=power, **known),
-        "sizes": sizes,
-    }
-    if output == "json":
-        print_json(answer)
-    else:
-        _show_assumptions(answer, make_console())
-
-
-def _show_assumptions(answer: dict[str, Any], console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from rankscope.statistics.gate import percent
-
-    difference, likely = answer["difference"], percent(answer["power"])
-    if answer["sizes"]:
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-        titles = ["queries", f"smallest difference seen ({likely})"]
-        titles += [] if difference is None else [f"probability to see {difference:g}"]
-        for title in titles:
-            table.add_column(title, justify="right", no_wrap=True)
-        for size in answer["sizes"]:
-            seen = size["detectable"]
-            cells = [f"{size['queries']:,}", "none" if seen is None else f"{seen:.4f}"]
-            cells += [] if difference is None else [f"{size['power']:.3f}"]
-            table.add_row(*cells)
-        console.print(table)
-        console.print()
-    if answer["needed"] is not None:
-        said = (
-            f"A true difference of {difference:g} is seen with {likely} probability from "
-            f"{counted(answer['needed'], 'query')} on."
-        )
-        console.print(Text(said, style="bold"))
-    how = "two-sided paired t test at {alpha:g}, standard deviation of the differences {sd:g}"
-    console.print(Text(how.format(**answer), style="dim"))
+    plan = plan_power(sd=sd, difference=difference, queries=queries, alpha=alpha, power=wanted)
+    emit(plan, format=format, target=target)

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rankscope.cli.console import visible
+from rankscope.document.text import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
 
     from rankscope.benchmark.plan import Watcher
-
-__all__ = ["watching"]
 
 
 @contextmanager

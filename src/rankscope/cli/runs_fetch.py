@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.benchmark_run import CACHE, CONFIG, JOBS, SET
-from rankscope.cli.console import make_console, print_json, visible
+from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, SYSTEMS
+from rankscope.cli.output import print_json, print_line
+from rankscope.document.text import visible
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import FetchedRun
 
-__all__ = ["fetch"]
-
 
 @click.command()
 @CONFIG
-@click.option(
-    "--system", "systems", multiple=True, metavar="NAME", help="Only this system (repeatable)."
-)
+@SYSTEMS
 @click.option(
     "-o", "--output", default="runs", show_default=True, metavar="DIR", help="Where the files go."
 )
 @CACHE
 @SET
 @JOBS
-@click.option("--format", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option(
+    "--format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A line for each run as soon as it is written, or JSON at the end.",
+)
+@QUIET
 def fetch(
     *,
     config: str,
@@ -39,7 +42,7 @@ def fetch(
     jobs: int,
     format: str,
     quiet: bool,
-) -> None:
+) -> int:
     """Make the run files of a benchmark's systems, and check them.
 
     CONFIG is the file of `rankscope benchmark run`. Every query that is judged is asked. What is
@@ -48,17 +51,15 @@ def fetch(
     failed or a run has errors.
     """
     from rankscope.benchmark.run import fetch_runs
+    from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
-    from rankscope.errors import counted
 
-    console = make_console()
-
-    def told(one: FetchedRun) -> None:
+    def report(run: FetchedRun) -> None:
         if format == "table" and not quiet:
-            console.print(visible(_line(one)), soft_wrap=True)
+            print_line(_line(run))
 
     with watching(quiet=quiet) as watcher:
-        found = fetch_runs(
+        runs = fetch_runs(
             config,
             systems=systems,
             output=output,
@@ -66,45 +67,45 @@ def fetch(
             settings=settings,
             jobs=jobs,
             watcher=watcher,
-            written=told,
+            written=report,
         )
     if format == "json":
-        print_json([_plain(one) for one in found])
-    for one in found:
-        for finding in one.findings:
-            if finding.severity == "error":
-                click.echo(visible(f"{one.system}: {finding.sentence}"), err=True)
-        if one.failures:
-            first, why = next(iter(one.failures.items()))
-            click.echo(
-                visible(
-                    f"{one.system}: {counted(len(one.failures), 'query')} failed, such as {first} "
-                    f"({why}); call this again to ask what failed once more"
-                ),
-                err=True,
-            )
-    if not all(one.ok for one in found):
-        sys.exit(1)
+        print_json([_plain(run) for run in runs])
+    for run in runs:
+        for sentence in _problems(run):
+            click.echo(visible(f"{run.system}: {sentence}"), err=True)
+    return 0 if all(run.ok for run in runs) else ANSWER_IS_NO
 
 
-def _line(one: FetchedRun) -> str:
-    kinds = ", ".join(finding.name for finding in one.findings) or "nothing to remark"
-    latency = one.timings["p95"]
-    took = "" if latency is None else f", p95 {1000 * latency:.1f} ms"
-    stored = one.timings["stored"]
+def _problems(run: FetchedRun) -> list[str]:
+    problems = [finding.sentence for finding in run.findings if finding.severity == "error"]
+    if run.failures:
+        query_id, why = next(iter(run.failures.items()))
+        problems.append(
+            f"{counted(len(run.failures), 'query')} failed, such as {query_id} ({why}); call this "
+            "again to ask what failed once more"
+        )
+    return problems
+
+
+def _line(run: FetchedRun) -> str:
+    findings = ", ".join(finding.name for finding in run.findings) or "no findings"
+    p95, stored = run.timings.p95, run.timings.stored
+    latency = "" if p95 is None else f", p95 {1000 * p95:.1f} ms"
     kept = f" ({stored:,} kept from before)" if stored else ""
-    found = f"{len(one.run.query_ids):,} queries{kept}, {len(one.run):,} documents{took}"
-    return f"{one.path}: {found}; {kinds}"
+    queries = counted(len(run.run.query_ids), "query")
+    size = f"{queries}{kept}, {counted(len(run.run), 'document')}{latency}"
+    return f"{run.path}: {size}; {findings}"
 
 
-def _plain(one: FetchedRun) -> dict[str, object]:
+def _plain(run: FetchedRun) -> dict[str, object]:
     return {
-        "system": one.system,
-        "path": str(one.path),
-        "queries": len(one.run.query_ids),
-        "rows": len(one.run),
-        "ok": one.ok,
-        "failures": dict(one.failures),
-        "timings": dict(one.timings),
-        "findings": [finding.to_dict() for finding in one.findings],
+        "system": run.system,
+        "path": str(run.path),
+        "queries": len(run.run.query_ids),
+        "rows": len(run.run),
+        "ok": run.ok,
+        "failures": dict(run.failures),
+        "timings": run.timings.to_dict(),
+        "findings": [finding.to_dict() for finding in run.findings],
     }

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from rankscope.cli.console import visible
+from rankscope.cli.options import check_standard_input
+from rankscope.document.text import visible
 from rankscope.errors import counted
-
-__all__ = ["fuse"]
 
 
 def _list_methods(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -19,9 +18,9 @@ def _list_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     from rankscope.runs.fusion.methods import METHODS
 
     wide = max(map(len, METHODS))
-    for one in METHODS.values():
-        taken = " ".join(f"--{option}" for option in one.options)
-        click.echo(f"{one.name:<{wide}}  {one.summary} [{taken}]")
+    for method in METHODS.values():
+        options = " ".join(f"--{option}" for option in method.options)
+        click.echo(f"{method.name:<{wide}}  {method.summary} [{options}]")
     context.exit()
 
 
@@ -33,7 +32,7 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
         return [float(part) for part in value.split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"expected numbers with commas between them, such as 0.3,0.7, found {value!r}"
+            f"expected numbers with commas between them, such as 0.3,0.7, got {value!r}"
         ) from None
 
 
@@ -80,14 +79,14 @@ def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: An
     -, standard input.
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
-    from rankscope.tables.writing import format_for
+    from rankscope.tables.columns import RUN
+    from rankscope.tables.detection import format_for
 
-    if [*run, options["qrels"]].count("-") > 1:
-        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
-    chosen = "trec" if target == "-" and output is None else format_for(target, output)
+    check_standard_input(*run, options["qrels"])
+    chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     fused = fuse_runs(list(run), **options)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target
-    said = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"
+    size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"
     runs = counted(len(run), "run")
-    click.echo(visible(f"{fused.name}: {said}, fused from {runs}, written to {where}"), err=True)
+    click.echo(visible(f"{fused.name}: {size}, fused from {runs}, written to {where}"), err=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["trec_eval"]
-
 
 @click.command("trec-eval")
 @click.argument("qrels")
@@ -57,4 +55,9 @@ def trec_eval(
         zscores=zscores,
         version=9 if version_9 else 10,
     )
-    click.echo("".join(f"{line}\n" for line in trec_eval_lines(qrels, results, options)), nl=False)
+    printed: list[str] = []
+    try:
+        for line in trec_eval_lines(qrels, results, options):
+            printed.append(line + "\n")  # noqa: PERF401  (what came before an error is printed)
+    finally:
+        click.echo("".join(printed), nl=False)

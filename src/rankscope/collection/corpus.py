@@ -11,34 +11,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.collection.reading import read_rows
-from rankscope.collection.records import Kind, Row, identify
-from rankscope.collection.table import Table
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
+from rankscope.tables.columns import RecordLayout
 from rankscope.tables.frames import ArrowFrame
+from rankscope.tables.reading import read_records
+from rankscope.tables.record_rows import Row, identify
+from rankscope.tables.record_table import RecordTable
 
 __all__ = [
     "Corpus",
     "Document",
-    "document_text",
     "read_corpus",
     "stream_corpus",
-    "stream_doc_ids",
 ]
 
 _TITLES = ("title", "product_title", "headline", "name")
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "product_description")
 
-_KIND = Kind(
+CORPUS = RecordLayout(
+    kind="corpus",
+    formats=("jsonl", "json", "tsv", "csv", "parquet"),
+    suffixes={},
+    headerless={2: ("_id", "text"), 3: ("_id", "title", "text")},
     noun="document",
-    nouns="documents",
-    reader="corpus",
     id_column="doc_id",
     id_names=("_id", "doc_id", "docid", "docno", "id", "pid", "corpus_id", "product_id"),
     text_names=(*_TEXTS, *_TITLES),
     columns=("title", "text"),
-    headerless=(("_id", "text"), ("_id", "title", "text")),
 )
 
 
@@ -51,12 +51,12 @@ class Document:
 
     @property
     def title(self) -> str:
-        """The field ``title``, or the first that other collections call so; else empty."""
+        """The field ``title``, or the first of its other names; empty if there is none."""
         return self._first(_TITLES)
 
     @property
     def text(self) -> str:
-        """The field ``text``, or the first that other collections call so; else empty."""
+        """The field ``text``, or the first of its other names; empty if there is none."""
         return self._first(_TEXTS)
 
     def _first(self, names: Sequence[str]) -> str:
@@ -86,7 +86,7 @@ def _as_text(value: object) -> str:
     return json.dumps(value) if isinstance(value, bool | int | float) else str(value)
 
 
-class Corpus(Table):
+class Corpus(RecordTable):
     """Documents by id.
 
     Made from a dict (``{"d1": "text"}`` or ``{"d1": {"title": ..., "text": ...}}``), from rows
@@ -101,11 +101,11 @@ class Corpus(Table):
 
     __slots__ = ()
 
-    _kind = _KIND
+    layout = CORPUS
 
     def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
         rows_only = isinstance(data, Iterable) and not isinstance(
-            data, Mapping | str | bytes | Table
+            data, Mapping | str | bytes | RecordTable
         )
         if rows_only and not hasattr(data, "__arrow_c_stream__"):
             super().__init__(map(_row_of, data))
@@ -118,22 +118,22 @@ class Corpus(Table):
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents, in the order given."""
-        return (Document(doc_id, fields) for doc_id, fields in self._rows())
+        return (Document(doc_id, fields) for doc_id, fields in self.rows())
 
     @property
     def fields(self) -> list[str]:
-        """The names of all fields that some document has, in the order met."""
-        return list(dict.fromkeys(name for _, fields in self._rows() for name in fields))
+        """The names of all fields that some document has, in order of first appearance."""
+        return list(dict.fromkeys(name for _, fields in self.rows() for name in fields))
 
     def field(self, name: str) -> list[object]:
         """Return one field of every document, in order; None where a document lacks it.
 
-        A field in a nested ``metadata`` object is found, too, unless one beside it has its name.
+        A field of a nested ``metadata`` object counts, too, unless one beside it has its name.
         """
-        if name in self._kind.columns and self._frame["extras"].null_count() == len(self):
+        if name in self.layout.columns and self._frame["extras"].null_count() == len(self):
             values: list[object] = self._frame[name].to_list()
         else:
-            values = [_value(fields, name) for _, fields in self._rows()]
+            values = [_value(fields, name) for _, fields in self.rows()]
         if len(self) and all(value is None for value in values):
             known = self.fields
             if name not in known:
@@ -155,7 +155,7 @@ def _value(fields: Row, name: str) -> object:
 def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
     """Read a corpus from a file, or from standard input (``-``), into memory.
 
-    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv`` and ``parquet``, told from content
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv`` and ``parquet``, found from content
     and name unless ``format`` names one; compressed or not.
     """
     return Corpus._read(path, format)
@@ -164,11 +164,11 @@ def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
 def stream_corpus(path: PathLike, *, format: str | None = None) -> Iterator[Document]:
     """Pass over the documents of a file once, holding one (of parquet: one batch) at a time.
 
-    An id that comes twice is not noticed, as that would mean to remember all of them. A ``json``
-    file, and parquet that is compressed or piped, has to be held whole.
+    An id that appears twice is not noticed: that would mean to remember all of them. A ``json``
+    file, and parquet that is compressed or piped, is held in memory whole.
     """
-    for placed in read_rows(path, _KIND, format=format):
-        yield Document(*identify(placed, _KIND))
+    for placed in read_records(path, CORPUS, format=format):
+        yield Document(*identify(placed, CORPUS))
 
 
 def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str]:
@@ -176,5 +176,5 @@ def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str
 
     Like `stream_corpus`, but the other fields may go unchecked.
     """
-    for placed in read_rows(path, _KIND, format=format, ids_only=True):
-        yield identify(placed, _KIND)[0]
+    for placed in read_records(path, CORPUS, format=format, ids_only=True):
+        yield identify(placed, CORPUS)[0]

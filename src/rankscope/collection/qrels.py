@@ -1,6 +1,6 @@
 """Qrels: which documents are relevant to which queries, and how much.
 
-Valid once made: every pair (with subtopics: every triple) stands once and every grade is a finite
+Valid once made: every pair (with subtopics: every triple) appears once and every grade is a finite
 number. A negative grade means "pooled, not judged", as in trec_eval.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError, shown
+from rankscope.files import is_path
 from rankscope.tables.columns import QRELS, rater_columns
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.objects import rows_from_object
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
 
-__all__ = ["Qrels", "Raters", "parse_labels", "read_qrels"]
+__all__ = ["Qrels", "read_qrels"]
 
 Raters = Literal["mean", "median", "max", "majority"]
 """How several raters' grades of one pair become one. ``majority`` takes the most frequent grade,
@@ -81,9 +82,9 @@ class Qrels(PairTable):
         """Make qrels of rows as a reader gives them; a file without any is an error."""
         if not rows.frame.height and not rows.empty_queries:
             refuse(rows)
-        made = object.__new__(cls)
-        made._take(rows)
-        return made
+        qrels = object.__new__(cls)
+        qrels._take(rows)
+        return qrels
 
     @property
     def grades(self) -> pl.Series:
@@ -138,7 +139,7 @@ def refuse(rows: Rows) -> NoReturn:
 def prepared(
     rows: Rows, *, labels: Mapping[str, float] | None = None, raters: Raters | None = None
 ) -> Rows:
-    """Turn labels into numbers, combine several raters, drop a second column that is constant."""
+    """Turn labels into numbers, combine several raters, drop subtopics that are all the same."""
     if raters is not None and raters not in get_args(Raters):
         raise UnknownNameError("way to combine raters", raters, get_args(Raters))
     names = rows.frame.columns
@@ -153,7 +154,7 @@ def prepared(
 
 
 def _one_row_a_rating(rows: Rows, raters: Raters | None) -> Rows:
-    """Turn one column a rater into one row a rating; a rater may have left a pair out."""
+    """Turn a column per rater into a row per rating; a rater may have left a pair out."""
     columns = rater_columns(rows.frame.columns)
     if raters is None:
         raise InputError(
@@ -201,8 +202,8 @@ def _combined(rows: Rows, raters: Raters) -> Rows:
         "max": pl.col("grade").max(),
         "majority": majority,
     }[raters]
-    made = frame.group_by(keys, maintain_order=True).agg(way.alias("grade"))
-    return replace(rows, frame=made, line_of=None)
+    combined = frame.group_by(keys, maintain_order=True).agg(way.alias("grade"))
+    return replace(rows, frame=combined, line_of=None)
 
 
 def parse_labels(text: str) -> dict[str, float]:
@@ -222,6 +223,13 @@ def parse_labels(text: str) -> dict[str, float]:
     return labels
 
 
+def as_qrels(data: Any) -> Qrels:
+    """Take qrels in any form: qrels as they are, a path, or data that makes them."""
+    if is_path(data):
+        return read_qrels(data)
+    return data if isinstance(data, Qrels) else Qrels(data)
+
+
 def read_qrels(
     path: PathLike,
     *,
@@ -233,7 +241,7 @@ def read_qrels(
 
     Raises:
         FormatError: the file is not of its format.
-        InvalidDataError: it is, but a pair stands twice, a grade is no number, …
+        InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
     file = TableFile.open(path, QRELS, format=format)
     rows = file.rows(QRELS.roles, as_text=labels is not None)

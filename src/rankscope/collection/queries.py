@@ -5,16 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rankscope.collection.records import Kind, Row
-from rankscope.collection.table import Table
 from rankscope.collection.topics import read_topics, write_sgml, write_xml
 from rankscope.files import PathLike
-from rankscope.tables.reading import BY_SUFFIX
+from rankscope.tables.columns import RecordLayout, TextFormat
+from rankscope.tables.record_rows import Row
+from rankscope.tables.record_table import RecordTable
 
 __all__ = ["Queries", "read_queries"]
 
+QUERIES = RecordLayout(
+    kind="queries",
+    formats=("jsonl", "json", "tsv", "csv", "parquet", "trec", "trec-xml"),
+    suffixes={".trec": "trec", ".topics": "trec", ".sgml": "trec", ".xml": "trec-xml"},
+    headerless={2: ("_id", "text")},
+    noun="query",
+    id_column="query_id",
+    id_names=("_id", "query_id", "qid", "id", "topic_id", "topic", "number", "num"),
+    text_names=("text", "query", "question", "query_text", "contents", "title"),
+    columns=("text",),
+    needs_text=True,
+    markup={
+        "trec": TextFormat(read_topics, write_sgml),
+        "trec-xml": TextFormat(read_topics, write_xml),
+    },
+)
 
-class Queries(Table):
+
+class Queries(RecordTable):
     """What is asked: an id, a text, and any other field as metadata.
 
     Made from a dict (``{"q1": "text"}`` or ``{"q1": {"text": ..., "lang": "de"}}``), from rows
@@ -29,24 +46,7 @@ class Queries(Table):
 
     __slots__ = ()
 
-    _kind = Kind(
-        noun="query",
-        nouns="queries",
-        reader="queries",
-        id_column="query_id",
-        id_names=("_id", "query_id", "qid", "id", "topic_id", "topic", "number", "num"),
-        text_names=("text", "query", "question", "query_text", "contents", "title"),
-        columns=("text",),
-        headerless=(("_id", "text"),),
-        needs_text=True,
-        readers={"trec": read_topics},
-    )
-    _writers = {"trec": write_sgml, "trec-xml": write_xml}  # noqa: RUF012
-    _suffixes = {  # noqa: RUF012
-        **BY_SUFFIX,
-        **dict.fromkeys((".trec", ".topics", ".sgml"), "trec"),
-        ".xml": "trec-xml",
-    }
+    layout = QUERIES
 
     def __getitem__(self, query_id: str) -> str:
         return str(self._frame["text"][self._position(query_id)])
@@ -80,7 +80,8 @@ def _flat(extras: str | None) -> Row:
 def read_queries(path: PathLike, *, format: str | None = None) -> Queries:
     """Read queries from a file, or from standard input (``-``).
 
-    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet`` and ``trec`` topics
-    (SGML and XML), told from content and name unless ``format`` names one; compressed or not.
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, and topics as SGML
+    (``trec``) or XML (``trec-xml``), found from content and name unless ``format`` names one;
+    compressed or not.
     """
     return Queries._read(path, format)

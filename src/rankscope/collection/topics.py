@@ -1,7 +1,7 @@
 """TREC topics, read and written: the SGML of the early tracks and the XML of the later ones.
 
-The scanner is our own and knows tags, comments and CDATA, nothing else: no DTD, no entities beyond
-the five of XML and numbered characters, so that a hostile file can do no harm. SGML topics may
+The scanner knows tags, comments and CDATA, nothing else: no DTD, no entities beyond the five of XML
+and numbered characters, so that a hostile file can do no harm. SGML topics may
 leave tags open; ``&`` is an ordinary character in them, and label words (``Number:``) are dropped.
 
 A topic becomes a row: its number is the id, its title or ``<query>`` the text, and every other
@@ -19,11 +19,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from rankscope.collection.jsontext import dump_json
-from rankscope.collection.records import Origin, Row
 from rankscope.errors import InputError, shown
-
-__all__ = ["read_topics", "write_sgml", "write_xml"]
+from rankscope.tables.jsontext import dump_json
+from rankscope.tables.record_rows import Origin, Row
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*+)([^<>]*+)>")
 _FIRST = re.compile(r"<(topic|top)[\s>]", re.I)
@@ -49,7 +47,7 @@ _LABELS = {
     "def": "Definition(s)",
 }
 _RESERVED = {"top", "topic", "title", "query", "subtopic", "subtopics", *_NUMBERS, *_LONG}
-_KNOWN = {*_RESERVED, *_LABELS, *_TEXTS, "narrative"}  # recognised in upper case, too
+_KNOWN = {*_RESERVED, *_LABELS, *_TEXTS, "narrative"}  # recognised in upper case as well
 _DEEPEST = 50
 
 
@@ -77,12 +75,11 @@ def read_topics(text: str, origin: Origin) -> Iterator[tuple[int, Row]]:
     text = text.replace("\r\n", "\n")
     first = _FIRST.search(text)
     xml = text.lstrip().startswith("<?xml") or (first is not None and first[1].lower() == "topic")
-    found = False
+    topic = None
     for topic in _topics(text, origin, xml=xml):
-        found = True
         yield topic.line, _row(topic, xml=xml, origin=origin)
-    if not found:
-        raise origin.error("holds no <top> or <topic>; expected TREC topics")
+    if topic is None:
+        raise origin.error("expected TREC topics, found no <top> or <topic>")
 
 
 def _tokens(
@@ -102,8 +99,8 @@ def _tokens(
             yield opening, "", tag
             start = tag.end()
             continue
-        start, kept = _passed_over(text, opening, origin, xml=xml)
-        yield opening, kept, None
+        start, literal = _passed_over(text, opening, origin, xml=xml)
+        yield opening, literal, None
 
 
 def _passed_over(text: str, opening: int, origin: Origin, *, xml: bool) -> tuple[int, str]:
@@ -118,8 +115,8 @@ def _passed_over(text: str, opening: int, origin: Origin, *, xml: bool) -> tuple
             if mark == "<!DOCTYPE" and "[" in inside:
                 raise origin.error("a DOCTYPE with declarations is not read; remove it", line)
             # the text of CDATA is literal: what would be unescaped later is escaped here
-            kept = inside if mark == "<![CDATA[" else ""
-            return closing + len(end), kept.replace("&", "&amp;") if xml else kept
+            literal = inside if mark == "<![CDATA[" else ""
+            return closing + len(end), literal.replace("&", "&amp;") if xml else literal
     return opening + 1, "<"
 
 
@@ -158,7 +155,7 @@ def _step(topic: _Topic, opened: list[_Element], tag: re.Match[str], *, nested: 
                 break
         return
     element = _Element(name, _attributes(tag[3]))
-    if not nested or name.lower() == "subtopic":  # at any depth a subtopic is its own
+    if not nested or name.lower() == "subtopic":  # a subtopic never belongs to another element
         opened.clear()
     if not opened:
         topic.elements.append(element)
@@ -167,11 +164,10 @@ def _step(topic: _Topic, opened: list[_Element], tag: re.Match[str], *, nested: 
 
 
 def _attributes(text: str) -> dict[str, str]:
-    found = {}
-    for match in _ATTRIBUTE.finditer(text):
-        value = next(group for group in match.groups()[1:] if group is not None)
-        found[match[1]] = _unescaped(value)
-    return found
+    return {
+        match[1]: _unescaped(next(value for value in match.groups()[1:] if value is not None))
+        for match in _ATTRIBUTE.finditer(text)
+    }
 
 
 def _unescaped(text: str) -> str:

@@ -18,8 +18,6 @@ from typing import Any
 
 from rankscope.errors import InputError, UnknownNameError
 
-__all__ = ["MOST", "OTHER", "Labels", "Query", "check_field", "labels_of", "query_labels"]
-
 Query = tuple[str, str, Mapping[str, Any]]
 """Id, text and metadata."""
 
@@ -86,8 +84,8 @@ def labels_of(queries: Sequence[Query], field: str, *, bins: int) -> Labels:
     """Group queries as `query_labels` does, by a field that perhaps none of them has."""
     if bins < 1:
         raise InputError(f"bins must be a whole number from 1 up, not {bins}")
-    found = _found(queries, field)
-    return _grouped(found, field, bins, len(queries) - len(found))
+    values = _values(queries, field)
+    return _grouped(values, field, bins, len(queries) - len(values))
 
 
 def check_field(queries: Sequence[Query], field: str) -> None:
@@ -95,8 +93,8 @@ def check_field(queries: Sequence[Query], field: str) -> None:
     if field in BUILT_IN:
         return
     for _, _, metadata in queries:
-        there, value = _looked_up(metadata, field)
-        if there and not isinstance(value, Mapping):
+        exists, value = _looked_up(metadata, field)
+        if exists and not isinstance(value, Mapping):
             return
     known = dict.fromkeys(name for _, _, metadata in queries for name in _leaves(metadata))
     names = list({**known, **dict.fromkeys(BUILT_IN)})
@@ -105,18 +103,18 @@ def check_field(queries: Sequence[Query], field: str) -> None:
     raise InputError(f"{error}{hint}")
 
 
-def _found(queries: Sequence[Query], field: str) -> dict[str, Any]:
+def _values(queries: Sequence[Query], field: str) -> dict[str, Any]:
     """Return by query what it has in a field, where that can be a label."""
     measured = BUILT_IN.get(field)
     if any(_looked_up(metadata, field)[0] for _, _, metadata in queries):
         measured = None
-    found = {}
+    values = {}
     for query_id, text, metadata in queries:
         value = _looked_up(metadata, field)[1] if measured is None else measured(text)
         value = _usable(value)
         if value is not None:
-            found[query_id] = value
-    return found
+            values[query_id] = value
+    return values
 
 
 def _looked_up(metadata: Any, field: str, depth: int = 0) -> tuple[bool, Any]:
@@ -126,8 +124,9 @@ def _looked_up(metadata: Any, field: str, depth: int = 0) -> tuple[bool, Any]:
     if field in metadata:
         return True, metadata[field]
     for dot in re.finditer(r"\.", field):
-        there, value = _looked_up(metadata.get(field[: dot.start()]), field[dot.end() :], depth + 1)
-        if there:
+        inner = metadata.get(field[: dot.start()])
+        exists, value = _looked_up(inner, field[dot.end() :], depth + 1)
+        if exists:
             return True, value
     return False, None
 
@@ -145,7 +144,7 @@ def _leaves(metadata: Mapping[str, Any], before: str = "", depth: int = 0) -> It
 def _usable(value: Any) -> Any:
     """Return a value that can be a label, a list of such values, or None."""
     if isinstance(value, list | tuple | set | frozenset):
-        return [one for one in map(_label, value) if one is not None] or None
+        return [label for label in map(_label, value) if label is not None] or None
     return _label(value)
 
 
@@ -158,29 +157,30 @@ def _label(value: Any) -> Any:
     return None if isinstance(value, Mapping | list | tuple | set | frozenset) else value
 
 
-def _grouped(found: Mapping[str, Any], field: str, bins: int, unlabelled: int) -> Labels:
-    values = list(found.values())
-    if any(isinstance(value, list) for value in values):
-        return _by_text(found, field, unlabelled)
-    if all(isinstance(value, bool) for value in values):
-        said = {query_id: _text(value) for query_id, value in found.items()}
-        groups = tuple(name for name in ("yes", "no") if name in said.values())
-        return Labels(field, False, groups, _single(said), unlabelled)
-    numbers = [_number(value) for value in values]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(values):
-        return _by_text(found, field, unlabelled)
-    starts, names = _ranges(known, bins)
-    said = {
-        query_id: names[bisect_right(starts, number) - 1]
-        for query_id, number in zip(found, known, strict=True)
+def _grouped(values: Mapping[str, Any], field: str, bins: int, unlabelled: int) -> Labels:
+    if any(isinstance(value, list) for value in values.values()):
+        return _by_text(values, field, unlabelled)
+    if all(isinstance(value, bool) for value in values.values()):
+        labels = {query_id: _text(value) for query_id, value in values.items()}
+        groups = tuple(name for name in ("yes", "no") if name in labels.values())
+        return Labels(field, False, groups, _single(labels), unlabelled)
+    numbers = {
+        query_id: number
+        for query_id, value in values.items()
+        if (number := _number(value)) is not None
     }
-    binned = len(names) < len(set(known))
-    return Labels(field, binned, tuple(names), _single(said), unlabelled)
+    if len(numbers) < len(values):
+        return _by_text(values, field, unlabelled)
+    starts, names = _ranges(list(numbers.values()), bins)
+    labels = {
+        query_id: names[bisect_right(starts, number) - 1] for query_id, number in numbers.items()
+    }
+    binned = len(names) < len(set(numbers.values()))
+    return Labels(field, binned, tuple(names), _single(labels), unlabelled)
 
 
-def _single(said: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    return {query_id: (label,) for query_id, label in said.items()}
+def _single(labels: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {query_id: (label,) for query_id, label in labels.items()}
 
 
 def _number(value: Any) -> Number | None:
@@ -194,23 +194,23 @@ def _number(value: Any) -> Number | None:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _by_text(found: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
+def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
     """Make a group of each label; a query with several is in several."""
     of = {
         query_id: tuple(dict.fromkeys(map(_text, value if isinstance(value, list) else [value])))
-        for query_id, value in found.items()
+        for query_id, value in values.items()
     }
     sizes = Counter(label for labels in of.values() for label in labels)
     groups = sorted(sizes, key=lambda label: (-sizes[label], label))
     merged = 0
     if len(groups) > MOST:
-        kept = set(groups[: MOST - 1])
-        merged = len(groups) - len(kept)
+        largest = set(groups[: MOST - 1])
+        merged = len(groups) - len(largest)
         of = {
-            query_id: tuple(dict.fromkeys(one if one in kept else OTHER for one in labels))
+            query_id: tuple(dict.fromkeys(label if label in largest else OTHER for label in labels))
             for query_id, labels in of.items()
         }
-        groups = [*(one for one in groups if one in kept and one != OTHER), OTHER]
+        groups = [*(label for label in groups if label in largest and label != OTHER), OTHER]
     return Labels(field, False, tuple(groups), of, unlabelled, merged)
 
 

@@ -1,103 +1,132 @@
 """Segments: every system's means within groups of queries, and what differs in each group.
 
-After `evaluation` and `statistics`, before `records`; the groups come from `diagnosis.labels`.
+An analysis; the groups come from `labels`, the comparison within each from
+`rankscope.statistics.strata`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from pydantic import Field, field_validator, model_validator
 
-from rankscope.diagnosis.labels import (
-    MOST,
-    OTHER,
-    Labels,
-    Query,
-    check_field,
-    labels_of,
-    query_labels,
-)
-from rankscope.diagnosis.values import Table, changes_between, intervals_of, pair_test
-from rankscope.errors import UnknownNameError, counted, shown
-from rankscope.findings import Finding
+from rankscope.diagnosis.labels import MOST, OTHER, Labels, Query, check_field, labels_of
+from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.document.blocks import Cell, Column, Section, Table, ends, marked, marker_note
+from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import FEWEST
+from rankscope.statistics.intervals import FEWEST, Interval
+from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.pairwise import Settings
-from rankscope.statistics.strata import Strata, stratify
+from rankscope.statistics.pairwise import Settings, pair_differences
+from rankscope.statistics.strata import STRATA_DISAGREE, by_group, disagreement
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray
     from rankscope.scoring.evaluate import Scores
-    from rankscope.statistics.intervals import Interval
+    from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["Group", "GroupMean", "Labels", "Segmented", "query_labels", "segment_table"]
+SMALL_GROUPS = declare(
+    "RS602",
+    "small-groups",
+    "warning",
+    unit="group",
+    advice="read their means as anecdotes; ask more queries of the kind, or join groups",
+    meaning=f"A group of queries has fewer than {FEWEST} queries, so its means say little.",
+)
+TOO_MANY_GROUPS = declare(
+    "RS603",
+    "too-many-groups",
+    "warning",
+    unit="label",
+    advice="group by a field with fewer labels",
+    meaning=f"""A field has more than {MOST} different labels; the smallest groups are put together
+    as `{OTHER}`.""",
+)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMean:
-    """One system's mean of one measure in a group, and its difference to the baseline there."""
+class SegmentMean(Part):
+    """One system's mean in one group of queries."""
 
     system: str
+    """The system."""
     measure: str
+    """The measure."""
     mean: float
+    """Over the group's queries."""
     interval: Interval
+    """Of the mean."""
     difference: float | None = None
+    """To the baseline in the same group; null for the baseline, or without one."""
     difference_interval: Interval | None = None
+    """Of the difference."""
     p_corrected: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        change = self.difference_interval
-        return {
-            "system": self.system,
-            "measure": self.measure,
-            "mean": self.mean,
-            "interval": self.interval.to_dict(),
-            "difference": self.difference,
-            "difference_interval": None if change is None else change.to_dict(),
-            "p_corrected": self.p_corrected,
-        }
+    """Of the difference, corrected over the groups."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class SegmentGroup(Part):
     """Queries that share a label."""
 
     label: str
+    """The label; numbers are binned."""
     n: int
-    means: tuple[GroupMean, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "label": self.label,
-            "n": self.n,
-            "means": [one.to_dict() for one in self.means],
-        }
+    """How many queries."""
+    means: tuple[SegmentMean, ...]
+    """By system and measure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segmented:
-    """The queries grouped by one field."""
+class Segment(Part):
+    """The queries grouped by one thing that is known about them."""
 
     field: str
+    """Which: a field of the queries' metadata, or ``words`` (how many the query has)."""
     binned: bool
-    groups: tuple[Group, ...]
+    """Whether labels are ranges of numbers."""
+    groups: tuple[SegmentGroup, ...]
+    """The groups, in a sensible order."""
     unlabelled: int
+    """Queries of which it is not known."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "field": self.field,
-            "binned": self.binned,
-            "groups": [group.to_dict() for group in self.groups],
-            "unlabelled": self.unlabelled,
-        }
+
+class Segments(Analysed):
+    """Every system's means within groups of queries."""
+
+    measure: str | None
+    """The main measure, which reports show; null if none is a mean."""
+    baseline: str | None
+    """The system that others are compared with; null: none."""
+    alpha: float
+    """A corrected p-value up to this counts as a difference."""
+    segments: tuple[Segment, ...]
+    """By field."""
+
+
+class SegmentsConfig(AnalysisConfig):
+    """Which groups of queries to look at; may be written as a list of fields."""
+
+    fields: tuple[str, ...] = ()
+    """Fields of the queries' metadata, or ``words`` or ``characters``."""
+    bins: int = Field(default=4, ge=1)
+    """How many ranges numbers are put into."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _listed(cls, data: Any) -> Any:
+        """Take a list of fields, or a single one, for a config that says no more."""
+        if isinstance(data, str):
+            return {"fields": [data]}
+        return {"fields": data} if isinstance(data, list | tuple) else data
+
+    @field_validator("fields")
+    @classmethod
+    def _each_once(cls, fields: tuple[str, ...]) -> tuple[str, ...]:
+        for place, field in enumerate(fields):
+            if field in fields[:place]:
+                raise InputError(f"{shown(field)} appears twice; keep one")
+        return fields
 
 
 def segment_table(
@@ -106,9 +135,9 @@ def segment_table(
     fields: Sequence[str],
     *,
     baseline: str | None,
-    settings: Settings = Settings(),  # noqa: B008  (frozen)
+    settings: Settings | None = None,
     bins: int = 4,
-) -> tuple[list[Segmented], list[Finding]]:
+) -> tuple[list[Segment], list[Finding]]:
     """Compare the systems within groups of queries, field by field.
 
     ``queries`` are (id, text, metadata); which groups there are says `query_labels`. Only queries
@@ -121,131 +150,128 @@ def segment_table(
     Findings: most groups contradict the whole (RS601, one for a field and system; a note where that
     may be chance), groups of fewer than 10 queries (RS602), too many labels (RS603).
     """
+    settings = settings or Settings()
     if baseline is not None and baseline not in scores.runs:
         raise UnknownNameError("run", baseline, scores.runs)
-    table = Table(scores)
-    scored = set(table.query_ids)
-    asked = [query for query in queries if query[0] in scored]
-    unknown = len(scored) - len({query_id for query_id, _, _ in asked})
-    found, findings = [], []
+    matrix = Matrix.of_scores(scores, only_means=True)
+    column_of = {query_id: column for column, query_id in enumerate(matrix.query_ids)}
+    scored = [query for query in queries if query[0] in column_of]
+    unknown = len(column_of) - len({query_id for query_id, _, _ in scored})
+    segments, findings = [], []
     for field in dict.fromkeys(fields):
         check_field(queries, field)
-        labels = labels_of(asked, field, bins=bins)
-        labels = replace(labels, unlabelled=labels.unlabelled + unknown)
-        rows = {query_id: row for row, query_id in enumerate(table.query_ids)}
+        labels = labels_of(scored, field, bins=bins)
         members: dict[str, list[int]] = {label: [] for label in labels.groups}
-        for query_id, own in labels.of.items():
-            for label in own:
-                members[label].append(rows[query_id])
-        groups = _groups(table, members, baseline, settings)
-        found.append(Segmented(field, labels.binned, groups, labels.unlabelled))
-        findings += _many(labels) + _small(field, groups)
+        for query_id, labels_of_query in labels.of.items():
+            for label in labels_of_query:
+                members[label].append(column_of[query_id])
+        segment = Segment(
+            field=field,
+            binned=labels.binned,
+            groups=tuple(_groups(matrix, members, baseline, settings)),
+            unlabelled=labels.unlabelled + unknown,
+        )
+        segments.append(segment)
+        findings += _too_many(labels) + _too_small(segment)
         if baseline is not None:
-            findings += _contradicted(table, members, baseline, field, settings.alpha)
-    return found, findings
+            findings += _contradicted(matrix, members, baseline, field, settings.alpha)
+    return segments, findings
 
 
 def _groups(
-    table: Table, members: dict[str, list[int]], baseline: str | None, settings: Settings
-) -> tuple[Group, ...]:
+    matrix: Matrix, members: Mapping[str, Sequence[int]], baseline: str | None, settings: Settings
+) -> list[SegmentGroup]:
     """Return every group's means and, with a baseline, the differences to it."""
-    base = None if baseline is None else table.systems.index(baseline)
-    if not table.scales or not members:
-        return tuple(Group(label, len(own), ()) for label, own in members.items())
-    numbers = [_numbers(table, table.values[:, :, own], base, settings) for own in members.values()]
-    raw = np.stack([one.p for one in numbers])
-    adjusted = np.apply_along_axis(corrected, 0, raw, settings.correction)
+    measures, systems, _ = matrix.shape
+    if not measures:
+        return [SegmentGroup(label=label, n=len(own), means=()) for label, own in members.items()]
+    pairs = _pairs(matrix, baseline)
+    pair_of = {system: place for place, (_, system) in enumerate(pairs)}
     groups = []
-    for (label, own), one, p_values in zip(members.items(), numbers, adjusted, strict=True):
+    for group in by_group(matrix, members, pairs, settings):
         means = []
-        for place, system in enumerate(table.systems):
-            for row, scale in enumerate(table.scales):
-                at = row * len(table.systems) + place
-                mean = GroupMean(system, scale.name, one.means[at], one.intervals[at])
-                if base is not None and place != base:
-                    mean = replace(
-                        mean,
-                        difference=one.differences[at],
-                        difference_interval=one.difference_intervals[at],
-                        p_corrected=float(p_values[at]),
+        for system, name in enumerate(matrix.systems):
+            for measure, scale in enumerate(matrix.scales):
+                row = measure * systems + system
+                mean = SegmentMean(
+                    system=name,
+                    measure=scale.name,
+                    mean=group.means[row],
+                    interval=group.intervals[row],
+                )
+                if system in pair_of:
+                    row = measure * len(pairs) + pair_of[system]
+                    difference = group.differences[row]
+                    mean = mean.model_copy(
+                        update={
+                            "difference": difference.mean,
+                            "difference_interval": difference.interval,
+                            "p_corrected": group.p_corrected[row],
+                        }
                     )
                 means.append(mean)
-        groups.append(Group(label, len(own), tuple(means)))
-    return tuple(groups)
+        groups.append(SegmentGroup(label=group.label, n=group.n, means=tuple(means)))
+    return groups
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Numbers:
-    """What a group's values say, one entry for each measure and system."""
-
-    means: list[float]
-    intervals: list[Interval]
-    differences: list[float]
-    difference_intervals: list[Interval]
-    p: FloatArray
-
-
-def _numbers(table: Table, part: FloatArray, base: int | None, settings: Settings) -> _Numbers:
-    """Work on all rows of a group at once, so that all share one set of resamples."""
-    count, systems, queries = part.shape
-    size = count * systems
-    bounds = [scale.bounds for scale in table.scales for _ in range(systems)]
-    rows = part.reshape(size, queries)
-    if base is None:
-        intervals = intervals_of(rows, bounds, settings)
-        return _Numbers(row_means(rows).tolist(), intervals, [], [], np.ones(size))
-    changes = changes_between(part[:, [base]], part).reshape(size, queries)
-    spread = [scale.change for scale in table.scales for _ in range(systems)]
-    intervals = intervals_of(np.concatenate([rows, changes]), bounds + spread, settings)
-    tests = paired_tests(changes, test=pair_test(settings), **settings.resampling)
-    return _Numbers(
-        means=row_means(rows).tolist(),
-        intervals=intervals[:size],
-        differences=row_means(changes).tolist(),
-        difference_intervals=intervals[size:],
-        p=np.array([test.p for test in tests]),
-    )
+def _pairs(matrix: Matrix, baseline: str | None) -> list[tuple[int, int]]:
+    """Pair every other system with the baseline, if there is one."""
+    if baseline is None:
+        return []
+    base = matrix.systems.index(baseline)
+    return [(base, system) for system in range(len(matrix.systems)) if system != base]
 
 
 def _contradicted(
-    table: Table, members: dict[str, list[int]], baseline: str, field: str, alpha: float
+    matrix: Matrix, members: Mapping[str, Sequence[int]], baseline: str, field: str, alpha: float
 ) -> list[Finding]:
-    """Ask `stratify` whether the groups contradict the whole; one finding for a system.
+    """Ask whether the groups contradict the whole; one finding for a system.
 
     A query that is in several groups counts once in each. The finding is about the signs of the
     differences, which turn by chance where nothing differs: it is a note only, unless the whole or
     a group against it differs by a t test.
     """
-    rows = [row for own in members.values() for row in own]
-    named = [label for label, own in members.items() for _ in own]
-    if not rows:
+    columns = [column for own in members.values() for column in own]
+    pairs = _pairs(matrix, baseline)
+    if not columns or not pairs or not matrix.scales:
         return []
-    base = table.systems.index(baseline)
-    found = []
-    for at, system in enumerate(table.systems):
+    changes = pair_differences(matrix.only_queries(columns), pairs)  # [m * pairs, columns]
+    by_label = {
+        label: pair_differences(matrix.only_queries(own), pairs) for label, own in members.items()
+    }
+    means = {label: row_means(rows) for label, rows in by_label.items()}
+    whole = row_means(changes)
+    findings = []
+    for place, (_, system) in enumerate(pairs):
         seen: dict[str, Finding] = {}
-        for scale, values in zip(table.scales, table.values, strict=True):
-            changes = changes_between(values[base, rows], values[at, rows])
-            strata = stratify(np.zeros(len(rows)), changes, named, test="t", interval="t")
-            if strata.finding is not None:
-                seen[scale.name] = _weighed(strata, changes, alpha)
+        for measure, scale in enumerate(matrix.scales):
+            row = measure * len(pairs) + place
+            differences = {label: float(values[row]) for label, values in means.items()}
+            finding = disagreement(float(whole[row]), differences)
+            if finding is not None:
+                rows = {label: values[row] for label, values in by_label.items()}
+                if _may_be_chance(changes[row], rows, alpha):
+                    finding = finding.model_copy(update={"severity": "note"})
+                seen[scale.name] = finding
         if seen:
-            found.append(_told(seen, field, system, baseline))
-    return found
+            findings.append(_one_finding(seen, field, matrix.systems[system], baseline))
+    return findings
 
 
-def _weighed(strata: Strata, changes: FloatArray, alpha: float) -> Finding:
-    """Return the finding of strata, as a note if what it is about may be chance."""
-    assert strata.finding is not None
-    [whole] = paired_tests(changes, test="t")
-    against = [one.p_corrected for one in strata.strata if one.difference * strata.difference < 0]
-    by_chance = min(whole.p, *against) > alpha
-    if by_chance:
-        return strata.finding.model_copy(update={"severity": "note"})
-    return strata.finding
+def _may_be_chance(whole: FloatArray, groups: Mapping[str, FloatArray], alpha: float) -> bool:
+    """Tell whether neither the whole nor a group against it differs by a t test."""
+    [overall] = paired_tests(whole, test="t")
+    tests = [paired_tests(changes, test="t")[0].p for changes in groups.values()]
+    direction = row_means(whole[None])[0]
+    against = [
+        p
+        for p, changes in zip(corrected(tests, "holm"), groups.values(), strict=True)
+        if row_means(changes[None])[0] * direction < 0
+    ]
+    return bool(min(overall.p, *against) > alpha)
 
 
-def _told(seen: dict[str, Finding], field: str, system: str, baseline: str) -> Finding:
+def _one_finding(seen: dict[str, Finding], field: str, system: str, baseline: str) -> Finding:
     """Put the findings of several measures into one, in the words of the first warning."""
     measure, first = min(seen.items(), key=lambda item: item[1].severity == "note")
     others = [name for name in seen if name != measure]
@@ -255,53 +281,125 @@ def _told(seen: dict[str, Finding], field: str, system: str, baseline: str) -> F
         "field": field,
         "system": system,
         "baseline": baseline,
-        "differences": {name: one.evidence for name, one in seen.items()},
+        "differences": {name: finding.evidence for name, finding in seen.items()},
     }
     return first.model_copy(update={"message": message, "evidence": evidence})
 
 
-def _small(field: str, groups: Sequence[Group]) -> list[Finding]:
+def _too_small(segment: Segment) -> list[Finding]:
     """Warn of groups with too few queries for a bootstrap."""
-    small = [group for group in groups if group.n < FEWEST]
+    small = [group for group in segment.groups if group.n < FEWEST]
     if not small:
         return []
     names = ", ".join(f"{shown(group.label, 40)} ({group.n})" for group in small[:3])
     more = f" and {len(small) - 3} more" if len(small) > 3 else ""
     have = "has" if len(small) == 1 else "have"
     return [
-        Finding(
-            code="RS602",
-            name="small-groups",
-            severity="warning",
-            message=(
-                f"{counted(len(small), 'group')} by {field} {have} fewer than {FEWEST} queries: "
-                f"{names}{more}"
-            ),
-            advice="read their means as anecdotes; ask more queries of the kind, or join groups",
+        SMALL_GROUPS.finding(
+            f"{counted(len(small), 'group')} by {segment.field} {have} fewer than {FEWEST} "
+            f"queries: {names}{more}",
             count=len(small),
-            unit="group",
-            evidence={"field": field, "groups": {group.label: group.n for group in small}},
+            evidence={"field": segment.field, "groups": {group.label: group.n for group in small}},
         )
     ]
 
 
-def _many(labels: Labels) -> list[Finding]:
+def _too_many(labels: Labels) -> list[Finding]:
     """Warn of labels that were put together."""
     if not labels.merged:
         return []
     total = labels.merged + len(labels.groups) - 1
     return [
-        Finding(
-            code="RS603",
-            name="too-many-groups",
-            severity="warning",
-            message=(
-                f"{labels.field} has {total:,} different labels; the {MOST - 1} largest groups "
-                f"are shown and the other {labels.merged:,} labels are together in {OTHER!r}"
-            ),
-            advice="group by a field with fewer labels",
+        TOO_MANY_GROUPS.finding(
+            f"{labels.field} has {total:,} different labels; the {MOST - 1} largest groups "
+            f"are shown and the other {labels.merged:,} labels are together in {OTHER!r}",
             count=total,
-            unit="label",
             evidence={"field": labels.field, "labels": total, "merged": labels.merged},
         )
     ]
+
+
+# --- the analysis --------------------------------------------------------------------------------
+
+
+def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:
+    assert inputs.scores is not None
+    assert inputs.queries is not None
+    if not config.fields:
+        return SEGMENTS.not_applicable("no field of the queries is named")
+    segments, findings = segment_table(
+        inputs.scores,
+        inputs.queries,
+        config.fields,
+        baseline=inputs.baseline,
+        settings=inputs.settings,
+        bins=config.bins,
+    )
+    means = [mean for segment in segments for group in segment.groups for mean in group.means]
+    return Segments(
+        measure=means[0].measure if means else None,
+        baseline=inputs.baseline,
+        alpha=inputs.settings.alpha,
+        segments=tuple(segments),
+        findings=tuple(findings),
+    )
+
+
+def _section(result: Segments) -> Section:
+    """Show the first measure of each system in each group, and its difference to the baseline."""
+    tables = [_table(result, segment) for segment in result.segments if segment.groups]
+    return Section(SEGMENTS.title, details=tuple(tables))
+
+
+def _table(result: Segments, segment: Segment) -> Table:
+    main = segment.groups[0].means[0].measure
+    systems = list(dict.fromkeys(mean.system for group in segment.groups for mean in group.means))
+    rows = []
+    for group in segment.groups:
+        means = {mean.system: mean for mean in group.means if mean.measure == main}
+        cells = (_cell(result, means.get(system)) for system in systems)
+        rows.append((Cell(group.label), Cell(group.n), *cells))
+    notes = [f"{main} with its interval; the JSON holds the other measures"]
+    if result.baseline is not None:
+        notes.append(
+            f"in parentheses: the difference to {result.baseline}; "
+            f"{marker_note(result.baseline, alpha=result.alpha)}, corrected over the groups"
+        )
+    if segment.unlabelled:
+        notes.append(f"not known for {counted(segment.unlabelled, 'query')}")
+    title = "number of words" if segment.field == "words" else segment.field
+    return Table(
+        (
+            Column("group", "text"),
+            Column("queries"),
+            *(Column(system, digits=3) for system in systems),
+        ),
+        tuple(rows),
+        title=f"By {title}",
+        notes=tuple(notes),
+    )
+
+
+def _cell(result: Segments, mean: SegmentMean | None) -> Cell:
+    if mean is None:
+        return Cell()
+    cell = Cell(mean.mean, ends(mean.interval), change=mean.difference)
+    is_better = Scale.of(mean.measure).is_better(mean.difference or 0.0)
+    return marked(cell, mean.p_corrected, alpha=result.alpha, is_better=is_better)
+
+
+SEGMENTS = register(
+    Analysis(
+        name="segments",
+        title="Groups of queries",
+        summary="Every system's means within groups of queries, and what differs in each group.",
+        config=SegmentsConfig,
+        written="segments: [category, words]",
+        result=Segments,
+        needs=("scores", "queries"),
+        look=_look,
+        section=_section,
+        codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS),
+        place=20,
+    )
+)

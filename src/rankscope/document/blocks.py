@@ -1,46 +1,50 @@
 """Blocks: what a report shows, as data.
 
 A `Document` has sections, a section has blocks. A view (`rankscope.document.views`) makes one of a
-result; a renderer draws it. Cells carry values, intervals, markers and tones: how many digits, which
-colour or which escape a form needs is the renderer's business.
+result; a renderer draws it. Cells carry values, intervals, markers and tones: how they are written
+is decided once (`rankscope.document.text`), how they look by each renderer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from rankscope.findings import Finding
 
 Tone = Literal["plain", "strong", "good", "bad", "warning", "quiet"]
-"""What a thing means to the reader; a renderer turns it into colour or weight."""
+"""What a thing means to the reader; a renderer turns it into colour or weight. Colour alone must
+not say anything: what is good or bad also has a marker, or says so in words."""
 
-Kind = Literal["text", "number", "count", "p", "percent"]
-"""What a column holds: text is flush left, all others flush right."""
+Kind = Literal["text", "number", "p"]
+"""What a column holds: text is flush left, numbers and p-values are flush right."""
+
+Value: TypeAlias = str | float | None
+"""What a cell shows. An ``int`` is a count (1,024), a ``float`` has its column's decimals, text is
+shown as it is, also among numbers ("none"), and None is a value that does not exist (–)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table.
+    """One cell of a table."""
 
-    A number is drawn as its column says; text in a column of numbers ("none", "too many") is drawn
-    as it is. None is drawn as nothing.
-    """
-
-    value: str | float | None = None
+    value: Value = None
     interval: tuple[float, float] | None = None
-    """Lower and upper end, drawn in brackets; an infinite end is drawn as such."""
+    """Lower and upper end, drawn in brackets; an end may be infinite."""
     marker: str = ""
-    """Signs behind the value: † ‡ ↑ ↓."""
+    """Signs right behind the value: † ‡ ↑ ↓ ✓ ✗."""
     letters: str = ""
     """Systems that share one are not separated."""
+    change: float | None = None
+    """The difference to what the value is compared with, drawn with its sign in parentheses."""
     best: bool = False
-    """Whether no other value of its kind is better."""
+    """Whether no other value of its kind is better; `Table.best` says what that means."""
     tone: Tone = "plain"
     note: str = ""
-    """A few words below or behind the value, such as "baseline"."""
+    """A few words behind the value, drawn in parentheses, such as "baseline"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +53,43 @@ class Column:
 
     title: str
     kind: Kind = "number"
-    digits: int = 4
-    """Decimals of numbers."""
+    digits: int | None = 4
+    """Decimals of numbers; None: as few as are needed, as in 0.05."""
     signed: bool = False
     """Whether positive numbers have a plus sign."""
+    note: str = ""
+    """A few words behind the title, drawn in parentheses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells below column titles; the first column names the rows."""
+    """Rows of cells below column titles; the first columns name the rows."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
     notes: tuple[str, ...] = ()
     """What the signs mean, and how the numbers were made."""
+    best: str = ""
+    """What ``best`` cells are, such as "best mean"; each form says how it marks them."""
     name_columns: int = 1
     """How many of the first columns name a row; they are repeated where a table is split."""
+    columns_are: str = ""
+    """What the columns behind the one name column are, such as "system": then all hold the same
+    kind of number, and rows and columns may change places where that fits better."""
+
+    def turned(self) -> Table:
+        """Return the table with rows and columns exchanged."""
+        names, pattern = self.columns[0], self.columns[1]
+        columns = tuple(
+            replace(pattern, title=str(row[0].value), note=row[0].note) for row in self.rows
+        )
+        rows = tuple(
+            (Cell(column.title, note=column.note), *(row[place] for row in self.rows))
+            for place, column in enumerate(self.columns[1:], start=1)
+        )
+        head = replace(names, title=self.columns_are)
+        return replace(self, columns=(head, *columns), rows=rows, columns_are=names.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +120,15 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars beside each other on one scale; forms without pictures leave it out."""
+    """Bars below each other on one scale from 0; forms without pictures leave it out.
+
+    What it shows must also be in a table: it is there to be seen at a glance.
+    """
 
     title: str
     bars: tuple[Bar, ...]
-    low: float = 0.0
     high: float | None = None
-    """Ends of the scale; None: the largest value."""
+    """The upper end of the scale; None: the largest value."""
     digits: int = 3
 
 
@@ -111,6 +137,8 @@ class Findings:
     """Findings, worst first, with what to do about each."""
 
     findings: tuple[Finding, ...]
+    short: bool = False
+    """Whether a terminal shows one line for each code only; pages always show everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +164,14 @@ class Section:
     """Blocks under a title; '' is a section without one."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block, ...] = ()
+    details: tuple[Block, ...] = ()
+    """What follows on a page, and is left out on a terminal."""
+
+    @property
+    def all_blocks(self) -> tuple[Block, ...]:
+        """Everything a page shows."""
+        return self.blocks + self.details
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +179,16 @@ class Case:
     """One yes-or-no answer, for forms that count them (JUnit)."""
 
     name: str
-    failed: bool
+    outcome: Literal["passed", "failed", "error"] = "passed"
+    """An error: there is no answer."""
     message: str = ""
-    """Why it failed, in one sentence."""
+    """Why it is not passed, in one sentence."""
     kind: str = ""
     """The reason as a word: regression, no-power, …"""
-    details: str = ""
+    details: tuple[str, ...] = ()
     """Lines behind the message."""
-    output: str = ""
-    """What else is worth knowing, failed or not."""
+    output: tuple[str, ...] = ()
+    """What else is worth knowing, passed or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +198,102 @@ class Document:
     title: str
     sections: tuple[Section, ...]
     subtitle: str = ""
-    data: Table | None = None
-    """The numbers in full, one fact a row: what csv writes; None: the first table."""
+    names: frozenset[str] = frozenset()
+    """Names of systems, measures and queries that sentences may hold: a form may set them apart."""
+    data: Callable[[], Table] | None = None
+    """Makes the numbers in full, one fact a row: what csv writes; None: the first table."""
     cases: tuple[Case, ...] = ()
     properties: dict[str, str] = field(default_factory=dict)
     """What a machine may want to know about the report as a whole (JUnit's properties)."""
 
+    @property
+    def is_titled(self) -> bool:
+        """Whether titles are worth showing: a single table needs none."""
+        return any(section.title for section in self.sections)
 
-def text_rows(rows: Sequence[Sequence[str | float | None]]) -> tuple[tuple[Cell, ...], ...]:
-    """Make rows of plain cells."""
-    return tuple(tuple(Cell(value) for value in row) for row in rows)
+    @property
+    def first_table(self) -> Table | None:
+        """The first table of all sections."""
+        blocks = (block for section in self.sections for block in section.all_blocks)
+        return next((block for block in blocks if isinstance(block, Table)), None)
+
+
+def good_if(is_good: bool) -> Tone:
+    """Return the tone of an answer."""
+    return "good" if is_good else "bad"
+
+
+class HasEnds(Protocol):
+    """Any interval."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+
+
+def ends(interval: HasEnds | None) -> tuple[float, float] | None:
+    """Return both ends of an interval; one that does not exist is infinite."""
+    if interval is None:
+        return None
+    low, high = interval.low, interval.high
+    return (-math.inf if low is None else low), (math.inf if high is None else high)
+
+
+def marked(cell: Cell, p: float | None, *, alpha: float, is_better: bool) -> Cell:
+    """Mark a value that differs from what it is compared with: † at alpha, ‡ at a fifth of it."""
+    if p is None or p > alpha:
+        return cell
+    sign = "‡" if p <= alpha / 5 else "†"
+    return replace(cell, marker=("↑" if is_better else "↓") + sign, tone=good_if(is_better))
+
+
+def marker_note(base: str, *, alpha: float) -> str:
+    """Say what the signs of `marked` mean."""
+    return f"† better (↑) or worse (↓) than {base} at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}"
+
+
+def sentences(texts: Iterable[str], tone: Tone = "plain", *, listed: bool = False) -> Sentences:
+    """Make sentences of one tone."""
+    return Sentences(tuple(Sentence(text, tone) for text in texts), listed=listed)
+
+
+def cells(*values: Value) -> tuple[Cell, ...]:
+    """Make cells that have a value only."""
+    return tuple(Cell(value) for value in values)
+
+
+def plain_rows(rows: Iterable[Sequence[Value]]) -> tuple[tuple[Cell, ...], ...]:
+    """Make rows of cells that have a value only."""
+    return tuple(cells(*row) for row in rows)
+
+
+def text_columns(*titles: str) -> tuple[Column, ...]:
+    """Make columns of text."""
+    return tuple(Column(title, "text") for title in titles)
+
+
+def together(title: str, documents: Sequence[Document]) -> Document:
+    """Put documents of one kind behind each other; their titles become those of sections."""
+    if len(documents) == 1:
+        return documents[0]
+    sections: list[Section] = []
+    for document in documents:
+        first, *others = document.sections
+        sections += [replace(first, title=first.title or document.title), *others]
+    makers = [document.data for document in documents if document.data is not None]
+
+    def data() -> Table:
+        tables = [make() for make in makers]
+        return replace(tables[0], rows=tuple(row for table in tables for row in table.rows))
+
+    return Document(
+        title,
+        tuple(sections),
+        names=frozenset().union(*(document.names for document in documents)),
+        data=data if makers else None,
+        cases=tuple(case for document in documents for case in document.cases),
+    )

@@ -1,12 +1,17 @@
 """Views: which function makes a document of which result.
 
-A view is registered for the class of the result it shows. Views are in `rankscope.reports`, which
-comes much later in the flow than the results; so they are looked up by class when a document is
-asked for, as public names are when they are first used.
+A view is found by the class of the result it shows, which is the annotation of its first argument::
+
+    @view
+    def comparison_document(comparison: Comparison) -> Document: ...
+
+The class is known by its name and not imported: views are in `rankscope.reports`, and some results
+(an experiment, what changed since another one) are made later in the flow.
 """
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
@@ -17,19 +22,17 @@ if TYPE_CHECKING:
 
 View = TypeVar("View", bound=Callable[..., "Document"])
 
-_VIEWS: dict[type[Any], Callable[..., Document]] = {}
+_VIEWS: dict[str, Callable[..., Document]] = {}
 
 
-def view(result: type[Any]) -> Callable[[View], View]:
-    """Register the decorated function as the view of a class of results."""
-
-    def register(function: View) -> View:
-        if result in _VIEWS:
-            raise ValueError(f"{result.__name__} has two views")
-        _VIEWS[result] = function
-        return function
-
-    return register
+def view(function: View) -> View:
+    """Register a function as the view of the class its first argument is annotated with."""
+    result = next(iter(inspect.signature(function).parameters.values())).annotation
+    name = result if isinstance(result, str) else result.__name__
+    if name in _VIEWS:
+        raise ValueError(f"{name} has two views")
+    _VIEWS[name] = function
+    return function
 
 
 def document_of(result: object, **options: Any) -> Document:
@@ -38,15 +41,17 @@ def document_of(result: object, **options: Any) -> Document:
     for module in pkgutil.iter_modules(package.__path__, "rankscope.reports."):
         import_module(module.name)
     for kind in type(result).__mro__:
-        if kind in _VIEWS:
-            return _VIEWS[kind](result, **options)
+        if kind.__name__ in _VIEWS:
+            return _VIEWS[kind.__name__](result, **options)
     raise TypeError(f"there is no view of {type(result).__name__}")
 
 
 class Shown:
     """Gives a result its notebook form."""
 
+    __slots__ = ()
+
     def _repr_html_(self) -> str:
-        html = import_module("rankscope.document.html")
-        fragment: str = html.fragment(document_of(self))
-        return fragment
+        from rankscope.document.html import fragment  # noqa: PLC0415
+
+        return fragment(document_of(self))

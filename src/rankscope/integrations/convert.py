@@ -1,16 +1,15 @@
 """From one file format to another, for any kind of table.
 
-An edge above tables and formats: it finds out which kind a file is and lets that kind read and
-write itself.
+An edge above tables and formats: it finds out which kind of table a file holds and lets that kind
+read and write itself.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from rankscope.collection.corpus import read_corpus
 from rankscope.collection.qrels import Raters, read_qrels
@@ -18,18 +17,16 @@ from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
 from rankscope.runs.table import read_run
-from rankscope.tables.columns import QRELS, RUN, find_columns, folded
-from rankscope.tables.delimited import separator_of
-from rankscope.tables.reading import PARQUET_MAGIC, first_line, parquet_frame
+from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
+from rankscope.tables.detection import HEAD, Sniffed, sniff
+from rankscope.tables.parquet import scan_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankscope.files import PathLike
 
-__all__ = ["Conversion", "Kind", "convert", "guess_kind"]
-
-Kind = Literal["qrels", "run", "queries", "corpus"]
+__all__ = ["Conversion", "convert"]
 
 _HINTS: tuple[tuple[str, Kind], ...] = (
     (r"qrel|judg", "qrels"),
@@ -49,30 +46,35 @@ class Conversion:
 
 def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     """Find out what a file holds, from its columns first and the names of the files second."""
-    names = _column_names(path) if can_be_read_again(path) else []
-    by_columns = _kind_of_columns(names) if names else None
-    if by_columns is not None:
-        return by_columns
+    kind = _kind_by_content(path) if can_be_read_again(path) else None
+    if kind is not None:
+        return kind
     for place in (path, written_to):
         text = source_name(place).lower()
         for part in (os.path.basename(text), text):
-            for pattern, kind in _HINTS:
+            for pattern, hinted in _HINTS:
                 if re.search(pattern, part):
-                    return kind
+                    return hinted
     raise InputError(
         f"{source_name(path)}: cannot tell whether it holds qrels, a run, queries or a corpus; "
         f"say which with --kind {'|'.join(get_args(Kind))}"
     )
 
 
-def _kind_of_columns(names: list[str]) -> Kind | None:
-    """Tell the kind from column names; ``["6 columns"]`` stands for a table without a header."""
-    if names == ["6 columns"]:
-        return "run"
-    if names == ["4 columns"]:
-        return "qrels"
-    if names == ["topics"]:
+def _kind_by_content(path: PathLike) -> Kind | None:
+    with open_bytes(path) as stream:
+        head = stream.read(HEAD)
+        sniffed = sniff(head, suffix_of(path))
+        if sniffed.content == "parquet":
+            lazy = scan_parquet(head + stream.read(), source=source_name(path))
+            return _kind_by_names(lazy.collect_schema().names())
+    if sniffed.content == "markup" and re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
         return "queries"
+    return _kind_by_names(sniffed.names) or _kind_by_width(sniffed)
+
+
+def _kind_by_names(names: Sequence[str]) -> Kind | None:
+    """Tell the kind from the names of columns or the keys of a record."""
     run, qrels = find_columns(names, RUN), find_columns(names, QRELS)
     if "query_id" in run and "doc_id" in run:
         if "rank" in run or "tag" in run:
@@ -81,33 +83,15 @@ def _kind_of_columns(names: list[str]) -> Kind | None:
         if grade not in ("score", "value", "relevancescore") or "corpus-id" in names:
             return "qrels"
         return None
-    if "text" in names and "title" in names:
-        return "corpus"
-    return None
+    return "corpus" if "text" in names and "title" in names else None
 
 
-def _column_names(path: PathLike) -> list[str]:
-    with open_bytes(path) as stream:
-        head = stream.read(1 << 16)
-        if head.startswith(PARQUET_MAGIC):
-            return parquet_frame(head + stream.read(), source=source_name(path)).columns
-    line = first_line(head)
-    if re.match(r"\s*<(\?xml|top|topics)", line, re.IGNORECASE):
-        return ["topics"]
-    if line.lstrip()[:1] == "{":
-        return _json_keys(line)
-    cells = line.split(separator_of(line))
-    if len(cells) > 1 and "query_id" in find_columns(cells, RUN):
-        return [cell.strip('"') for cell in cells]
-    return [f"{len(line.split())} columns"] if suffix_of(path) not in (".csv", ".jsonl") else cells
-
-
-def _json_keys(line: str) -> list[str]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    return list(record) if isinstance(record, dict) else []
+def _kind_by_width(sniffed: Sniffed) -> Kind | None:
+    """Tell a TREC run from TREC qrels by the columns of the first line."""
+    if sniffed.content != "text" or sniffed.by_suffix == "csv":
+        return None
+    kinds: dict[int, Kind] = {6: "run", 4: "qrels"}
+    return kinds.get(len(sniffed.line.split()))
 
 
 def convert(

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.paired import Test
 
-__all__ = ["Gatekeeper", "PowerWarning", "rankscope"]
-
 
 class PowerWarning(UserWarning):
     """A test passed that could not have seen a drop as large as the margin."""
@@ -58,7 +56,8 @@ class Gatekeeper:
         cannot be compared raise `rankscope.InputError`.
         """
         __tracebackhide__ = True
-        from rankscope.reports.gating import gate_as_text  # noqa: PLC0415
+        from rankscope.document.terminal import as_text  # noqa: PLC0415
+        from rankscope.reports.gating import gate_document  # noqa: PLC0415
         from rankscope.statistics.gate import gate  # noqa: PLC0415
 
         result = gate(
@@ -78,7 +77,7 @@ class Gatekeeper:
             candidate_run=candidate_run,
         )
         if not result.passed:
-            raise AssertionError("\n" + gate_as_text(result))
+            raise AssertionError("\n" + as_text(gate_document(result)))
         for check in result.checks:
             if check.warning:
                 warnings.warn(f"{check.measure} {check.warning}", PowerWarning, stacklevel=2)

@@ -1,1 +1,1 @@
-"""Results in, text out: Markdown, LaTeX, csv, trec_eval's lines. Reports compute nothing."""
+"""Reports: a view for each result, which makes a document of it. Views compute nothing."""

@@ -1,392 +1,332 @@
-"""A benchmark as Markdown for people: verdict, tables, what was run, and how to repeat it.
+"""A benchmark as a document: verdict, results, targets, stages, groups, findings, what was run.
 
-Everything shown stands in the `BenchmarkReport`; nothing is computed here. The JSON beside it holds
-what a page has no room for. Names, labels and messages come from anywhere and are escaped.
+Everything shown is in the `BenchmarkReport`. A terminal shows what decides; a page shows all of it.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankscope.errors import counted
-from rankscope.reports.cells import (
-    MARKS,
-    NOTHING,
-    count_or_mean,
+from rankscope.diagnosis.registry import all_analyses
+from rankscope.document.blocks import (
+    Bar,
+    Block,
+    Cell,
+    Chart,
+    Code,
+    Column,
+    Document,
+    Findings,
+    Section,
+    Table,
+    Tone,
+    Value,
     ends,
-    legend,
-    marker,
-    marker_of_p,
-    mean_of,
-    not_apart,
-    signed,
-    value_of,
+    marked,
+    marker_note,
+    plain_rows,
+    sentences,
+    text_columns,
 )
-from rankscope.reports.markdown import code, md, table
-from rankscope.reports.words import DAGGER, DOUBLE_DAGGER
+from rankscope.document.views import view
+from rankscope.errors import counted
+from rankscope.findings import NotApplicable
+from rankscope.statistics.choices import METHODS, PAIR_TESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rankscope.records import (
         BenchmarkReport,
         Kpi,
         MeasureInfo,
-        Segment,
-        SegmentMean,
-        StageRow,
+        MeasureValue,
+        Status,
         SystemRecord,
     )
-
-__all__ = ["benchmark_as_markdown"]
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
 
-
-def _section(title: str, *parts: Sequence[str]) -> list[str]:
-    """Return a section, its parts apart; nothing if they are empty."""
-    filled = [part for part in parts if part]
-    if not filled:
-        return []
-    return [f"## {title}", "", *(line for part in filled for line in (*part, ""))]
-
-
-def _notes(notes: Iterable[str]) -> list[str]:
-    return [f"- {md(note)}" for note in notes]
+_STATUS: dict[Status, tuple[str, Tone]] = {
+    "pass": (" ✓", "good"),
+    "warn": (" !", "warning"),
+    "fail": (" ✗", "bad"),
+    "unknown": (" ?", "quiet"),
+}
 
 
-def benchmark_as_markdown(report: BenchmarkReport) -> str:
-    """Return the report for people, from the verdict down to how to repeat it."""
-    lines = [f"# Benchmark: {md(report.name)}", "", _opening(report), ""]
-    lines += _section("Verdict", _notes(report.verdict))
-    lines += _section(
-        "Results",
-        _main_table(report),
-        _notes(legend(report, best="bold:", interval="in brackets:")),
+@view
+def benchmark_document(report: BenchmarkReport) -> Document:
+    """Show a benchmark, from the verdict down to how to repeat it."""
+    sections = (
+        Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
+        Section("Results", (_chart(report), _main_table(report)), _best_table(report)),
+        _targets_section(report),
+        *_analyses(report),
+        Section("Time", details=(_time_table(report),) if report.systems else ()),
+        _findings_section(report),
+        Section("What was run", details=(_systems_table(report),)),
+        Section("How to repeat it", details=_repeat()),
     )
-    lines += _section("Targets and bands" if _has_bands(report) else "Targets", *_kpis(report))
-    lines += _section("Stages", *_stages(report))
-    lines += _section("Groups of queries", *_segments(report))
-    lines += _section("Time", *_timing(report))
-    lines += _section("Findings", *_findings(report))
-    lines += _section("What was run", *_systems(report))
-    lines += _section("How to repeat it", _repeat())
-    return "\n".join(lines)
+    return Document(
+        f"Benchmark: {report.name}",
+        tuple(section for section in sections if section.all_blocks),
+        subtitle=_opening(report),
+        names=frozenset(
+            [
+                *(system.name for system in report.systems),
+                *(info.measure for info in report.measures),
+            ]
+        ),
+        data=lambda: _data(report),
+    )
+
+
+def _analyses(report: BenchmarkReport) -> Iterator[Section]:
+    """Show what each analysis says, and in one section at the end which could not look, and why."""
+    reasons = []
+    for analysis in all_analyses():
+        answer = getattr(report.analyses, analysis.name)
+        if isinstance(answer, NotApplicable):
+            reasons.append(f"{analysis.title}: {answer.reason}")
+        elif answer is not None:
+            yield analysis.section(answer)
+    yield Section("Not applicable", details=(sentences(reasons, listed=True),) if reasons else ())
 
 
 def _opening(report: BenchmarkReport) -> str:
-    held = report.collection
-    documents = [] if held.documents is None else [counted(held.documents, "document")]
-    split = "" if held.split is None else f" ({md(held.split)})"
-    sizes = ", ".join(
-        [*documents, counted(held.queries, "query"), counted(held.judgments, "judgment")]
-    )
-    made = report.created.replace("T", " ")[:16]
+    collection = report.collection
+    sizes = [counted(collection.queries, "query"), counted(collection.judgments, "judgment")]
+    if collection.documents is not None:
+        sizes.insert(0, counted(collection.documents, "document"))
+    split = "" if collection.split is None else f" ({collection.split})"
+    created = report.created.replace("T", " ")[:16]
     return (
-        f"{counted(len(report.systems), 'system')} on {md(held.name)}{split}: {sizes}. "
-        f"Made {md(made)} UTC, experiment {code(report.experiment)}."
+        f"{counted(len(report.systems), 'system')} on {collection.name}{split}: "
+        f"{', '.join(sizes)}. Made {created} UTC, experiment {report.experiment}."
     )
 
 
-def _measure(info: MeasureInfo) -> str:
-    """Return a measure's name, with the one it was asked for, and ↓ where lower is better."""
-    also = "" if info.asked == info.measure else f" ({md(info.asked)})"
-    return f"{md(info.measure)}{also}{'' if info.higher_is_better else ' ↓'}"
+# --- results -------------------------------------------------------------------------------------
 
 
-def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> str:
-    value = value_of(system, info.measure)
-    if value is None:
-        return NOTHING
-    number = count_or_mean(value.value, counted=value.interval is None)
-    several = len(report.systems) > 1
-    strong = f"**{number}**" if several and system.name in info.best else number
-    sign = marker(report.comparison, system.name, info.measure)
-    return f"{strong}{sign} {ends(value.interval)}".strip()
+def _alpha(report: BenchmarkReport) -> float:
+    return 0.05 if report.comparison is None else report.comparison.settings.alpha
 
 
-def _best_cell(report: BenchmarkReport, info: MeasureInfo) -> str:
-    """Return who has the best mean, and who is not shown to differ from that."""
-    if not info.best:
-        return NOTHING
-    names = ", ".join(map(md, info.best))
-    comparison = report.comparison
-    if comparison is None or mean_of(comparison, info.best[0], info.measure) is None:
-        return f"{names} (not tested)"
-    near = not_apart(comparison, info.best, info.measure)
-    return f"{names} (not shown to differ from {', '.join(map(md, near))})" if near else names
+def _value(system: SystemRecord, measure: str) -> MeasureValue | None:
+    return next((value for value in system.measures if value.measure == measure), None)
 
 
-def _main_table(report: BenchmarkReport) -> list[str]:
-    several = len(report.systems) > 1
-    head = ["metric"]
+def _title(info: MeasureInfo) -> str:
+    return info.measure if info.higher_is_better else f"{info.measure} ↓"
+
+
+def _asked(info: MeasureInfo) -> str:
+    return "" if info.asked == info.measure else info.asked
+
+
+def _shows_letters(report: BenchmarkReport) -> bool:
+    """Tell whether letters say more than markers do."""
+    return len(report.systems) > 2 or (len(report.systems) == 2 and report.baseline is None)
+
+
+def _chart(report: BenchmarkReport) -> Chart:
+    """Draw the main measure."""
+    main = report.measures[0]
+    bars = []
     for system in report.systems:
-        base = several and system.name == report.baseline
-        head.append(f"{md(system.name)}{' (baseline)' if base else ''}")
+        value = _value(system, main.measure)
+        if value is not None:
+            tone: Tone = "strong" if system.name in main.best else "plain"
+            bars.append(Bar(system.name, value.value, ends(value.interval), tone))
+    return Chart(_title(main), tuple(bars))
+
+
+def _main_table(report: BenchmarkReport) -> Table:
+    several = len(report.systems) > 1
+    columns = [
+        Column(
+            system.name,
+            digits=3,
+            note="baseline" if several and system.name == report.baseline else "",
+        )
+        for system in report.systems
+    ]
+    rows = tuple(
+        (
+            Cell(_title(info), note=_asked(info)),
+            *(_main_cell(report, system, info) for system in report.systems),
+        )
+        for info in report.measures
+    )
+    return Table(
+        (Column("measure", "text"), *columns),
+        rows,
+        notes=tuple(_legend(report)),
+        best="best mean",
+        columns_are="system",
+    )
+
+
+def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> Cell:
+    value = _value(system, info.measure)
+    if value is None:
+        return Cell()
+    is_count = value.interval is None and value.value == int(value.value)
+    comparison = report.comparison
+    letters = ""
+    if comparison is not None and _shows_letters(report):
+        keys = (system.name, info.measure)
+        letters = next(
+            (mean.letters for mean in comparison.means if (mean.run, mean.measure) == keys), ""
+        )
+    cell = Cell(
+        int(value.value) if is_count else value.value,
+        ends(value.interval),
+        letters=letters,
+        best=len(report.systems) > 1 and system.name in info.best,
+    )
+    for pair in [] if comparison is None or comparison.baseline is None else comparison.pairs:
+        is_this = (pair.system, pair.measure) == (system.name, info.measure)
+        if is_this and pair.base == report.baseline and pair.verdict in ("better", "worse"):
+            is_better = pair.verdict == "better"
+            return marked(cell, pair.p_corrected, alpha=_alpha(report), is_better=is_better)
+    return cell
+
+
+def _legend(report: BenchmarkReport) -> Iterator[str]:
+    """Say what the signs of the main table mean: intervals, markers, tests, family, queries."""
+    comparison = report.comparison
+    intervals = (value.interval for system in report.systems for value in system.measures)
+    first = next((interval for interval in intervals if interval is not None), None)
+    level = "" if first is None else f"{first.level:.0%} "
+    method = "" if comparison is None else f" ({METHODS[comparison.settings.interval]})"
+    yield f"in brackets: {level}interval of the mean{method}"
+    if any(not info.higher_is_better for info in report.measures):
+        yield "↓ behind a measure: lower is better"
+    if comparison is None:
+        return
+    if comparison.baseline is not None:
+        yield f"{marker_note(comparison.baseline, alpha=_alpha(report))}, after correction"
+    if _shows_letters(report):
+        yield "same letter: no significant difference (all pairs)"
+    settings = comparison.settings
+    yield (
+        f"{PAIR_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
+        f"seed {settings.seed}; {comparison.family}; "
+        f"{counted(comparison.queries, 'query')}, the same for all systems"
+    )
+    if report.profile != "rankscope":
+        yield f"rules of {report.profile}"
+
+
+def _best_table(report: BenchmarkReport) -> tuple[Table, ...]:
+    """Return who has the best mean, and who is not shown to differ from it."""
+    if len(report.systems) < 2:
+        return ()
     rows = []
     for info in report.measures:
-        cells = [_main_cell(report, system, info) for system in report.systems]
-        rows.append([_measure(info), *cells, *([_best_cell(report, info)] if several else [])])
-    if several:
-        head.append("best mode")
-    return table(head, rows, left=(0, len(head) - 1) if several else (0,))
+        near = _not_apart(report, info)
+        apart = "not tested" if near is None else ", ".join(near) or None
+        rows.append((_title(info), ", ".join(info.best) or None, apart))
+    columns = text_columns("measure", "best system", "not shown to differ from it")
+    return (Table(columns, plain_rows(rows), title="Best system"),)
+
+
+def _not_apart(report: BenchmarkReport, info: MeasureInfo) -> list[str] | None:
+    """Return the systems that share a letter with one of the best; None if it is not tested."""
+    means = [] if report.comparison is None else report.comparison.means
+    letters = {mean.run: set(mean.letters) for mean in means if mean.measure == info.measure}
+    if not info.best or info.best[0] not in letters:
+        return None
+    shared = set().union(*(letters.get(name, set()) for name in info.best))
+    return [name for name, held in letters.items() if name not in info.best and held & shared]
 
 
 # --- targets -------------------------------------------------------------------------------------
 
 
-def _has_bands(report: BenchmarkReport) -> bool:
-    return any(one.bands for one in report.kpis)
-
-
-def _kpi_cell(kpi: Kpi | None, *, sets: int) -> str:
-    if kpi is None:
-        return NOTHING
-    parts = [f"{kpi.value:.3f}"]
-    if kpi.target is not None:
-        parts.append(MARKS[kpi.status] if kpi.status != "unknown" else "unknown")
-    bands = [
-        md(band) if sets == 1 else f"{md(name)}: {md(band)}" for name, band in kpi.bands.items()
-    ]
-    return " ".join([*parts, *([f"({', '.join(bands)})"] if bands else [])])
-
-
-def _kpis(report: BenchmarkReport) -> list[list[str]]:
-    held = {(one.system, one.measure): one for one in report.kpis}
-    named = list(dict.fromkeys(name for one in report.kpis for name in one.bands))
-    rows = []
+def _targets_section(report: BenchmarkReport) -> Section:
+    """Show what reaches its target and, on pages, the bands that values fall in."""
+    kpis = {(kpi.system, kpi.measure): kpi for kpi in report.kpis}
+    sets = list(dict.fromkeys(name for kpi in report.kpis for name in kpi.bands))
+    targets, bands = [], []
     for info in report.measures:
-        own = [held.get((system.name, info.measure)) for system in report.systems]
-        target = next((one.target for one in own if one and one.target is not None), info.target)
-        if target is None and not any(one and one.bands for one in own):
-            continue
-        wanted = (
-            NOTHING if target is None else f"{'≥' if info.higher_is_better else '≤'} {target:g}"
-        )
-        rows.append([_measure(info), wanted, *(_kpi_cell(one, sets=len(named)) for one in own)])
-    if not rows:
-        return []
-    head = ["metric", "target", *(md(system.name) for system in report.systems)]
-    said = []
-    if any(one.target is not None for one in report.kpis):
-        said = ["✓ pass: reaches the target; ! warn: misses it by at most a tenth; ✗ fail: by more"]
-    if named:
-        said.append(f"in parentheses: the band the value falls in, of {', '.join(named)}")
-    return [table(head, rows), _notes(said)]
-
-
-# --- stages --------------------------------------------------------------------------------------
-
-
-def _stages(report: BenchmarkReport) -> list[list[str]]:
-    """Return what each stage has, what it changed, and how far a reranker is from its ceiling."""
-    if not any(stage.of for stage in report.stages):
-        return []
-    measures = [info for info in report.measures if _in_stages(report, info)]
-    head = ["stage", *map(_measure, measures)]
-    rows = [
-        [_stage_name(stage), *(_optional(stage.measures.get(info.measure)) for info in measures)]
-        for stage in report.stages
-    ]
-    return [
-        table(head, rows),
-        *_titled("What each stage changed", _changes(report)),
-        *_titled("What rerankers made of their input", _rerankers(report)),
-        *_titled(f"The first {report.stages[0].cutoff} of each answer", _tops(report)),
-    ]
-
-
-def _titled(title: str, parts: list[list[str]]) -> list[list[str]]:
-    return [[f"### {title}"], *parts] if parts else []
-
-
-def _tops(report: BenchmarkReport) -> list[list[str]]:
-    """Return what entered and left the top, and how often each grade stands there."""
-    labels = sorted({label for stage in report.stages for label in stage.labels}, key=_label_order)
-    rows = [
-        [
-            md(stage.system),
-            f"{stage.promoted:,}" if stage.of else NOTHING,
-            f"{stage.lost:,}" if stage.of else NOTHING,
-            *(f"{stage.labels.get(label, 0):,}" for label in labels),
-        ]
-        for stage in report.stages
-    ]
-    head = [
-        "stage",
-        "promoted",
-        "lost",
-        *(md(label) if label == "unjudged" else f"grade {md(label)}" for label in labels),
-    ]
-    said = (
-        "promoted, lost: relevant documents that only this stage, and only the one it builds on "
-        "(of several the best), has there; grades: how often each stands there, over all queries"
+        row = [kpis.get((system.name, info.measure)) for system in report.systems]
+        target = next((kpi.target for kpi in row if kpi and kpi.target is not None), info.target)
+        if target is not None:
+            sign = "≥" if info.higher_is_better else "≤"
+            wanted = Cell(f"{info.measure} {sign} {target:g}", note=_asked(info))
+            targets.append((wanted, *map(_target_cell, row)))
+        if any(kpi and kpi.bands for kpi in row):
+            several = len(sets) > 1
+            cells = (_band_cell(kpi, several=several) for kpi in row)
+            bands.append((Cell(info.measure, note=_asked(info)), *cells))
+    columns = tuple(Column(system.name, digits=3) for system in report.systems)
+    reached = Table(
+        (Column("target", "text"), *columns),
+        tuple(targets),
+        notes=("✓ reaches the target; ! misses it by at most a tenth; ✗ by more",),
+        columns_are="system",
     )
-    return [table(head, rows), _notes([said])]
-
-
-def _in_stages(report: BenchmarkReport, info: MeasureInfo) -> bool:
-    return any(info.measure in stage.measures for stage in report.stages)
-
-
-def _label_order(label: str) -> tuple[int, float, str]:
-    """Sort grades from high to low, then words."""
-    try:
-        return 0, -float(label), label
-    except ValueError:
-        return 1, 0.0, label
-
-
-def _optional(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
-
-
-def _stage_name(stage: StageRow) -> str:
-    of = f" of {' + '.join(map(md, stage.of))}" if stage.of else ""
-    return f"{md(stage.system)} ({md(stage.kind)}{of})"
-
-
-def _p_cell(p: float) -> str:
-    return f"{p:.3g}" if p >= 0.0001 else "< 0.0001"
-
-
-def _changes(report: BenchmarkReport) -> list[list[str]]:
-    main = report.measures[0]
-    rows = []
-    for stage in report.stages:
-        for below in stage.of:
-            own = {one.measure: one for one in stage.changes if one.of == below}
-            first = own.pop(main.measure, None)
-            change, p = NOTHING, NOTHING
-            if first is not None:
-                change = f"{signed(first.difference)} {ends(first.interval, sign=True)}"
-                p = _p_cell(first.p)
-            rest = [
-                f"{md(info.measure)} {signed(own[info.measure].difference)}"
-                for info in report.measures
-                if info.measure in own
-            ]
-            rows.append([md(stage.system), md(below), change, p, ", ".join(rest) or NOTHING])
-    head = ["stage", "against", f"change in {_measure(main)}", "p", "change in other measures"]
-    said = ["p of a paired test, not corrected; intervals of the other changes stand in the JSON"]
-    return [table(head, rows, left=(0, 1, 4)), _notes(said)] if rows else []
-
-
-def _rerankers(report: BenchmarkReport) -> list[list[str]]:
-    main = report.measures[0]
-    rows = []
-    for stage in report.stages:
-        if not stage.ceiling and stage.input_recall is None:
-            continue
-        value, ceiling = stage.measures.get(main.measure), stage.ceiling.get(main.measure)
-        room = None if value is None or ceiling is None else ceiling - value
-        rows.append(
-            [
-                md(stage.system),
-                NOTHING if stage.depth is None else f"{stage.depth:,}",
-                *map(_optional, (stage.input_recall, stage.output_recall, value, ceiling, room)),
-            ]
-        )
-    head = ["reranker", "looks at", "recall before", "recall after"]
-    head += [_measure(main), "ceiling", "headroom"]
-    said = (
-        f"ceiling: {main.measure} if the documents it looks at stood in the best order; headroom: "
-        "how far that is; recall: within these documents, which reranking cannot change"
+    fallen = Table(
+        (Column("measure", "text"), *columns),
+        tuple(bands),
+        title="Bands",
+        notes=(f"in parentheses: the band of {', '.join(sets)} that the value falls in",),
     )
-    return [table(head, rows), _notes([said])] if rows else []
+    return Section("Targets", (reached,) if targets else (), (fallen,) if bands else ())
 
 
-# --- groups of queries ---------------------------------------------------------------------------
+def _target_cell(kpi: Kpi | None) -> Cell:
+    if kpi is None or kpi.target is None:
+        return Cell()
+    marker, tone = _STATUS[kpi.status]
+    return Cell(kpi.value, marker=marker, tone=tone)
 
 
-def _segments(report: BenchmarkReport) -> list[list[str]]:
-    parts: list[list[str]] = []
-    for segment in report.segments:
-        if segment.groups:
-            title = "number of words" if segment.field == "words" else segment.field
-            parts += [[f"### By {md(title)}"], _segment_table(report, segment)]
-            if segment.unlabelled:
-                parts.append(_notes([f"of {counted(segment.unlabelled, 'query')} it is not known"]))
-    if not parts:
-        return []
-    said = [f"{report.measures[0].measure} with its interval; other measures stand in the JSON"]
-    if report.baseline is not None and report.comparison is not None:
-        said.append(
-            f"in parentheses: the difference to {report.baseline}, {DAGGER} and {DOUBLE_DAGGER} as "
-            "above, corrected over the groups"
-        )
-    return [*parts, _notes(said)]
-
-
-def _segment_cell(report: BenchmarkReport, mean: SegmentMean | None) -> str:
-    if mean is None:
-        return NOTHING
-    text = f"{mean.mean:.3f} {ends(mean.interval)}"
-    if mean.difference is None:
-        return text
-    return f"{text} ({signed(mean.difference)}{marker_of_p(mean.p_corrected, report.comparison)})"
-
-
-def _segment_table(report: BenchmarkReport, segment: Segment) -> list[str]:
-    main = report.measures[0].measure
-    names = [system.name for system in report.systems]
-    rows = []
-    for group in segment.groups:
-        own = {one.system: one for one in group.means if one.measure == main}
-        cells = [_segment_cell(report, own.get(name)) for name in names]
-        rows.append([md(group.label), f"{group.n:,}", *cells])
-    return table(["group", "n", *map(md, names)], rows)
+def _band_cell(kpi: Kpi | None, *, several: bool) -> Cell:
+    if kpi is None:
+        return Cell()
+    bands = [f"{name}: {band}" if several else band for name, band in kpi.bands.items()]
+    return Cell(kpi.value, note=", ".join(bands))
 
 
 # --- time, findings, what was run ----------------------------------------------------------------
 
 
-def _milliseconds(seconds: float | None) -> str:
+def _milliseconds(seconds: float | None) -> Value:
     if seconds is None:
-        return NOTHING
-    spent = seconds * 1000
-    return f"{spent:,.1f}" if spent >= 10 else f"{spent:.2f}" if spent >= 0.01 else "< 0.01"
+        return None
+    return 1000 * seconds if seconds >= 0.00001 else "< 0.01"
 
 
-def _timing(report: BenchmarkReport) -> list[list[str]]:
-    head = ["system", "index, s", "p50, ms", "p95, ms", "p99, ms", "asked", "stored", "retried"]
-    rows = []
+def _time_table(report: BenchmarkReport) -> Table:
+    titles = ("index, s", "p50, ms", "p95, ms", "p99, ms", "asked", "stored", "retried")
+    rows: list[Sequence[Value]] = []
     for system in report.systems:
-        time = system.timing
-        rows.append(
-            [
-                md(system.name),
-                f"{time.index:,.2f}",
-                *map(_milliseconds, (time.p50, time.p95, time.p99)),
-                f"{time.asked:,}",
-                f"{time.stored:,}",
-                f"{time.retried:,}",
-            ]
-        )
-    said = (
-        "index: to make or load it; p50: half of the queries took no longer; asked: queries put to "
-        "the system; stored: queries whose answers were kept from an earlier call"
+        timing = system.timing
+        latencies = map(_milliseconds, (timing.p50, timing.p95, timing.p99))
+        counts = (timing.asked, timing.stored, timing.retried)
+        rows.append([system.name, timing.index, *latencies, *counts])
+    return Table(
+        (Column("system", "text"), *(Column(title, digits=2) for title in titles)),
+        plain_rows(rows),
+        notes=(
+            (
+                "index: to make or load it; p50: half of the queries took no longer; asked: "
+                "queries put to the system; stored: queries whose answers were kept from an "
+                "earlier call"
+            ),
+        ),
     )
-    return [table(head, rows), _notes([said])] if rows else []
 
 
-def _findings(report: BenchmarkReport) -> list[list[str]]:
-    rows = [
-        [
-            one.severity,
-            md(one.code),
-            NOTHING if one.system is None else md(one.system),
-            md(one.message),
-            md(one.advice),
-        ]
-        for one in report.findings
-    ]
-    if not rows:
-        return [["Nothing to remark."]]
-    head = ["severity", "code", "system", "what was seen", "what to do"]
-    return [table(head, rows, left=range(5))]
+def _findings_section(report: BenchmarkReport) -> Section:
+    block = Findings(tuple(report.findings), short=True)
+    return Section("Findings", (block,)) if report.findings else Section("Findings", (), (block,))
 
 
 def _spec(spec: Any) -> str:
@@ -397,39 +337,53 @@ def _spec(spec: Any) -> str:
     return text if len(text) <= _LONGEST_SPEC else f"{text[:_LONGEST_SPEC]}…"
 
 
-def _systems(report: BenchmarkReport) -> list[list[str]]:
+def _systems_table(report: BenchmarkReport) -> Table:
     rows = [
-        [
-            md(system.name),
-            md(system.kind),
-            ", ".join(map(md, system.of)) or NOTHING,
-            code(_spec(system.spec)),
-            code(system.run.run_id[:12]),
-        ]
+        (
+            system.name,
+            system.kind,
+            ", ".join(system.of) or None,
+            _spec(system.spec),
+            system.run.run_id[:12],
+        )
         for system in report.systems
     ]
-    said = f"Each was asked for {counted(report.depth, 'document')} a query.{_learnt(report)}"
-    head = ["system", "kind", "builds on", "spec", "run"]
-    return [table(head, rows, left=range(5)), [said]]
-
-
-def _learnt(report: BenchmarkReport) -> str:
-    """Say what trained parts learnt from; nothing if there are none."""
-    source = report.collection.training
-    if source is None:
-        return ""
-    if source == "cross-validation":
-        return (
-            " What is trained learnt from the same queries, in folds: each was answered by a "
-            "model that had not seen it."
-        )
-    return f" What is trained learnt from {md(source)}, and not from these queries."
-
-
-def _repeat() -> list[str]:
-    said = (
-        "DIR is the folder of this page. The command checks that it is what its manifest says, and "
-        "that the scores follow from the runs. `ExperimentManifest.json` holds the config, hashes "
-        "and versions to repeat all of it; `BenchmarkReport.json` holds every number of this page."
+    asked = f"each was asked for {counted(report.depth, 'document')} a query"
+    return Table(
+        text_columns("system", "kind", "builds on", "spec", "run"),
+        plain_rows(rows),
+        notes=(asked, *_trained_on(report)),
     )
-    return ["```sh", "rankscope benchmark verify DIR", "```", "", said]
+
+
+def _trained_on(report: BenchmarkReport) -> Iterator[str]:
+    """Say what trained parts learnt from."""
+    source = report.collection.training
+    if source == "cross-validation":
+        yield (
+            "what is trained learnt from the same queries, in folds: each was answered by a model "
+            "that had not seen it"
+        )
+    elif source is not None:
+        yield f"what is trained learnt from {source}, and not from these queries"
+
+
+def _repeat() -> tuple[Block, ...]:
+    text = (
+        "DIR is the folder of this page. The command checks that it is what its manifest says, and "
+        "that the scores follow from the runs. ExperimentManifest.json holds the config, hashes "
+        "and versions to repeat all of it; BenchmarkReport.json holds every number of this page."
+    )
+    return (Code("rankscope benchmark verify DIR", "sh"), sentences([text]))
+
+
+def _data(report: BenchmarkReport) -> Table:
+    """Return a row for each system and measure."""
+    rows: list[Sequence[Value]] = []
+    for system in report.systems:
+        for value in system.measures:
+            low, high = ends(value.interval) or (None, None)
+            rows.append([system.name, value.measure, value.value, low, high, value.n])
+    return Table(
+        text_columns("system", "measure", "value", "low", "high", "queries"), plain_rows(rows)
+    )

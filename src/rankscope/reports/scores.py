@@ -1,26 +1,192 @@
-"""Scores as text for files and pipes: csv, Markdown, LaTeX, trec_eval's lines."""
+"""Scores as a document: means, what they are made of, and how far they could move."""
 
 from __future__ import annotations
 
-import csv
-import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rankscope.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Section,
+    Table,
+    Value,
+    plain_rows,
+    text_columns,
+)
+from rankscope.document.text import visible
+from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 
 if TYPE_CHECKING:
-    from rankscope.scoring.evaluate import Accounting, Scores
+    from rankscope.scoring.accounting import Accounting
+    from rankscope.scoring.bounds import Bounds, BoundsTable
+    from rankscope.scoring.evaluate import RunScores, Scores
 
-__all__ = [
-    "accounting_sentences",
-    "scores_as_csv",
-    "scores_as_latex",
-    "scores_as_markdown",
-    "scores_as_trec",
-    "shown_value",
-]
+_MISSING = {"all": "counted as 0", "both": "left out of the means", "strict": "an error"}
+
+
+@view
+def scores_document(
+    scores: Scores, *, per_query: bool = False, bounds: Mapping[str, Sequence[Bounds]] | None = None
+) -> Document:
+    """Show means, a row for each run; ``per_query`` puts the values of every query first."""
+    runs = [scores.run(name) for name in scores.runs]
+    blocks: list[Block] = [_means_table(scores), *_bounds_tables(bounds or {})]
+    if per_query:
+        blocks[:0] = [_per_query_table(scores, run, several=len(runs) > 1) for run in runs]
+    return Document(
+        f"Scores of {', '.join(scores.runs)}",
+        (Section("", tuple(blocks)),),
+        names=frozenset([*scores.runs, *scores.measures]),
+        data=lambda: _per_query_data(scores) if per_query else _means_data(scores),
+    )
+
+
+@view
+def bounds_document(bounds: BoundsTable) -> Document:
+    """Show how far the means of one run could move."""
+    tables = tuple(_bounds_tables({"": bounds}))
+    return Document(
+        f"Bounds of {', '.join(bound.measure for bound in bounds)}", (Section("", tables),)
+    )
+
+
+def accounting_sentences(accounting: Accounting) -> list[str]:
+    """Say what a mean is made of; the first sentence is always there."""
+    parts = [f"mean over {counted(accounting.queries, 'query')}"]
+    if accounting.missing:
+        missing = counted(accounting.missing, "judged query")
+        parts.append(f"{missing} missing from the run, {_MISSING[accounting.missing_policy]}")
+    if accounting.without_relevant:
+        count = counted(accounting.without_relevant, "query")
+        fate = "scored 0" if accounting.without_relevant_policy == "zero" else "left out"
+        parts.append(f"{count} without a relevant document, {fate}")
+    if accounting.unjudged:
+        parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
+    tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
+    if tied:
+        places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())
+        parts.append(f"queries with tied scores across {places}")
+    return parts
+
+
+def _notes(scores: Scores) -> Iterator[str]:
+    for measure, asked in scores.asked.items():
+        if measure != asked:
+            yield f"{measure}, asked for as {asked}"
+    by_run = {
+        name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in scores.runs
+    }
+    if len(set(by_run.values())) == 1:
+        yield next(iter(by_run.values()))
+    else:
+        yield from (f"{name}: {sentence}" for name, sentence in by_run.items())
+    if scores.profile.name != "rankscope":
+        yield f"rules of {scores.profile.name}: {scores.profile.summary}"
+
+
+def _value(measure: str, value: float) -> float | None:
+    """Return a sum over queries as the count it is, a mean as it is, and None for no value."""
+    if math.isnan(value):
+        return None
+    is_count = Measure.parse(measure).definition.aggregate == "sum" and value == int(value)
+    return int(value) if is_count else value
+
+
+def _means_table(scores: Scores) -> Table:
+    means = {name: scores.run(name).means for name in scores.runs}
+    best = {}
+    for measure in scores.measures:
+        choose = max if Measure.parse(measure).definition.higher_is_better else min
+        best[measure] = choose(means[name][measure] for name in scores.runs)
+
+    def cell(name: str, measure: str) -> Cell:
+        value = means[name][measure]
+        is_best = len(scores.runs) > 1 and value == best[measure]
+        return Cell(_value(measure, value), best=is_best, tone="good" if is_best else "plain")
+
+    return Table(
+        (Column("run", "text"), *map(Column, scores.measures)),
+        tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in scores.runs),
+        notes=tuple(_notes(scores)),
+        best="best mean",
+        columns_are="measure",
+    )
+
+
+def _per_query_table(scores: Scores, run: RunScores, *, several: bool) -> Table:
+    rows: list[list[Value]] = [
+        [query_id, *map(_value, scores.measures, values)]
+        for query_id, values in zip(run.query_ids, run.values.T.tolist(), strict=True)
+    ]
+    return Table(
+        (Column("query", "text"), *map(Column, scores.measures)),
+        plain_rows(rows),
+        title=run.name if several else "",
+    )
+
+
+def _means_data(scores: Scores) -> Table:
+    runs = [scores.run(name) for name in scores.runs]
+    return Table(
+        (*text_columns("run", "measure"), Column("value"), Column("queries")),
+        plain_rows(
+            (run.name, measure, value, run.accounting.queries)
+            for run in runs
+            for measure, value in run.means.items()
+        ),
+    )
+
+
+def _per_query_data(scores: Scores) -> Table:
+    return Table(
+        (*text_columns("run", "query_id", "measure"), Column("value")),
+        plain_rows(scores.per_query.iter_rows()),
+    )
+
+
+# --- bounds --------------------------------------------------------------------------------------
+
+
+def _bounds_tables(bounds: Mapping[str, Sequence[Bounds]]) -> Iterator[Table]:
+    """Show how far equal scores and unjudged documents could move the means, where they could."""
+    named = [(name, bound) for name, run_bounds in bounds.items() for bound in run_bounds]
+    ties: list[list[Value]] = [
+        [name, bound.measure, bound.value, "not known", "not known"]
+        if bound.ties is None
+        else [name, bound.measure, bound.value, bound.ties.lowest, bound.ties.highest]
+        for name, bound in named
+        if bound.ties is None or f"{bound.ties.lowest:.4f}" != f"{bound.ties.highest:.4f}"
+    ]
+    holes: list[list[Value]] = [
+        [name, bound.measure, bound.value, bound.holes.nonrelevant, bound.holes.relevant]
+        for name, bound in named
+        if bound.holes is not None
+    ]
+    grade = max((bound.holes.grade for _, bound in named if bound.holes is not None), default=1.0)
+    if ties:
+        yield _bounds_table("Equal scores could move these means", ties, "lowest", "highest")
+    if holes:
+        titles = ("nonrelevant", f"relevant ({grade:g})")
+        yield _bounds_table("If all unjudged documents were", holes, *titles)
+
+
+def _bounds_table(title: str, rows: list[list[Value]], low: str, high: str) -> Table:
+    return Table(
+        (*text_columns("run", "measure"), *map(Column, ("value", low, high))),
+        plain_rows(rows),
+        title=title,
+        name_columns=2,
+    )
+
+
+# --- trec_eval's lines ---------------------------------------------------------------------------
 
 _TREC_CUTS = {
     "AP": "map_cut",
@@ -31,174 +197,38 @@ _TREC_CUTS = {
     "Unjudged": "unj",
     "nDCG": "ndcg_cut",
 }
-_POLICY = {
-    "all": "counted as 0",
-    "both": "left out of the means",
-    "strict": "an error",
-}
-
-
-def shown_value(measure: str, value: float) -> str:
-    """Return a mean as people read it: four decimals, counts as whole numbers."""
-    summed = Measure.parse(measure).definition.aggregate == "sum"
-    return f"{value:.0f}" if summed and value == int(value) else f"{value:.4f}"
-
-
-def accounting_sentences(accounting: Accounting) -> list[str]:
-    """Say what a mean is made of; the first sentence is always there."""
-    said = [f"mean over {counted(accounting.queries, 'query')}"]
-    if accounting.missing:
-        missing = counted(len(accounting.missing), "judged query")
-        said.append(f"{missing} missing from the run, {_POLICY[accounting.missing_policy]}")
-    if accounting.without_relevant:
-        none = counted(accounting.without_relevant, "query")
-        done = "scored 0" if accounting.without_relevant_policy == "zero" else "left out"
-        said.append(f"{none} without a relevant document, {done}")
-    if accounting.unjudged:
-        said.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
-    tied = {cutoff: count for cutoff, count in accounting.tied.items() if count}
-    if tied:
-        places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())
-        said.append(f"queries with tied scores across {places}")
-    return said
-
-
-def scores_as_csv(scores: Scores, *, per_query: bool) -> str:
-    """Return ``run,measure,value,queries`` or, by query, ``run,query_id,measure,value``."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if per_query:
-        writer.writerow(["run", "query_id", "measure", "value"])
-        writer.writerows(scores.per_query.iter_rows())
-    else:
-        writer.writerow(["run", "measure", "value", "queries"])
-        for name in scores.runs:
-            run = scores.run(name)
-            for measure, value in run.means.items():
-                writer.writerow([name, measure, repr(value), run.accounting.queries])
-    return text.getvalue()
-
-
-def _matrix(scores: Scores, *, per_query: bool) -> tuple[list[str], list[list[str]]]:
-    """Return titles and rows: by run, with its mean and, if wanted, each query before it."""
-    head = ["run", *(["query"] if per_query else []), *scores.measures, "queries"]
-    rows = []
-    for name in scores.runs:
-        run = scores.run(name)
-        if per_query:
-            rows += [
-                [name, query_id, *map(shown_value, scores.measures, column), "1"]
-                for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
-            ]
-        means = [shown_value(measure, value) for measure, value in run.means.items()]
-        middle = ["all"] if per_query else []
-        rows.append([name, *middle, *means, f"{run.accounting.queries:,}"])
-    return head, rows
-
-
-def _one_line(text: str) -> str:
-    """Return text with control characters spelt out."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-
-
-_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#"})
-
-
-def _markdown(text: str) -> str:
-    return _one_line(text).translate(_MARKDOWN)
-
-
-def scores_as_markdown(scores: Scores, *, per_query: bool = False) -> str:
-    """Return a Markdown table: a row for each run (or query), a column for each measure."""
-    head, rows = _matrix(scores, per_query=per_query)
-    names = 2 if per_query else 1
-    cells = [[_markdown(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
-    lines = [
-        "| "
-        + " | ".join(
-            cell.ljust(wide) if place < names else cell.rjust(wide)
-            for place, (cell, wide) in enumerate(zip(row, widths, strict=True))
-        )
-        + " |"
-        for row in cells
-    ]
-    rule = [
-        "-" * wide if place < names else "-" * (wide - 1) + ":" for place, wide in enumerate(widths)
-    ]
-    lines.insert(1, "| " + " | ".join(rule) + " |")
-    notes = [
-        f"- {_markdown(name)}: {'; '.join(accounting_sentences(scores.run(name).accounting))}"
-        for name in scores.runs
-    ]
-    return "\n".join([*lines, "", *notes, ""])
-
-
-_LATEX = str.maketrans(
-    {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "[": "{[}",  # at the start of a row it would be an argument of the line break
-    }
-)
-
-
-def scores_as_latex(scores: Scores, *, per_query: bool = False) -> str:
-    """Return a LaTeX table for the booktabs package."""
-    head, rows = _matrix(scores, per_query=per_query)
-    names = 2 if per_query else 1
-
-    def line(cells: list[str]) -> str:
-        return " & ".join(_one_line(cell).translate(_LATEX) for cell in cells) + r" \\"
-
-    lines = [
-        r"\begin{tabular}{" + "l" * names + "r" * (len(head) - names) + "}",
-        r"\toprule",
-        line(head),
-        r"\midrule",
-        *map(line, rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _trec_names() -> dict[Measure, str]:
-    roots = {root for roots in NICKNAMES.values() for root in roots}
-    return {
-        found.measure: found.asked for root in sorted(roots) for found in parse_trec_measures(root)
-    }
+    roots = sorted({root for roots in NICKNAMES.values() for root in roots})
+    return {parsed.measure: parsed.asked for root in roots for parsed in parse_trec_measures(root)}
 
 
 def trec_name(measure: Measure, known: dict[Measure, str]) -> str:
     """Return trec_eval's name for a measure, or ours if it has none."""
     if measure.name in _TREC_CUTS and measure.cutoff is not None:
-        [found] = parse_trec_measures(f"{_TREC_CUTS[measure.name]}.{measure.cutoff}")
-        if found.measure == measure:
-            return found.asked
+        [parsed] = parse_trec_measures(f"{_TREC_CUTS[measure.name]}.{measure.cutoff}")
+        if parsed.measure == measure:
+            return parsed.asked
     return known.get(measure, str(measure))
 
 
 def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
     """Return trec_eval's lines: name, query or ``all``, value, separated by tabs."""
     known = _trec_names()
-    labels = {m: f"{trec_name(Measure.parse(m), known):<22}" for m in scores.measures}
+    labels = {name: f"{trec_name(Measure.parse(name), known):<22}" for name in scores.measures}
     lines = []
     for name in scores.runs:
         run = scores.run(name)
         if len(scores.runs) > 1:
-            lines.append(f"{'runid':<22}\tall\t{_one_line(name)}")
+            lines.append(f"{'runid':<22}\tall\t{visible(name)}")
         if per_query:
             lines += [
                 f"{labels[measure]}\t{query_id}\t{_trec_number(measure, value)}"
                 for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
                 for measure, value in zip(scores.measures, column, strict=True)
                 if Measure.parse(measure).definition.aggregate != "geometric"
+                and not math.isnan(value)
             ]
         lines += [
             f"{labels[measure]}\tall\t{_trec_number(measure, value)}"
@@ -208,5 +238,5 @@ def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
 
 
 def _trec_number(measure: str, value: float) -> str:
-    summed = Measure.parse(measure).definition.aggregate == "sum"
-    return f"{value:.0f}" if summed and value == int(value) else f"{value:6.4f}"
+    shown = _value(measure, value)
+    return str(shown) if isinstance(shown, int) else f"{value:6.4f}"

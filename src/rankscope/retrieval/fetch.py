@@ -24,7 +24,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -35,7 +35,6 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.part import Part
 from rankscope.retrieval.answers import Answers, query_key
 from rankscope.retrieval.progress import Progress, current_cancel, watched
 from rankscope.retrieval.protocol import (
@@ -49,6 +48,7 @@ from rankscope.retrieval.protocol import (
     sentence,
     without_secrets,
 )
+from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 from rankscope.tables.columns import RUN
 from rankscope.tables.rows import Rows
@@ -65,31 +65,6 @@ LONGEST_WAIT = 600.0
 """A system that asks to wait longer than this many seconds is not waited for."""
 
 Answer = TypeVar("Answer")
-
-
-class Timings(Part):
-    """How long it took, in seconds.
-
-    The percentiles are over the queries answered, of the time of each; for an answer taken from the
-    store, when it was made.
-    """
-
-    index: float
-    """What making or loading the index took."""
-    search: float
-    """From the first question to the last answer."""
-    p50: float | None
-    """The median over queries."""
-    p95: float | None
-    """The 95th percentile over queries."""
-    p99: float | None
-    """The 99th percentile over queries."""
-    asked: int
-    """How many queries were put to the system in this call."""
-    stored: int
-    """How many answers came from the store."""
-    retried: int
-    """How many questions were repeated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +132,7 @@ def fetch(
     size = _whole("batch", system.batch_size if batch is None else batch, 1)
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
+    timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
     if timeout is None and system.capabilities.remote:
         timeout = REMOTE_TIMEOUT
     asked = queries_of(queries)
@@ -174,17 +150,15 @@ def fetch(
     pace = _PACE.get()
     if pace is None or rate is not None or cancel is not None:
         pace = _Pace(_Stop(current_cancel() if cancel is None else cancel), rate)
-    task = _Task(system, depth, retries, pause, _positive("timeout", timeout), pace, answers)
+    task = _Task(system, depth, retries, pause, timeout, pace, answers)
     rankings = {} if answers is None else _stored(answers, asked)
     stored = len(rankings)
     log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
     unanswered = [query for query in asked if query.query_id not in rankings]
     if progress is not None:
         progress(stored, len(asked))
-    token = _PACE.set(pace)
-    try:
+    with _going_on(task):
         if unanswered:
-            pace.stop.check()
             with watched(indexing):
                 _prepare(task)
         began = time.perf_counter()
@@ -195,8 +169,6 @@ def fetch(
             retried += finished.retried
             if progress is not None:
                 progress(len(rankings), len(asked))
-    finally:
-        _PACE.reset(token)
     seconds = time.perf_counter() - began
     rankings = {query.query_id: rankings[query.query_id] for query in asked}
     return Fetched(
@@ -255,7 +227,7 @@ class _Pace:
 
     def __init__(self, stop: _Stop, rate: float | None) -> None:
         self.stop = stop
-        self._interval = 0.0 if rate is None else 1 / (_positive("rate", rate) or 1)
+        self._interval = 0.0 if rate is None else 1 / rate
         self._lock = threading.Lock()
         self._next = 0.0
 
@@ -327,8 +299,24 @@ class _Task:
         self.alone = None if self.system.capabilities.concurrent else threading.Lock()
 
 
+@contextmanager
+def _going_on(task: _Task) -> Iterator[None]:
+    """Within it, other fetches keep to the pace of this one, and no error holds a secret."""
+    token = _PACE.set(task.pace)
+    try:
+        yield
+    except InputError as error:
+        text = without_secrets(str(error), task.system)
+        if text == str(error):
+            raise
+        raise InputError(text) from None
+    finally:
+        _PACE.reset(token)
+
+
 def _prepare(task: _Task) -> None:
     """Prepare the system; if it asks to wait, wait, and go on."""
+    task.pace.stop.check()
     for attempt in range(task.retries + 1):
         try:
             task.system.prepare()

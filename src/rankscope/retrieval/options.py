@@ -94,7 +94,10 @@ AS_GIVEN = Reading()
 
 
 class Options(BaseModel):
-    """The options of a component; a value that is not a table is that of the first option."""
+    """The options of a component.
+
+    A value that is not a table is that of the first option that is required, or else of the first.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -112,7 +115,13 @@ class Options(BaseModel):
             return data
         if isinstance(data, Mapping):
             return {str(name): value for name, value in data.items()}
-        return {} if data is None else {next(iter(cls.model_fields)): data}
+        if data is None:
+            return {}
+        required = [name for name, field in cls.model_fields.items() if field.is_required()]
+        names = [*required, *cls.model_fields]
+        if not names:
+            raise SpecError(f"expected no options, got {given_as(data)}")
+        return {names[0]: data}
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -205,7 +214,7 @@ def refusal(
 
 
 def _keys(given: object, location: Sequence[str | int]) -> Keys:
-    """Return the keys in raw data that a location in a model stands for.
+    """Return the keys in raw data for a location in a model.
 
     They differ where a value was given instead of a table, and so the first option is not named,
     and where an option is missing.

@@ -10,8 +10,6 @@ its capabilities, the packages it uses, and what it owns. `registry` makes them 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,14 +19,12 @@ from typing import Any, Literal, Self
 from urllib.parse import quote, quote_plus
 from uuid import uuid4
 
-from pydantic import model_validator
-
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
-from rankscope.part import Part
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
-from rankscope.retrieval.order import ranked
+from rankscope.runs.order import ranked
+from rankscope.runs.origin import Identity, fingerprint
 from rankscope.runs.table import Run
 
 __all__ = [
@@ -133,37 +129,6 @@ class RetryLater(Exception):  # noqa: N818  (a request, not a fault)
     def __init__(self, seconds: float, reason: str = "the engine is busy") -> None:
         super().__init__(f"{reason}; it asks to wait {seconds:g} s")
         self.retry_after = seconds
-
-
-class Identity(Part):
-    """What exactly answered: two systems with the same identity give the same rankings."""
-
-    kind: str
-    """The name in the registry."""
-    name: str = ""
-    """What people call the system; it decides nothing. If not given, the kind."""
-    version: str
-    """The engine and its version."""
-    parameters: dict[str, Any]
-    """All that was chosen and changes answers, as plain data; no secret."""
-    snapshot: str | None = None
-    """What is searched: a hash of it, or what the user states; None: nothing was indexed."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, data: Any) -> Any:
-        return {**data, "name": data.get("name") or data["kind"]}
-
-    @property
-    def key(self) -> str:
-        """A hash of everything but the name; what is kept on disk is kept under it."""
-        return fingerprint(self.kind, self.version, self.parameters, self.snapshot)
-
-
-def fingerprint(*parts: Any) -> str:
-    """Return a hash of plain data: the same for the same content, in any process."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 THIS_PROCESS = f"process {uuid4().hex}"

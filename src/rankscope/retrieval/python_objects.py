@@ -123,7 +123,7 @@ def find_target(reference: Any, context: Context, noun: str) -> Any:
 
 
 def _forget_namesake(module_name: str, folder: Path) -> None:
-    """Let a module of the folder be imported, although one of its name came from another place."""
+    """Let a module of the folder be imported, although one of its name is loaded from elsewhere."""
     top = module_name.partition(".")[0]
     paths = [path.resolve() for path in (folder / f"{top}.py", folder / top / "__init__.py")]
     existing = [path for path in paths if path.is_file()]

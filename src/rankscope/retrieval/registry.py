@@ -100,7 +100,7 @@ class Entry(Generic[T]):
 class Registry(Generic[T]):
     """Components of one kind, ``base``, by the names under which specs use them.
 
-    ``callables`` is the name of the one that a Python function stands for.
+    ``callables`` is the name of the one that is made of a Python function.
     """
 
     def __init__(self, noun: str, base: type[T], *, callables: str | None = None) -> None:
@@ -177,7 +177,7 @@ class Registry(Generic[T]):
         return core_schema.with_info_plain_validator_function(self._taken)
 
     def __get_pydantic_json_schema__(self, _: Any, __: Any) -> dict[str, Any]:
-        """Mark where a component of this register stands."""
+        """Mark where a component of this register is expected."""
         return {_REFERENCE: self.noun}
 
     def _taken(self, value: Any, info: ValidationInfo) -> Any:
@@ -254,7 +254,7 @@ def _with_parts(options: type[StageOptions], names: tuple[str, ...]) -> type[Sta
 
 
 _REFERENCE = "x-rankscope"
-"""Marks, in a JSON schema that pydantic made, where a component stands."""
+"""Marks, in a JSON schema that pydantic made, where a component is expected."""
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:

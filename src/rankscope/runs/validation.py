@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,10 @@ from rankscope.collection.corpus import Corpus, stream_doc_ids
 from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
-from rankscope.files import can_be_read_again
-from rankscope.findings import Finding, worst_first
+from rankscope.document.views import Shown
+from rankscope.files import can_be_read_again, is_path
+from rankscope.findings import Finding, NotApplicable, Unable, worst_first
+from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
 from rankscope.runs.table import Run
@@ -24,37 +25,39 @@ from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
 
-__all__ = ["Reference", "Validation", "validate_run"]
+__all__ = ["Validation", "validate_run"]
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Lengths(Part):
+    """How many documents the queries of a run have."""
+
+    min: int
+    """The fewest."""
+    median: int
+    """Half of the queries have no more."""
+    max: int
+    """The most."""
+
+
+class Validation(Part, Shown):
     """What the checks say of one run: findings, worst first, and the size of what was looked at."""
 
-    source: str
-    findings: tuple[Finding, ...]
+    run: str
+    """The run's file, or what it is called."""
+    ok: bool
+    """Whether there is no error; warnings and notes may remain."""
     rows: int
+    """Lines."""
     queries: int
-    documents_per_query: tuple[int, int, int]  # fewest, median, most
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is no error; warnings and notes may remain."""
-        return not any(finding.severity == "error" for finding in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        fewest, median, most = self.documents_per_query
-        return {
-            "run": self.source,
-            "ok": self.ok,
-            "rows": self.rows,
-            "queries": self.queries,
-            "documents_per_query": {"min": fewest, "median": median, "max": most},
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
+    """Queries."""
+    documents_per_query: Lengths
+    """How many documents they have."""
+    findings: tuple[Finding, ...]
+    """What was found, worst first."""
+    not_applicable: tuple[NotApplicable, ...] = ()
+    """The checks that could not look, and why; this is not the same as "passed"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,20 +85,28 @@ class Reference:
         """Check one run."""
         rows = _rows(run, RUN, format=format)
         under_test = RunUnderTest(rows, depth=depth)
-        ids = None if self.corpus_ids is None else self.corpus_ids()
-        against = RunAgainst(under_test, self.qrels, self.query_ids, ids)
-        findings = [
-            *RUN_CHECKS.all(under_test)[0],
-            *self.findings,
-            *AGAINST_CHECKS.all(against)[0],
-        ]
+        against = RunAgainst(
+            under_test,
+            self.qrels,
+            self.query_ids,
+            None if self.corpus_ids is None else self.corpus_ids(),
+            # findings about the qrels without qrels: they could not be used
+            Unable("the qrels have errors" if self.findings else "no qrels were given"),
+        )
+        by_itself, no_ranks = RUN_CHECKS.all(under_test)
+        compared, not_given = AGAINST_CHECKS.all(against)
+        findings = worst_first([*by_itself, *self.findings, *compared])
         lengths = under_test.lengths if len(under_test.lengths) else np.zeros(1, np.int64)
         return Validation(
-            source=rows.source,
-            findings=tuple(worst_first(findings)),
+            run=rows.source,
+            ok=all(finding.severity != "error" for finding in findings),
             rows=rows.frame.height,
             queries=len(under_test.query_ids),
-            documents_per_query=(int(lengths.min()), int(np.median(lengths)), int(lengths.max())),
+            documents_per_query=Lengths(
+                min=lengths.min(), median=int(np.median(lengths)), max=lengths.max()
+            ),
+            findings=tuple(findings),
+            not_applicable=(*no_ranks, *not_given),
         )
 
 
@@ -121,13 +132,9 @@ def validate_run(
     return reference.validate(run, depth=depth, format=format)
 
 
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
-def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
+def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
     """Return rows with all columns; values as text where some are not what they should be."""
-    if not _is_path(data):
+    if not is_path(data):
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
             found = tuple(data.query_ids[place] for place in empty)
@@ -144,7 +151,7 @@ def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
 def _query_ids(queries: Any) -> list[str] | None:
     if queries is None:
         return None
-    if _is_path(queries):
+    if is_path(queries):
         return read_queries(queries).ids
     return _ids_of(queries, Queries)
 
@@ -153,9 +160,9 @@ def _corpus_ids(corpus: Any) -> Callable[[], Iterable[str]] | None:
     """Return a function that passes over the ids; only what cannot be read again is kept."""
     if corpus is None:
         return None
-    if _is_path(corpus) and can_be_read_again(corpus):
+    if is_path(corpus) and can_be_read_again(corpus):
         return lambda: stream_doc_ids(corpus)
-    ids = set(stream_doc_ids(corpus)) if _is_path(corpus) else _ids_of(corpus, Corpus)
+    ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
 
 

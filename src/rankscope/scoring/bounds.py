@@ -7,17 +7,19 @@ Both are answered by measuring the same run again, with its ranks or its judgmen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rankscope.document.views import Shown
 from rankscope.errors import InputError
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
+from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
 from rankscope.scoring.rules import profile_named
@@ -27,42 +29,50 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.scoring.align import Hits, Judgments, Precision, QueryPolicy, Ties
-    from rankscope.scoring.rules import Profile
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.align import Hits
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import Profile, QueryPolicy
 
-__all__ = ["Bounds", "bounds", "fill_holes"]
+__all__ = ["Bounds", "bounds"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How far one measure's mean could move.
+class TieBounds(Part):
+    """The values that the orders of equal scores could give."""
 
-    ``ties`` are the lowest and highest value any order of equal scores could give; None where no
-    few orders are known to hold them. ``holes`` are the values if every unjudged document the
-    measure looks at were nonrelevant, and if every one were relevant at ``hole_grade``; where
-    relevant documents are counted, these count too. None for measures by subtopic, and where holes
-    were not asked for.
-    """
+    lowest: float
+    """The lowest."""
+    highest: float
+    """The highest."""
+
+
+class HoleBounds(Part):
+    """The values if every unjudged document that the measure looks at had been judged."""
+
+    nonrelevant: float
+    """If all of them were nonrelevant."""
+    relevant: float
+    """If all of them were relevant; where relevant documents are counted, these count too."""
+    grade: float
+    """With this grade."""
+
+
+class Bounds(Part):
+    """How far one measure's mean could move."""
 
     measure: str
+    """The measure."""
     value: float
-    ties: tuple[float, float] | None
-    holes: tuple[float, float] | None
-    hole_grade: float
+    """Its mean."""
+    ties: TieBounds | None
+    """What equal scores could make of it; null where no few orders are known to hold the ends."""
+    holes: HoleBounds | None
+    """What unjudged documents could make of it; null for measures by subtopic, and where holes
+    were not asked for."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "measure": self.measure,
-            "value": self.value,
-            "ties": self.ties and {"lowest": self.ties[0], "highest": self.ties[1]},
-            "holes": self.holes
-            and {
-                "nonrelevant": self.holes[0],
-                "relevant": self.holes[1],
-                "grade": self.hole_grade,
-            },
-        }
+
+class BoundsTable(tuple[Bounds, ...], Shown):
+    """The bounds of several measures."""
 
 
 def bounds(
@@ -76,43 +86,39 @@ def bounds(
     ties: Ties | None = None,
     precision: Precision | None = None,
     queries: QueryPolicy | None = None,
-) -> list[Bounds]:
+) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
 
-    >>> [found] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
-    >>> found.ties
-    (0.5, 1.0)
+    >>> [bound] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
+    >>> bound.ties
+    TieBounds(lowest=0.5, highest=1.0)
     """
     if not 0 <= hole_grade < math.inf:
-        raise InputError(f"the grade of unjudged documents is a number from 0 up, not {hole_grade}")
+        raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
     rules = profile_named(profile)
     judgments = as_judgments(qrels)
     _, given = as_one_run(run)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     worlds: dict[Profile, _World] = {}
-    result = []
-    for measure in dict.fromkeys(rules.meaning(one.measure) for one in parse_measures(measures)):
-        own = rules.rules_for(measure)
-        if own not in worlds:
-            worlds[own] = _World(judgments, given, replace(own, **changes))
-        world = worlds[own]
-        told = holes and measure.definition.needs != "subtopics"
-        result.append(
+    table = []
+    for measure in dict.fromkeys(
+        rules.meaning(asked.measure) for asked in parse_measures(measures)
+    ):
+        measure_rules = rules.rules_for(measure)
+        if measure_rules not in worlds:
+            worlds[measure_rules] = _World(judgments, given, replace(measure_rules, **changes))
+        world = worlds[measure_rules]
+        fillable = holes and measure.definition.needs != "subtopics"
+        table.append(
             Bounds(
                 measure=str(measure),
                 value=world.mean(measure, world.judged),
-                ties=_band(measure, world),
-                holes=(
-                    world.mean(measure, world.filled(0.0, measure.cutoff)),
-                    world.mean(measure, world.filled(hole_grade, measure.cutoff)),
-                )
-                if told
-                else None,
-                hole_grade=hole_grade,
+                ties=_tie_bounds(measure, world),
+                holes=_hole_bounds(measure, world, hole_grade) if fillable else None,
             )
         )
-    return result
+    return BoundsTable(table)
 
 
 class _World:
@@ -126,9 +132,8 @@ class _World:
             precision=rules.precision,
             queries="strict" if rules.queries == "strict" else "all",
         )
-        assert aligned.found is not None
         self.judged = aligned.judged
-        self.orders = _Orders(self.judged, aligned.found)
+        self.orders = _Orders(self.judged, aligned.hits)
         self.filled = cache(partial(fill_holes, self.judged))
         self._keep = np.ones(len(self.judged), np.bool_)
         if rules.queries == "both":
@@ -145,39 +150,40 @@ class _World:
         return self.averaged(measure, compute(measure, judged))
 
 
-def _band(measure: Measure, world: _World) -> tuple[float, float] | None:
+def _hole_bounds(measure: Measure, world: _World, grade: float) -> HoleBounds:
+    """Return the mean with all holes judged, either way."""
+    nonrelevant, relevant = (
+        world.mean(measure, world.filled(each, measure.cutoff)) for each in (0.0, grade)
+    )
+    return HoleBounds(nonrelevant=nonrelevant, relevant=relevant, grade=grade)
+
+
+def _tie_bounds(measure: Measure, world: _World) -> TieBounds | None:
     """Return the lowest and highest mean over the orders of equal scores."""
     plain = compute(measure, world.judged)
     if not world.orders.tied:
         value = world.averaged(measure, plain)
-        return value, value
+        return TieBounds(lowest=value, highest=value)
     if not _orders_known(measure):
         return None
     table = measure.options.get("gain")
-    kinds = _EVERY if _tells_unjudged(measure) else _TWO
+    sees_unjudged = measure.definition.sees_unjudged or bool(measure.options["judged_only"])
+    kinds = _EVERY if sees_unjudged else _TWO
     ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
-    values = np.stack([plain, *(compute(measure, run) for run in ordered)])
-    return world.averaged(measure, values.min(axis=0)), world.averaged(measure, values.max(axis=0))
-
-
-_ERRATIC = {"Accuracy", "BPM", "G", "infAP"}
-"""Moving a relevant document up can lower these, so no few orders hold the extremes."""
+    values = np.stack([plain, *(compute(measure, run) for run in ordered)])  # [orders, n]
+    return TieBounds(
+        lowest=world.averaged(measure, values.min(axis=0)),
+        highest=world.averaged(measure, values.max(axis=0)),
+    )
 
 
 def _orders_known(measure: Measure) -> bool:
     """Tell whether the extremes are known to be among a few orders of each tie."""
     definition = measure.definition
-    if definition.needs or definition.family == "own" or measure.name in _ERRATIC:
+    if definition.needs or definition.family == "own":
         return False
-    cut = measure.cutoff is not None
-    enters = measure.name in ("AUC", "FallOut") or measure.options.get("norm") == "retrieved"
-    return not (cut and enters)  # what enters above the cutoff changes the divisor as well
-
-
-def _tells_unjudged(measure: Measure) -> bool:
-    """Tell whether a measure sets unjudged documents apart from those judged nonrelevant."""
-    named = measure.definition.family == "incomplete" or measure.name == "RBP_residual"
-    return named or bool(measure.options["judged_only"])
+    known = definition.tie_bounds
+    return known if isinstance(known, bool) else known(measure)
 
 
 _TWO = ("RUNP", "PNUR")
@@ -191,15 +197,15 @@ class _Orders:
     from unjudged documents need every order of the four kinds.
     """
 
-    def __init__(self, judged: JudgedRun, found: Hits) -> None:
+    def __init__(self, judged: JudgedRun, hits: Hits) -> None:
         self._judged = judged
-        self._found = found
-        self.tied = bool((found.tie_size > 1).any())
+        self._hits = hits
+        self.tied = bool((hits.tie_size > 1).any())
         self.of = cache(self._of)
 
     def _of(self, orders: tuple[str, ...], table: GainTable | None) -> list[JudgedRun]:
-        grades = self._found.grade
-        ties = _Ties(self._found, grades if table is None else gains_of(grades, table))
+        grades = self._hits.grade
+        ties = _Ties(self._hits, grades if table is None else gains_of(grades, table))
         return [ties.ordered(self._judged, kinds) for kinds in orders]
 
 
@@ -209,10 +215,10 @@ class _Ties:
     Unjudged documents (U) are what is left of a tie's size.
     """
 
-    def __init__(self, found: Hits, worth: FloatArray) -> None:
-        order = np.lexsort((-worth, found.tie_first, found.query))
-        self.query, self.first = found.query[order], found.tie_first[order]
-        self.grade = found.grade[order]
+    def __init__(self, hits: Hits, worth: FloatArray) -> None:
+        order = np.lexsort((-worth, hits.tie_first, hits.query))
+        self.query, self.first = hits.query[order], hits.tie_first[order]
+        self.grade = hits.grade[order]
         new = np.ones(len(order), np.bool_)
         new[1:] = (np.diff(self.query) != 0) | (np.diff(self.first) != 0)
         self.tie = np.cumsum(new) - 1
@@ -222,8 +228,8 @@ class _Ties:
             name: np.bincount(self.tie, mask, minlength=int(new.sum())).astype(np.int64)
             for name, mask in self.of_kind.items()
         }
-        self.counts["U"] = found.tie_size[order][new] - sum(self.counts.values())
-        self.sizes = found.tie_size[order][new]
+        self.counts["U"] = hits.tie_size[order][new] - sum(self.counts.values())
+        self.sizes = hits.tie_size[order][new]
 
     def ordered(self, judged: JudgedRun, kinds: str) -> JudgedRun:
         """Put the kinds one after the other; relevant ones by falling grade unless they end it."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
-from rankscope.scoring.align import align, only_queries
+from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, without_identical
-from rankscope.scoring.ranking import lengths_by_rank
+from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
@@ -23,84 +25,50 @@ if TYPE_CHECKING:
 
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
-    from rankscope.scoring.align import Judgments, NoRelevant, Precision, QueryPolicy, Ties
-    from rankscope.scoring.rules import Profile
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.accounting import Accounting
+    from rankscope.scoring.bounds import BoundsTable
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import Profile, QueryPolicy
+    from rankscope.scoring.score_files import ScoreRecord
 
-SCHEMA = "rankscope/scores/1"
-"""What `Scores.to_dict` writes; a later version will read earlier ones."""
-
-__all__ = ["Accounting", "RunScores", "Scores", "evaluate", "meant", "relevance_level_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Accounting:
-    """What a mean is made of.
-
-    ``tied`` gives, for each cutoff asked for, how many queries have a tie across it: there the
-    order of equal scores decides what counts.
-    """
-
-    queries: int
-    """Queries that were averaged."""
-    judged: int
-    """Queries in the qrels."""
-    missing: tuple[str, ...]
-    """Judged queries the run lacks."""
-    missing_policy: QueryPolicy
-    """What happens to them: count as 0 (all), left out (both), an error (strict)."""
-    unjudged: int
-    """Queries of the run nobody judged; they are left out."""
-    without_relevant: int
-    """Queries that have no document relevant to some measure asked for."""
-    without_relevant_policy: NoRelevant = "zero"
-    """What happens to them: they score 0 (zero), or are left out of the mean (out)."""
-    tied: dict[int, int] = field(default_factory=dict)
-    tied_hits: int = 0
-    """Judged documents that share their score with another document of the query."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "queries": self.queries,
-            "judged": self.judged,
-            "missing": len(self.missing),
-            "missing_queries": list(self.missing[:100]),
-            "missing_policy": self.missing_policy,
-            "unjudged": self.unjudged,
-            "without_relevant": self.without_relevant,
-            "without_relevant_policy": self.without_relevant_policy,
-            "tied_hits": self.tied_hits,
-            "tied_across_cutoff": {str(cutoff): count for cutoff, count in self.tied.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Accounting:
-        """Read what `to_dict` returned."""
-        return cls(
-            queries=data["queries"],
-            judged=data["judged"],
-            missing=tuple(data["missing_queries"]),
-            missing_policy=data["missing_policy"],
-            unjudged=data["unjudged"],
-            without_relevant=data["without_relevant"],
-            without_relevant_policy=data["without_relevant_policy"],
-            tied={int(cutoff): count for cutoff, count in data["tied_across_cutoff"].items()},
-            tied_hits=data["tied_hits"],
-        )
+__all__ = ["Scores", "evaluate"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RunScores:
-    """One run's values: a row for each measure, a column for each query."""
+    """One run's values: a row for each measure, a column for each query.
+
+    A value is NaN where a measure leaves a query out that another counts (profile beir).
+    """
 
     name: str
     query_ids: tuple[str, ...]
     values: FloatArray
     means: dict[str, float]
-    accounting: Accounting
+    counts: dict[str, Any]
+    """The fields of `accounting`, as plain data."""
+
+    @cached_property
+    def accounting(self) -> Accounting:
+        """What the means are made of.
+
+        Made when it is asked for: loading pydantic takes longer than a small evaluation.
+        """
+        from rankscope.scoring.accounting import Accounting  # noqa: PLC0415
+
+        return Accounting(**self.counts)
+
+    def complete(self) -> RunScores:
+        """Return the values of the queries that every measure counts."""
+        counts = ~np.isnan(self.values).any(axis=0)
+        if counts.all():
+            return self
+        query_ids = tuple(self.query_ids[place] for place in np.flatnonzero(counts).tolist())
+        return replace(self, query_ids=query_ids, values=self.values[:, counts])
 
 
-class Scores:
+class Scores(Shown):
     """The result of `evaluate`: means, values by query, and the accounting.
 
     With one run ``scores["nDCG@10"]`` is a number and ``means`` a dict by measure; with several,
@@ -158,16 +126,18 @@ class Scores:
     def only(self, measures: Iterable[str]) -> Scores:
         """Return the same scores with some of the measures, by their canonical names."""
         wanted = list(measures)
-        rows = [self.measures.index(one) for one in wanted]
-        made = Scores([], [], self.profile, judgments=self.judgments, single=self._single)
-        made._asked = {one: self._asked[one] for one in wanted}
-        made._runs = {
+        rows = [self.measures.index(measure) for measure in wanted]
+        part = Scores([], [], self.profile, judgments=self.judgments, single=self._single)
+        part._asked = {measure: self._asked[measure] for measure in wanted}
+        part._runs = {
             name: replace(
-                run, values=run.values[rows], means={one: run.means[one] for one in wanted}
+                run,
+                values=run.values[rows],
+                means={measure: run.means[measure] for measure in wanted},
             )
             for name, run in self._runs.items()
         }
-        return made
+        return part
 
     def _key(self, measure: str | Measure) -> str:
         """Find a measure by its canonical name, as it was asked for, or as the profile reads it."""
@@ -175,11 +145,11 @@ class Scores:
         if text in self._asked:
             return text
         if text in self._asked.values():
-            return next(own for own, asked in self._asked.items() if asked == text)
-        meant = Measure.parse(measure)
-        for found in (str(meant), str(self.profile.meaning(meant))):
-            if found in self._asked:
-                return found
+            return next(name for name, asked in self._asked.items() if asked == text)
+        parsed = Measure.parse(measure)
+        for name in (str(parsed), str(self.profile.meaning(parsed))):
+            if name in self._asked:
+                return name
         raise UnknownNameError("measure in these scores", text, self._asked)
 
     def __getitem__(self, measure: str | Measure) -> Any:
@@ -207,7 +177,8 @@ class Scores:
         """Return one run's values of one measure, by query."""
         row = self.measures.index(self._key(measure))
         scores = self.run(run)
-        return dict(zip(scores.query_ids, scores.values[row].tolist(), strict=True))
+        values = zip(scores.query_ids, scores.values[row].tolist(), strict=True)
+        return {query_id: value for query_id, value in values if not math.isnan(value)}
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -229,29 +200,22 @@ class Scores:
                     }
                 )
             )
-        return pl.concat(parts)
+        return pl.concat(parts).filter(pl.col("value").is_not_nan())
+
+    def record(
+        self, *, per_query: bool = True, bounds: Mapping[str, BoundsTable] | None = None
+    ) -> ScoreRecord:
+        """Return the scores as a record; by query it is one to compare with later.
+
+        ``bounds`` are those of some runs, by name.
+        """
+        from rankscope.scoring.score_files import score_record  # noqa: PLC0415
+
+        return score_record(self, per_query=per_query, bounds=bounds or {})
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return plain data, ready for JSON; by query it is a record to compare with later."""
-        runs = {}
-        for name, run in self._runs.items():
-            runs[name] = {"means": dict(run.means), "accounting": run.accounting.to_dict()}
-            if per_query:
-                runs[name]["per_query"] = {
-                    query_id: dict(zip(self.measures, column, strict=True))
-                    for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
-                }
-        return {
-            "schema": SCHEMA,
-            "profile": self.profile.name,
-            "rules": self.rules,
-            "qrels": {
-                "sha256": self.judgments.fingerprint,
-                "queries": len(self.judgments.query_ids),
-            },
-            "measures": self.asked,
-            "runs": runs,
-        }
+        return self.record(per_query=per_query).to_dict()
 
     def __repr__(self) -> str:
         wide = max((len(name) for name in self.measures), default=0)
@@ -293,52 +257,70 @@ def evaluate(
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
-    apart = rules.apart and replace(rules.apart, **changes)
     words = lengths if any(p.measure.definition.needs == "lengths" for p in asked) else None
-    wanted = [parsed.measure for parsed in asked]
+    by_rules: dict[Profile, list[Measure]] = {}  # some tools have rules apart for some measures
+    for parsed in asked:
+        own = rules.rules_for(parsed.measure)
+        key = main if own is rules else replace(own, **changes)
+        by_rules.setdefault(key, []).append(parsed.measure)
     results = []
     for name, run in named.items():
-        usual = [measure for measure in wanted if rules.rules_for(measure) is rules]
-        scored = _scored(name, judgments, run, usual, main, lengths=words)
-        if apart and len(usual) < len(wanted):
-            rest = [measure for measure in wanted if measure not in usual]
-            scored = _joined(
-                scored, _scored(name, judgments, run, rest, apart), usual + rest, wanted
-            )
+        parts = {
+            own: _scored(name, judgments, run, wanted, own, lengths=words)
+            for own, wanted in by_rules.items()
+        }
+        scored = parts.get(main) or next(iter(parts.values()))
+        if len(parts) > 1:
+            scored = _joined(scored, [*parts.values()], asked, judgments.query_ids)
         results.append(scored)
     return Scores(results, asked, main, judgments=judgments, single=single)
 
 
 def _joined(
-    usual: RunScores, rest: RunScores, computed: list[Measure], wanted: list[Measure]
+    main: RunScores, parts: list[RunScores], asked: list[Parsed], query_ids: tuple[str, ...]
 ) -> RunScores:
-    """Put measures together that were computed under different rules; the first set the queries."""
-    at = {query_id: place for place, query_id in enumerate(rest.query_ids)}
-    columns = np.array([at[query_id] for query_id in usual.query_ids], np.int64)
-    values = np.concatenate([usual.values, rest.values[:, columns]])
-    means = {**usual.means, **rest.means}
-    tied = {**usual.accounting.tied, **rest.accounting.tied}
+    """Put measures together that were computed under different rules, each over its own queries.
+
+    A measure has a column for every query that any measure counts, and NaN in those it leaves out.
+    The accounting is that of the main rules.
+    """
+    union = {query_id for part in parts for query_id in part.query_ids}
+    columns = {query_id: at for at, query_id in enumerate(filter(union.__contains__, query_ids))}
+    rows = {str(parsed.measure): row for row, parsed in enumerate(asked)}
+    values = np.full((len(rows), len(columns)), np.nan)
+    for part in parts:
+        at = [columns[query_id] for query_id in part.query_ids]
+        values[np.ix_([rows[measure] for measure in part.means], at)] = part.values
+    means = {measure: mean for part in parts for measure, mean in part.means.items()}
+    tied = {
+        cutoff: count
+        for part in parts
+        for cutoff, count in part.counts["tied_across_cutoff"].items()
+    }
+    tied_hits = max(part.counts["tied_hits"] for part in parts)
     return replace(
-        usual,
-        values=values[[computed.index(measure) for measure in wanted]],
-        means={str(measure): means[str(measure)] for measure in wanted},
-        accounting=replace(
-            usual.accounting,
-            tied=dict(sorted(tied.items())),
-            tied_hits=max(usual.accounting.tied_hits, rest.accounting.tied_hits),
-        ),
+        main,
+        query_ids=tuple(columns),
+        values=values,
+        means={measure: means[measure] for measure in rows},
+        counts={
+            **main.counts,
+            "tied_hits": tied_hits,
+            "tied_across_cutoff": dict(sorted(tied.items())),
+        },
     )
 
 
 def meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
     """Return what a profile means by the measures asked for, each once."""
-    found: dict[Measure, Parsed] = {}
+    by_meaning: dict[Measure, Parsed] = {}
     for parsed in parse_measures(measures):
-        own = rules.meaning(parsed.measure)
-        found.setdefault(own, parsed if own is parsed.measure else replace(parsed, measure=own))
-    if not found:
+        measure = rules.meaning(parsed.measure)
+        is_ours = measure is parsed.measure
+        by_meaning.setdefault(measure, parsed if is_ours else replace(parsed, measure=measure))
+    if not by_meaning:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    return list(found.values())
+    return list(by_meaning.values())
 
 
 def _scored(
@@ -350,9 +332,11 @@ def _scored(
     *,
     lengths: Mapping[str, float] | None = None,
 ) -> RunScores:
+    if not rules.identical_ids:
+        run = without_identical(run)
     aligned = align(
         judgments,
-        run if rules.identical_ids else without_identical(run),
+        run,
         ties=rules.ties,
         precision=rules.precision,
         queries=rules.queries,
@@ -360,12 +344,14 @@ def _scored(
     )
     judged = aligned.judged
     if lengths is not None:
-        by_rank = lengths_by_rank(judged.query_ids, run, lengths, rules.ties, rules.precision)
+        by_rank = lengths_by_rank(
+            judged.query_ids, run, lengths, ties=rules.ties, precision=rules.precision
+        )
         judged = replace(judged, lengths=by_rank)
     levels = {*map(relevance_level_of, measures)} or {1.0}
     without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
     if without and rules.no_relevant == "out":
-        judged = only_queries(judged, judged.graded(1.0) > 0)
+        judged = judged.only(judged.graded(1.0) > 0)
     if not len(judged):
         raise InputError(
             f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
@@ -376,18 +362,19 @@ def _scored(
     for row, measure in enumerate(measures):
         values[row] = compute(measure, judged)
         means[str(measure)] = aggregate(measure, values[row])
-    accounting = Accounting(
-        queries=len(judged),
-        judged=len(judgments.query_ids),
-        missing=aligned.missing,
-        missing_policy=rules.queries,
-        unjudged=aligned.unjudged,
-        without_relevant=without,
-        without_relevant_policy=rules.no_relevant,
-        tied=aligned.tied_at,
-        tied_hits=0 if aligned.found is None else int((aligned.found.tie_size > 1).sum()),
-    )
-    return RunScores(name, judged.query_ids, values, means, accounting)
+    counts = {
+        "queries": len(judged),
+        "judged": len(judgments.query_ids),
+        "missing": len(aligned.missing),
+        "missing_queries": aligned.missing,
+        "missing_policy": rules.queries,
+        "unjudged": aligned.unjudged,
+        "without_relevant": without,
+        "without_relevant_policy": rules.no_relevant,
+        "tied_hits": int((aligned.hits.tie_size > 1).sum()),
+        "tied_across_cutoff": aligned.hits.tied_at,
+    }
+    return RunScores(name, judged.query_ids, values, means, counts)
 
 
 @lru_cache(maxsize=1024)

@@ -6,128 +6,101 @@ for every measure; for sums of gains times discounts the two factors are shown a
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.document.views import Shown
 from rankscope.errors import UnknownNameError
 from rankscope.measures.language import Measure
-from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
-from rankscope.scoring.align import align, only_queries
+from rankscope.part import Part
+from rankscope.runs.order import ranked
+from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import relevance_level_of
-from rankscope.scoring.inputs import as_judgments, as_one_run
-from rankscope.scoring.ranking import ranked
+from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.measures.definition import Factors
+    from rankscope.measures.judged import JudgedRun
     from rankscope.scoring.rules import Profile
 
-__all__ = ["Explanation", "IdealStep", "Step", "explain"]
+__all__ = ["Explanation", "explain"]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One rank of the run: what stands there and what it adds.
-
-    ``gain`` and ``discount`` are None where the measure is no sum of gains times discounts or
-    passes the document over, and ``grade`` is None for a document nobody judged.
-    """
+class Step(Part):
+    """One rank of the run: which document is there and what it adds."""
 
     rank: int
+    """The rank, counted from 1."""
     doc_id: str
+    """The document."""
     score: float
+    """Its score."""
     grade: float | None
+    """Its grade; null for a document nobody judged."""
     contribution: float
+    """What it adds to the value."""
     value_so_far: float
+    """The value if the run ended here."""
     gain: float | None = None
+    """What its grade is worth; null where the measure is no sum of gains times discounts, or passes
+    the document over."""
     discount: float | None = None
+    """By what the gain is multiplied at this rank; null likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdealStep:
+class IdealStep(Part):
     """One rank of the best possible order of the judged documents."""
 
     rank: int
+    """The rank, counted from 1."""
     doc_id: str
+    """The document."""
     grade: float
+    """Its grade."""
     gain: float | None = None
+    """What its grade is worth; null where the measure is no sum of gains times discounts."""
     discount: float | None = None
+    """By what the gain is multiplied at this rank; null likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How a query's value comes about.
-
-    ``calculation`` is the formula with this query's numbers in it, ``start`` the value of an empty
-    ranking (0 for nearly all measures), to which the contributions add up, ``left_out`` how many
-    further ranks the measure looks at that add nothing.
-    """
+class Explanation(Part, Shown):
+    """How a query's value comes about."""
 
     measure: str
+    """The measure."""
     query_id: str
+    """The query."""
     run: str
+    """The run."""
     value: float
+    """The value that is explained."""
     start: float
+    """The value of an empty ranking, to which the contributions add up; 0 for nearly all."""
     formula: str
+    """The measure's formula."""
     calculation: str
+    """The formula with this query's numbers."""
     relevant: int
+    """Relevant documents in the judgments."""
     retrieved: int
+    """Documents in the run."""
     steps: tuple[Step, ...]
+    """The ranks, all down to a depth and below it those that add something."""
     ideal: tuple[IdealStep, ...]
+    """The best possible order."""
     left_out: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return asdict(self)
+    """How many further ranks the measure looks at that add nothing."""
 
 
 Documents = list[tuple[str, float, float | None]]
 """A ranking: document, score, and its grade or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Factors:
-    """The two factors of a measure that is a sum of gains times discounts."""
-
-    gain: Callable[[float], float]
-    discount: Callable[[int], float]
-    normalised: bool  # divided by the same sum over the ideal order
-
-
-def _factors(measure: Measure, judged: JudgedRun) -> _Factors | None:
-    options: dict[str, Any] = dict(measure.options)
-
-    def gains(grades: FloatArray) -> FloatArray:
-        return gains_of(grades, options["gain"], options["rel"])
-
-    if measure.name in ("DCG", "nDCG"):
-        return _Factors(
-            lambda grade: float(gains(np.array([grade]))[0]),
-            lambda rank: 1 / math.log2(rank + 1),
-            normalised=measure.name == "nDCG",
-        )
-    if measure.name != "RBP":
-        return None
-    highest = 1.0
-    if options["gain"] != "binary":
-        by_query = options["scale"] == "query"
-        known = gains(judged.judged_grade if by_query else np.array([judged.max_grade]))
-        table = [] if by_query or isinstance(options["gain"], str) else options["gain"]
-        highest = max([*known.tolist(), *(gained for _, gained in table)], default=0.0) or 1.0
-    persistence = float(options["p"])
-    return _Factors(
-        lambda grade: float(gains(np.array([grade]))[0]) / highest,
-        lambda rank: (1 - persistence) * persistence ** (rank - 1),
-        normalised=False,
-    )
 
 
 def explain(
@@ -139,12 +112,12 @@ def explain(
     profile: str | Profile = "rankscope",
     depth: int = 20,
 ) -> Explanation:
-    """Explain one query's value: each rank, what stands there, and what it adds.
+    """Explain one query's value: each rank, which document is there, and what it adds.
 
     All ranks down to ``depth`` are listed, and below it those that add something.
 
-    >>> told = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
-    >>> [(step.doc_id, step.contribution) for step in told.steps]
+    >>> explanation = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
+    >>> [(step.doc_id, step.contribution) for step in explanation.steps]
     [('d2', 0.0), ('d1', 0.5)]
     """
     meant = profile_named(profile).meaning(Measure.parse(measure))
@@ -154,19 +127,20 @@ def explain(
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
     name, given = as_one_run(run)
-    documents = dict(given[query_id]) if query_id in given else {}
+    documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)
     alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
-    mask = np.array([one == query_id for one in alone.judged.query_ids])
-    judged = only_queries(alone.judged, mask)
+    mask = np.array([judged_id == query_id for judged_id in alone.judged.query_ids])
+    judged = alone.judged.only(mask)
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
-    factors = _factors(meant, judged)
+    described = meant.definition.factors
+    factors = None if described is None else described(judged, **meant.options)
     condensed = bool(meant.options["judged_only"])
-    in_order = ranked(documents, rules.ties, rules.precision)
+    in_order = ranked(documents.items(), ties=rules.ties, precision=rules.precision)
     listed: Documents = [
-        (doc_id, float(documents[doc_id]), grades.get(doc_id))
-        for doc_id in in_order[: None if condensed else meant.cutoff]
+        (doc_id, float(score), grades.get(doc_id))
+        for doc_id, score in in_order[: None if condensed else meant.cutoff]
     ]
     start = float(compute(meant, judged.cut(0))[0])
     values = _values(meant, judged, len(listed), depth, start)
@@ -194,7 +168,7 @@ def explain(
 def _steps(
     measure: Measure,
     listed: Documents,
-    factors: _Factors | None,
+    factors: Factors | None,
     depth: int,
     values: list[tuple[int, float]],
 ) -> tuple[Step, ...]:
@@ -213,7 +187,18 @@ def _steps(
         if factors and counted[rank - 1] and place <= (measure.cutoff or place):
             gain = 0.0 if grade is None else factors.gain(grade)
             discount = factors.discount(place)
-        steps.append(Step(rank, doc_id, score, grade, added, value, gain, discount))
+        steps.append(
+            Step(
+                rank=rank,
+                doc_id=doc_id,
+                score=score,
+                grade=grade,
+                contribution=added,
+                value_so_far=value,
+                gain=gain,
+                discount=discount,
+            )
+        )
     return tuple(steps)
 
 
@@ -245,7 +230,7 @@ def _values(
         reached = hit
 
 
-def _ideal(grades: dict[str, float], factors: _Factors | None) -> list[IdealStep]:
+def _ideal(grades: dict[str, float], factors: Factors | None) -> list[IdealStep]:
     """Return the documents that are worth something, best first; among equals the higher id."""
     worth = {
         doc_id: (factors.gain(grade) if factors else grade, grade)
@@ -278,18 +263,21 @@ def _product_sum(
     value: float,
     steps: tuple[Step, ...],
     ideal: list[IdealStep],
-    factors: _Factors,
+    factors: Factors,
 ) -> str:
     """Return a value as the sum of gains times discounts, with this query's numbers."""
     gaining = [step for step in steps if step.gain]
     parts = [f"{step.gain:g}×{step.discount:.4f}" for step in gaining]
-    if not factors.normalised:
+    if not factors.share_of:
         return f"{measure} = {_sum(parts)} = {value:.4f}"
-    found = _discounted(gaining)
+    gained = _discounted(gaining)
     best = _discounted(ideal[: measure.cutoff])
-    plain = str(replace(measure, name="DCG"))
-    said = f"{plain} = {_sum(parts)} = {found:.4f}; ideal {plain} = {best:.4f}; {measure} = "
-    return said + (f"{found:.4f} / {best:.4f} = {value:.4f}" if best else f"{value:.4f}")
+    plain = str(replace(measure, name=factors.share_of))
+    quotient = f"{gained:.4f} / {best:.4f} = " if best else ""
+    return (
+        f"{plain} = {_sum(parts)} = {gained:.4f}; ideal {plain} = {best:.4f}; "
+        f"{measure} = {quotient}{value:.4f}"
+    )
 
 
 def _discounted(steps: Sequence[Step | IdealStep]) -> float:

@@ -1,40 +1,40 @@
-"""Score files: what ``rankscope evaluate --per-query --format json`` wrote, read back and checked.
+"""Score files: what ``rankscope evaluate --per-query --format json`` writes, and reading it back.
 
-An EvaluationReport of a benchmark, with the table of values beside it, is one too.
+An EvaluationReport of a benchmark, with the table of values beside it, is read as well.
 
-Between `evaluation`, which writes them, and `pairing`, which sets two side by side. A file comes
-from another machine and another day, so nothing in it is believed unseen: a wrong schema, a missing
-part, a value that is no number each become a `FormatError` that says where it stands.
+Between `evaluate`, whose scores `score_record` puts into a record, and
+`rankscope.statistics.comparable`, which sets two sides side by side. A file comes from another
+machine and another day, so nothing in it is trusted: a wrong schema, a missing part or a value that
+is no number becomes a `FormatError` that says where it is.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from pydantic import AfterValidator, Field, Strict
+from pydantic_core import PydanticCustomError
 
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
-from rankscope.scoring.evaluate import SCHEMA, Scores
+from rankscope.part import FileRef, Location, Part, Record, dotted, left_out
+from rankscope.scoring.accounting import Accounting
+from rankscope.scoring.bounds import Bounds
 from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
-
-__all__ = [
-    "HOW_TO_WRITE",
-    "RecordedRun",
-    "ScoreRecord",
-    "is_score_file",
-    "read_scores",
-]
+    from rankscope.scoring.bounds import BoundsTable
+    from rankscope.scoring.evaluate import Scores
 
 HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 """The command that writes a score file; messages name it."""
@@ -42,88 +42,240 @@ HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 LARGEST = 1e12
 """No value of a measure is larger: sums and squares of values stay finite."""
 
-_EVALUATION = "rankscope/evaluation/"
 _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def _hexadecimal(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise PydanticCustomError("sha256", "not a hash", {"expected": "64 hexadecimal digits"})
+    return text
+
+
+Sha256 = Annotated[str, AfterValidator(_hexadecimal)]
+"""A SHA-256 as text."""
+
+Text = Annotated[str, Field(min_length=1)]
+"""Text that is not empty."""
+
+Value = Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+"""A measure's value; neither text nor true is taken for a number."""
+
+
+class QrelsRef(Part):
+    """The judgments that counted, by content."""
+
+    sha256: Sha256
+    """The hash of query ids, document ids and grades."""
+    queries: int | None = left_out()
+    """How many queries are judged; left out where that is not known."""
+
+
+class RunRecord(Part):
+    """One run's scores."""
+
+    means: dict[str, float]
+    """The means by measure."""
+    accounting: Accounting | None = None
+    """What the means are made of."""
+    per_query: dict[str, dict[str, Value | None]] | None = left_out()
+    """By query and measure, every value; only if values by query were asked for."""
+    bounds: tuple[Bounds, ...] | None = left_out()
+    """How far ties and unjudged documents could move the means; only where that was looked at."""
+
+
+class ScoreRecord(Record):
+    """The scores of one or several runs; by query it is what the gate compares with."""
+
+    kind: ClassVar[str] = "scores"
+    written_by: ClassVar[str] = HOW_TO_WRITE
+
+    profile: Text
+    """Whose rules counted."""
+    rules: dict[str, Text] = Field(default_factory=dict)
+    """The single rules, which may have been changed from the profile's."""
+    qrels: QrelsRef
+    """The judgments that counted."""
+    measures: dict[str, Text] = Field(min_length=1)
+    """The measures by their canonical names, with the names they were asked for."""
+    runs: dict[str, RunRecord] = Field(min_length=1)
+    """The scores by run."""
+
+    @classmethod
+    def place(cls, location: Location) -> str:
+        """Say where in a file something is."""
+        match location:
+            case ("runs", name, "per_query", query_id):
+                return f"run {shown(name, 40)}, query {shown(query_id)}"
+            case ("runs", name, "per_query", query_id, measure):
+                return f"run {shown(name, 40)}, query {shown(query_id)}: {shown(measure)}"
+            case ("runs", name, *rest):
+                return f"run {shown(name, 40)}" + (f": {dotted(tuple(rest))}" if rest else "")
+        return dotted(location)
+
+
+class _NamedMeasure(Part):
+    measure: Text
+    asked: Text
+
+
+class _NamedRun(Part):
+    system: Text
+
+
+class _JudgedBy(Part):
+    qrels_sha256: Sha256
+
+
+class _EvaluationReport(Record):
+    """What is needed of an EvaluationReport, which is defined much later, to compare its values."""
+
+    kind: ClassVar[str] = "evaluation"
+    written_by: ClassVar[str] = "rankscope benchmark run CONFIG"
+
+    profile: Text
+    rules: dict[str, Text]
+    collection: _JudgedBy
+    run: _NamedRun
+    measures: tuple[_NamedMeasure, ...]
+    accounting: Accounting
+    per_query: FileRef
+
+
+def score_record(
+    scores: Scores, *, per_query: bool, bounds: Mapping[str, BoundsTable]
+) -> ScoreRecord:
+    """Put scores into a record; ``bounds`` are those of some runs, by name."""
+    runs = {}
+    for name in scores.runs:
+        run = scores.run(name)
+        columns = zip(run.query_ids, run.values.T.tolist(), strict=True)
+        # not validated: these are our own numbers, and there may be millions
+        runs[name] = RunRecord.model_construct(
+            means=dict(run.means),
+            accounting=run.accounting,
+            per_query={
+                query_id: {
+                    measure: value
+                    for measure, value in zip(scores.measures, column, strict=True)
+                    if not math.isnan(value)
+                }
+                for query_id, column in columns
+            }
+            if per_query
+            else None,
+            bounds=tuple(bounds[name]) if name in bounds else None,
+        )
+    return ScoreRecord.model_construct(
+        profile=scores.profile.name,
+        rules=scores.rules,
+        qrels=QrelsRef(
+            sha256=scores.judgments.fingerprint, queries=len(scores.judgments.query_ids)
+        ),
+        measures=scores.asked,
+        runs=runs,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedRun:
-    """One run's values by measure, in the order of ``query_ids``; NaN where there is none."""
+    """One run's values: ``values[m, n]``, NaN where there is none."""
 
-    name: str
     query_ids: tuple[str, ...]
-    values: dict[str, FloatArray]
+    values: FloatArray
     missing_policy: str
     """What happened to judged queries the run lacks; '' if the record does not say."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreRecord:
+class RecordedScores:
     """Scores by query with what is needed to know whether others can be compared with them."""
 
     source: str
     """How messages call it: the file as the user named it."""
     profile: str
     """Whose rules it was scored by."""
+    rules: dict[str, str]
+    """The single rules, which may have been changed from the profile's; empty if not recorded."""
     qrels: str
     """The SHA-256 of the judgments' content."""
     measures: dict[str, str]
     """The measures by their canonical names, with what they were asked for as."""
     runs: dict[str, RecordedRun]
-    rules: dict[str, str] = field(default_factory=dict)
-    """The single rules, which may have been changed from the profile's; empty if not recorded."""
 
-    def run(self, name: str | None = None) -> RecordedRun:
-        """Return one run; the name may be left out where there is only one."""
-        if name is not None and name not in self.runs:
-            raise UnknownNameError(f"run in {self.source}", name, self.runs)
-        if name is None and len(self.runs) > 1:
-            held = ", ".join(shown(one, 40) for one in list(self.runs)[:5])
+    def name_of(self, run: str | None = None) -> str:
+        """Return the name of a run; it may be left out where there is only one."""
+        if run is not None and run not in self.runs:
+            raise UnknownNameError(f"run in {self.source}", run, self.runs)
+        if run is None and len(self.runs) > 1:
+            names = ", ".join(shown(name, 40) for name in list(self.runs)[:5])
             raise FormatError(
-                f"holds {len(self.runs)} runs ({held}); name the one to compare "
+                f"contains {len(self.runs)} runs ({names}); name the one to compare "
                 "with --baseline-run or --candidate-run",
                 source=self.source,
             )
-        return self.runs[name] if name is not None else next(iter(self.runs.values()))
+        return next(iter(self.runs)) if run is None else run
 
     def find(self, asked: Parsed) -> str | None:
         """Return the name a measure has here, which depends on the rules; None if it is not here.
 
         >>> from rankscope.measures.language import parse_measures
-        >>> record = ScoreRecord("a.json", "ranx", "0" * 64, {"AP@5": "map@5"}, {})
-        >>> record.find(parse_measures("map_cut_5")[0])
+        >>> scores = RecordedScores("a.json", "ranx", {}, "0" * 64, {"AP@5": "map@5"}, {})
+        >>> scores.find(parse_measures("map_cut_5")[0])
         'AP@5'
         """
         rules = PROFILES.get(self.profile)
         meant = str(asked.measure if rules is None else rules.meaning(asked.measure))
         if meant in self.measures:
             return meant
-        return next((own for own, name in self.measures.items() if name == asked.asked), None)
+        return next((name for name, text in self.measures.items() if text == asked.asked), None)
 
     @classmethod
-    def of(cls, scores: Scores, *, source: str) -> ScoreRecord:
-        """Make a record of scores that were just computed."""
+    def of(cls, scores: Scores, *, source: str) -> RecordedScores:
+        """Take scores that were just computed."""
+        runs = {}
+        for name in scores.runs:
+            run = scores.run(name)
+            runs[name] = RecordedRun(run.query_ids, run.values, scores.rules["queries"])
         return cls(
             source=source,
             profile=scores.profile.name,
+            rules=scores.rules,
             qrels=scores.judgments.fingerprint,
             measures=scores.asked,
-            runs={name: _computed(scores, name) for name in scores.runs},
-            rules=scores.rules,
+            runs=runs,
         )
 
     @classmethod
-    def from_dict(cls, data: object, *, source: str) -> ScoreRecord:
+    def from_data(cls, data: object, *, source: str) -> RecordedScores:
         """Check what a file holds, or what `Scores.to_dict` with ``per_query=True`` returned."""
-        return _Reader(source).record(data)
+        record = ScoreRecord.from_data(data, source=source)
+        return cls(
+            source=source,
+            profile=record.profile,
+            rules=record.rules,
+            qrels=record.qrels.sha256,
+            measures=record.measures,
+            runs={
+                name: _values_of(run, list(record.measures), f"run {shown(name, 40)}", source)
+                for name, run in record.runs.items()
+            },
+        )
 
 
-def _computed(scores: Scores, name: str) -> RecordedRun:
-    run = scores.run(name)
-    values = dict(zip(scores.measures, run.values, strict=True))
-    return RecordedRun(name, run.query_ids, values, run.accounting.missing_policy)
+def _values_of(run: RunRecord, measures: list[str], where: str, source: str) -> RecordedRun:
+    if run.per_query is None:
+        raise FormatError(
+            f"{where} has no values by query, which a comparison needs; write the file again "
+            f"with {HOW_TO_WRITE!r}",
+            source=source,
+        )
+    if not run.per_query:
+        raise FormatError(f"{where} has values for no query; nothing to compare", source=source)
+    by_query = run.per_query.values()
+    columns = [[values.get(measure) for values in by_query] for measure in measures]
+    policy = "" if run.accounting is None else run.accounting.missing_policy
+    return RecordedRun(tuple(run.per_query), np.array(columns, dtype=np.float64), policy)
 
 
 def is_score_file(path: PathLike) -> bool:
@@ -135,161 +287,65 @@ def is_score_file(path: PathLike) -> bool:
     return head.startswith(b"{") and _OURS.search(head) is not None
 
 
-def read_scores(path: PathLike) -> ScoreRecord:
+def read_scores(path: PathLike) -> RecordedScores:
     """Read a file written by ``evaluate --per-query --format json``, or an EvaluationReport."""
     from rankscope.tables.delimited import decoded  # noqa: PLC0415
     from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
 
     source = source_name(path)
-    data = read_bytes(path).removeprefix(_BOM)
-    if not data.lstrip().startswith(b"{"):
+    content = read_bytes(path).removeprefix(_BOM)
+    if not content.lstrip().startswith(b"{"):
         raise FormatError(
             f"expected a score file, which {HOW_TO_WRITE!r} writes; to compare run files, name "
             "their judgments with --qrels",
             source=source,
         )
-    found = parse_json(decoded(data, source=source), source=source)
-    if isinstance(found, Mapping) and str(found.get("schema", "")).startswith(_EVALUATION):
-        return _Reader(source).evaluation(found, Path(os.fspath(path)).parent)
-    return ScoreRecord.from_dict(found, source=source)
+    data = parse_json(decoded(content, source=source), source=source)
+    if isinstance(data, Mapping) and _EvaluationReport.is_kind_of(data):
+        report = _EvaluationReport.from_data(data, source=source)
+        return _of_report(report, Path(os.fspath(path)).parent, source)
+    return RecordedScores.from_data(data, source=source)
 
 
-class _Reader:
-    """Checks one record, part by part."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-
-    def fail(self, problem: str) -> NoReturn:
-        raise FormatError(problem, source=self.source)
-
-    def part(self, whole: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-        """Return an object inside an object."""
-        found = whole.get(key)
-        if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
-            came = "nothing" if key not in whole else shown(found, 40)
-            self.fail(f"{where}{key}: expected an object, came {came}; write the file again")
-        return found
-
-    def text(self, whole: Mapping[str, Any], key: str, where: str) -> str:
-        found = whole.get(key)
-        if not isinstance(found, str) or not found:
-            came = "nothing" if key not in whole else shown(found, 40)
-            self.fail(f"{where}{key}: expected text, came {came}; write the file again")
-        return found
-
-    def record(self, data: object) -> ScoreRecord:
-        if not isinstance(data, Mapping):
-            self.fail(f"expected an object with the schema {SCHEMA!r}, came {shown(data, 40)}")
-        self.schema(data.get("schema"))
-        qrels = self.text(self.part(data, "qrels", ""), "sha256", "qrels.")
-        if not _SHA256.fullmatch(qrels):
-            self.fail(f"qrels.sha256: expected 64 hexadecimal digits, came {shown(qrels, 40)}")
-        measures = self.part(data, "measures", "")
-        asked = {name: self.text(measures, name, "measures.") for name in measures}
-        if not asked:
-            self.fail(f"measures: there is none; write the file again with {HOW_TO_WRITE!r}")
-        rules = self.part(data, "rules", "") if "rules" in data else {}
-        runs = self.part(data, "runs", "")
-        if not runs:
-            self.fail(f"runs: there is none; write the file again with {HOW_TO_WRITE!r}")
-        return ScoreRecord(
-            source=self.source,
-            profile=self.text(data, "profile", ""),
-            qrels=qrels,
-            measures=asked,
-            runs={name: self.run(self.part(runs, name, "runs."), name, asked) for name in runs},
-            rules={name: self.text(rules, name, "rules.") for name in rules},
+def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
+    """Take the report of one system; the Parquet file it names has its values by query."""
+    measures = {measure.measure: measure.asked for measure in report.measures}
+    path = folder / report.per_query.path
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise FormatError(
+            f"per_query.path: {shown(report.per_query.path)} is outside the report's folder",
+            source=source,
         )
+    run = read_values(path, list(measures), report.accounting.missing_policy, source=source)
+    return RecordedScores(
+        source=source,
+        profile=report.profile,
+        rules=report.rules,
+        qrels=report.collection.qrels_sha256,
+        measures=measures,
+        runs={report.run.system: run},
+    )
 
-    def evaluation(self, data: Mapping[str, Any], folder: Path) -> ScoreRecord:
-        """Take the report of one system; its values by query stand in the Parquet file it names."""
-        qrels = self.text(self.part(data, "collection", ""), "qrels_sha256", "collection.")
-        name = self.text(self.part(data, "run", ""), "system", "run.")
-        rules = self.part(data, "rules", "")
-        measures = data.get("measures")
-        if not isinstance(measures, list) or not all(isinstance(one, Mapping) for one in measures):
-            self.fail("measures: expected a list of objects; run the benchmark again")
-        asked = {
-            self.text(one, "measure", "measures."): self.text(one, "asked", "measures.")
-            for one in measures
-        }
-        place = self.text(self.part(data, "per_query", ""), "path", "per_query.")
-        policy = self.part(data, "accounting", "").get("missing_policy")
-        return ScoreRecord(
-            source=self.source,
-            profile=self.text(data, "profile", ""),
-            qrels=qrels,
-            measures=asked,
-            runs={name: self.table(folder, place, name, asked, str(policy or ""))},
-            rules={rule: self.text(rules, rule, "rules.") for rule in rules},
+
+def read_values(
+    path: Path, measures: list[str], missing_policy: str, *, source: str
+) -> RecordedRun:
+    """Read values by query from an experiment's Parquet file: query_id, measure, value."""
+    import polars as pl  # noqa: PLC0415
+
+    try:
+        long = pl.read_parquet(path).select("query_id", "measure", "value")
+        wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
+        table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        raise FormatError(
+            f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
+        ) from None
+    values = table.select(measures).fill_null(float("nan")).to_numpy().T
+    if not np.nanmax(np.abs(values), initial=0.0) <= LARGEST:
+        raise FormatError(
+            f"{shown(path.name)} contains values that are no numbers; run the benchmark again",
+            source=source,
         )
-
-    def table(
-        self, folder: Path, place: str, name: str, measures: dict[str, str], policy: str
-    ) -> RecordedRun:
-        """Read values by query from Parquet: query_id, measure, value."""
-        import polars as pl  # noqa: PLC0415
-
-        path = folder / place
-        if not path.resolve().is_relative_to(folder.resolve()):
-            self.fail(f"per_query.path: {shown(place)} lies outside the report's folder")
-        try:
-            long = pl.read_parquet(path).select("query_id", "measure", "value")
-            wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
-            found = wide.select("query_id", *measures).cast(dict.fromkeys(measures, pl.Float64))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            first = str(error).partition("\n")[0]
-            self.fail(f"its values by query cannot be read from {shown(place)} ({first})")
-        values = {
-            measure: found[measure].fill_null(float("nan")).to_numpy() for measure in measures
-        }
-        if not all(np.nanmax(np.abs(row), initial=0.0) <= LARGEST for row in values.values()):
-            self.fail(f"{shown(place)} holds values that are no numbers; run the benchmark again")
-        return RecordedRun(name, tuple(found["query_id"].to_list()), values, policy)
-
-    def schema(self, schema: object) -> None:
-        family = SCHEMA.rpartition("/")[0]
-        if schema == SCHEMA:
-            return
-        if isinstance(schema, str) and schema.startswith(f"{family}/"):
-            self.fail(
-                f"has the schema {shown(schema)} and this version of rankscope reads {SCHEMA!r}; "
-                "evaluate again with this version, or use the one that wrote it"
-            )
-        came = "none" if schema is None else shown(schema)
-        self.fail(f"expected the schema {SCHEMA!r}, which {HOW_TO_WRITE!r} writes; came {came}")
-
-    def run(self, run: Mapping[str, Any], name: str, measures: dict[str, str]) -> RecordedRun:
-        where = f"run {shown(name, 40)}"
-        if "per_query" not in run:
-            self.fail(
-                f"{where} has no values by query, which a comparison needs; write the file again "
-                f"with {HOW_TO_WRITE!r}"
-            )
-        by_query = self.part(run, "per_query", f"{where}: ")
-        if not by_query:
-            self.fail(f"{where} has values for no query; there is nothing to compare")
-        values = np.full((len(measures), len(by_query)), np.nan)
-        for column, (query_id, row) in enumerate(by_query.items()):
-            if not isinstance(row, Mapping):
-                self.fail(f"{where}, query {shown(query_id)}: expected values by measure")
-            for place, measure in enumerate(measures):
-                if row.get(measure) is not None:
-                    values[place, column] = self.value(
-                        row[measure], f"{where}, query {shown(query_id)}: {shown(measure)}"
-                    )
-        accounting = run.get("accounting")
-        policy = accounting.get("missing_policy") if isinstance(accounting, Mapping) else None
-        return RecordedRun(
-            name,
-            tuple(by_query),
-            dict(zip(measures, values, strict=True)),
-            policy if isinstance(policy, str) else "",
-        )
-
-    def value(self, value: object, where: str) -> float:
-        usable = isinstance(value, int | float) and not isinstance(value, bool)
-        if not usable or not -LARGEST <= value <= LARGEST:  # type: ignore[operator]
-            self.fail(f"{where} is {shown(value, 40)}; expected a number")
-        return float(value)  # type: ignore[arg-type]
+    return RecordedRun(tuple(table["query_id"].to_list()), values, missing_policy)

@@ -1,4 +1,4 @@
-"""Attribution: why one run gets different numbers from different tools.
+"""Why: what makes different tools give one run different numbers.
 
 A tool is a set of rules. Changing one rule at a time from ours to the tool's shows what each is
 worth; trying sets of rules finds the one that reproduces a given number.
@@ -7,6 +7,7 @@ worth; trying sets of rules finds the one that reproduces a given number.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -14,62 +15,90 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
+from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
 from rankscope.scoring.rules import PROFILES, Profile, profile_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from rankscope.measures.judged import JudgedRun
 
-__all__ = ["Effect", "Outcome", "Reproduction", "reproduce", "why"]
+__all__ = ["Why", "why"]
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What one rule is worth: the value with this rule alone changed, minus ours."""
+MOST = 5
+"""How many sets of rules are named for a number."""
+
+
+class RuleEffect(Part):
+    """What one rule is worth."""
 
     rule: str
+    """The rule, in words."""
     ours: str
+    """What it says here."""
     theirs: str
+    """What it says there."""
     change: float
+    """The value with this rule alone changed, minus ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One profile's value and where it parts from ours.
-
-    ``value`` is None where the tool stops instead of answering; ``stops`` then says why.
-    ``together`` is what remains of the difference once single effects are added up.
-    """
+class Outcome(Part):
+    """One profile's value and where it parts from ours."""
 
     profile: str
+    """Whose rules."""
     measure: str
+    """What the profile means by the measure."""
     value: float | None
+    """The mean by these rules; null where the tool stops instead of answering."""
     difference: float | None
-    effects: tuple[Effect, ...]
+    """To ours; null likewise."""
+    effects: tuple[RuleEffect, ...]
+    """What each rule that differs is worth by itself."""
     together: float
+    """What remains of the difference once single effects are added up."""
     stops: str = ""
+    """Why the tool stops; '' if it does not."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "profile": self.profile,
-            "measure": self.measure,
-            "value": self.value,
-            "difference": self.difference,
-            "effects": [
-                {"rule": e.rule, "ours": e.ours, "theirs": e.theirs, "change": e.change}
-                for e in self.effects
-            ],
-            "together": self.together,
-            "stops": self.stops,
-        }
+
+class Reproduction(Part):
+    """A set of rules under which the run scores a given number."""
+
+    number: str
+    """The number, as it was given."""
+    value: float
+    """The value by these rules."""
+    measure: str
+    """The measure by these rules."""
+    changes: tuple[str, ...]
+    """What differs from our own rules; empty if nothing does."""
+
+
+class Why(Part, Shown):
+    """Why tools give one run different numbers; goes through its outcomes like a list."""
+
+    outcomes: tuple[Outcome, ...]
+    """One for each profile."""
+    reproduced: dict[str, tuple[Reproduction, ...]] = Field(default_factory=dict)
+    """By number that was asked about: the rules that give it."""
+
+    def __iter__(self) -> Iterator[Outcome]:  # type: ignore[override]
+        return iter(self.outcomes)
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __getitem__(self, place: int) -> Outcome:
+        return self.outcomes[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +161,8 @@ class _Bench:
             run = self._run if rules.identical_ids else self._without_identical
             ties: Any = rules.ties
             precision: Any = rules.precision
-            found = align(self._judgments, run, ties=ties, precision=precision)
-            self._aligned[key] = found.judged
+            aligned = align(self._judgments, run, ties=ties, precision=precision)
+            self._aligned[key] = aligned.judged
         return self._aligned[key]
 
     def value(self, rules: _Rules) -> float:
@@ -141,10 +170,10 @@ class _Bench:
         judged = self.judged(rules)
         assert rules.measure is not None
         values = compute(rules.measure, judged)
-        kept = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
+        counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
         if rules.no_relevant == "out":
-            kept = kept & (judged.graded(1.0) > 0)
-        return aggregate(rules.measure, values[kept])
+            counts = counts & (judged.graded(1.0) > 0)
+        return aggregate(rules.measure, values[counts])
 
     @cached_property
     def _without_identical(self) -> Any:
@@ -171,13 +200,22 @@ def why(
     measure: str | Measure,
     *,
     profiles: Iterable[str | Profile] = tuple(PROFILES),
-) -> list[Outcome]:
-    """Score one run under several tools' rules, and say which rule causes each difference."""
+    numbers: Iterable[str] = (),
+) -> Why:
+    """Score one run under several tools' rules, and say which rule causes each difference.
+
+    ``numbers`` are results that somebody got: the rules that give them are named too, those nearest
+    to ours. A number is given as text: its digits say how exactly it must be met. Where a measure
+    cannot be above 1, a number above 1 is taken for a percentage.
+    """
     bench = _Bench(qrels, run)
     asked = Measure.parse(measure)
     ours = _Rules(measure=asked)
     base = bench.value(ours)
-    return [_outcome(bench, ours, base, profile_named(profile)) for profile in profiles]
+    return Why(
+        outcomes=tuple(_outcome(bench, ours, base, profile_named(name)) for name in profiles),
+        reproduced={number: _reproduced(bench, asked, number) for number in numbers},
+    )
 
 
 def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outcome:
@@ -192,65 +230,52 @@ def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outc
         rules.no_relevant,
         meant,
     )
-    value = bench.value(theirs)
     effects = []
     for field, (title, words) in _WORDS.items():
         mine, other = getattr(ours, field), getattr(theirs, field)
         if mine != other:
-            change = bench.value(replace(ours, **{field: other})) - base
-            effects.append(Effect(title, words[mine], words[other], change))
+            effects.append(
+                RuleEffect(
+                    rule=title,
+                    ours=words[mine],
+                    theirs=words[other],
+                    change=bench.value(replace(ours, **{field: other})) - base,
+                )
+            )
     if meant != ours.measure:
-        change = bench.value(replace(ours, measure=meant)) - base
-        rule = _difference(ours.measure, meant)
-        effects.append(Effect(rule, str(ours.measure), str(meant), change))
+        effects.append(
+            RuleEffect(
+                rule=_difference(ours.measure, meant),
+                ours=str(ours.measure),
+                theirs=str(meant),
+                change=bench.value(replace(ours, measure=meant)) - base,
+            )
+        )
+    known: dict[str, Any] = {"profile": profile.name, "measure": str(meant), "effects": effects}
+    if rules.queries == "strict" and (missing := bench.missing()):
+        queries = "query is" if missing == 1 else "queries are"
+        stops = f"{missing:,} judged {queries} missing from the run, and it stops"
+        return Outcome(**known, value=None, difference=None, together=0.0, stops=stops)
+    value = bench.value(theirs)
     difference = value - base
     together = difference - sum(effect.change for effect in effects)
-    if rules.queries == "strict" and bench.missing():
-        count = bench.missing()
-        some = "query is" if count == 1 else "queries are"
-        stops = f"{count:,} judged {some} missing from the run, and it stops"
-        return Outcome(profile.name, str(meant), None, None, tuple(effects), 0.0, stops)
-    return Outcome(profile.name, str(meant), value, difference, tuple(effects), together)
+    return Outcome(**known, value=value, difference=difference, together=together)
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """A set of rules under which the run scores a given number; no changes means our own."""
-
-    number: str
-    value: float
-    measure: str
-    changes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "number": self.number,
-            "value": self.value,
-            "measure": self.measure,
-            "changes": list(self.changes),
-        }
-
-
-def reproduce(
-    qrels: Any, run: Any, measure: str | Measure, number: str, *, most: int = 5
-) -> list[Reproduction]:
-    """Find the rules under which a run scores ``number``, those nearest to ours first.
-
-    The number is given as text: its digits say how exactly it must be met. Where a measure cannot
-    be above 1, a number above 1 is taken for a percentage.
-    """
-    asked = Measure.parse(measure)
-    target, tolerance = _read_number(number, asked)
-    bench = _Bench(qrels, run)
-    found = []
-    for rules, changes in _sets_of_rules(asked, bench):
-        value = bench.value(rules)
-        if abs(value - target) <= tolerance:
-            found.append(Reproduction(number, value, str(rules.measure), tuple(changes)))
-    found.sort(key=lambda one: len(one.changes))
-    fewest = len(found[0].changes) if found else 0
-    return [one for one in found if len(one.changes) == fewest][:most]
+def _reproduced(bench: _Bench, measure: Measure, number: str) -> tuple[Reproduction, ...]:
+    """Find the rules under which a run scores a number, those nearest to ours first."""
+    target, tolerance = _read_number(number, measure)
+    close = [
+        (rules, value, changes)
+        for rules, changes in _sets_of_rules(measure, bench)
+        if abs((value := bench.value(rules)) - target) <= tolerance
+    ]
+    fewest = min((len(changes) for _, _, changes in close), default=0)
+    return tuple(
+        Reproduction(number=number, value=value, measure=str(rules.measure), changes=tuple(changes))
+        for rules, value, changes in close
+        if len(changes) == fewest
+    )[:MOST]
 
 
 def _read_number(number: str, measure: Measure) -> tuple[float, float]:
@@ -286,15 +311,15 @@ def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]
     options: dict[str, Any] = dict(measure.options)
     for name, words in _OTHER_MEANINGS.items():
         parameter = measure.definition.parameter(name)
-        for word, said in words.items() if parameter is not None else ():
+        for word, change in words.items() if parameter is not None else ():
             fits = parameter is not None and (not parameter.choices or word in parameter.choices)
             if fits and word != options[name]:
                 changed = {name: word}
                 if name == "gain" and "rel" in options:
                     changed["rel"] = 1.0  # a level counts with binary gains only
-                yield measure.replaced(**changed), said
+                yield measure.replaced(**changed), change
     if "rel" in options and options.get("gain", "binary") == "binary":
-        for level in (one for one in (2, 3) if one <= highest):
+        for level in (level for level in (2, 3) if level <= highest):
             yield measure.replaced(rel=level), f"relevant from grade {level} up"
     yield measure.replaced(judged_only=True), "unjudged documents removed"
     if measure.cutoff is not None and measure.definition.cutoff == "optional":
@@ -308,10 +333,10 @@ def _sets_of_rules(measure: Measure, bench: _Bench) -> Iterator[tuple[_Rules, li
     default = _Rules()
     for picked in product(*(bench.choices(field) for field in _WORDS)):
         rules = _Rules(*picked)
-        said = [
+        changes = [
             f"{title}: {words[getattr(rules, field)]}"
             for field, (title, words) in _WORDS.items()
             if getattr(rules, field) != getattr(default, field)
         ]
         for variant, change in _variants(measure, bench.max_grade):
-            yield replace(rules, measure=variant), [*said, *([change] if change else [])]
+            yield replace(rules, measure=variant), [*changes, *([change] if change else [])]

@@ -18,26 +18,6 @@ from rankscope.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = [
-    "BATCH",
-    "SAME",
-    "SMALLEST",
-    "FloatArray",
-    "as_rows",
-    "check_alpha",
-    "check_level",
-    "check_name",
-    "check_resamples",
-    "constant_rows",
-    "noncentral_t",
-    "random_source",
-    "row_batches",
-    "row_deviations",
-    "row_means",
-    "sizes",
-    "special",
-]
-
 FloatArray = npt.NDArray[np.float64]
 
 BATCH = 2_000_000
@@ -60,8 +40,8 @@ def noncentral_t(freedom: int, shift: npt.ArrayLike, t: npt.ArrayLike) -> FloatA
 
     SciPy gives NaN far out in a tail; all such probabilities are within 1e-12 of 0 or 1.
     """
-    found = np.asarray(special().nctdtr(freedom, shift, t), dtype=np.float64)
-    return np.where(np.isnan(found), np.greater(t, shift).astype(np.float64), found)
+    shares = np.asarray(special().nctdtr(freedom, shift, t), dtype=np.float64)
+    return np.where(np.isnan(shares), np.greater(t, shift).astype(np.float64), shares)
 
 
 def as_rows(values: npt.ArrayLike, what: str = "values") -> FloatArray:
@@ -74,10 +54,10 @@ def as_rows(values: npt.ArrayLike, what: str = "values") -> FloatArray:
     if rows.ndim != 2:
         raise InputError(f"{what} must be rows of numbers, not an array of {rows.ndim} dimensions")
     if rows.shape[1] == 0:
-        raise InputError(f"{what} are empty; there is nothing to say about no query")
+        raise InputError(f"{what} are empty; expected at least one query")
     if not np.isfinite(rows).all():
         raise InputError(
-            f"{what} hold a NaN or an infinite number; leave the query out or score it"
+            f"{what} contain a NaN or an infinite number; leave the query out, or score it"
         )
     return rows
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["CORRECTIONS", "Correction", "corrected"]
-
 Correction = Literal["none", "bonferroni", "holm", "bh"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 

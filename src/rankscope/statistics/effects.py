@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.part import High, Low, Part, Unbounded
 from rankscope.statistics.arrays import (
     as_rows,
     check_level,
@@ -23,28 +23,25 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["Effect", "paired_effects"]
-
 STEPS = 80
 """Halvings of the bracket in which a noncentrality is searched."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Paired d with its confidence interval, and Hedges' correction of it for few queries."""
+class Effect(Part):
+    """How large a difference is, in standard deviations of the per-query differences."""
 
-    d: float
-    low: float
-    high: float
-    hedges: float
+    d: Unbounded
+    """Paired d: mean / standard deviation; null if infinite (the differences do not vary)."""
+    low: Low
+    """The lower end of its confidence interval; null if there is none."""
+    high: High
+    """The upper end; null if there is none."""
+    hedges: Unbounded
+    """d corrected for few queries (Hedges' g); null if infinite."""
     level: float
+    """The confidence of the interval."""
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; what is infinite is None."""
-        ends = {"d": self.d, "low": self.low, "high": self.high, "hedges": self.hedges}
-        finite = {key: value if math.isfinite(value) else None for key, value in ends.items()}
-        return {**finite, "level": self.level, "note": self.note}
+    """Why there is no interval; '' if there is one."""
 
 
 def paired_effects(differences: npt.ArrayLike, *, level: float = 0.95) -> list[Effect]:
@@ -68,24 +65,24 @@ def paired_effects(differences: npt.ArrayLike, *, level: float = 0.95) -> list[E
     check_level(level)
     rows = as_rows(differences, "differences")
     queries = rows.shape[1]
-    still = constant_rows(rows)
-    results: list[Effect | None] = [None] * len(rows)
-    for place in np.flatnonzero(still):
-        mean = float(rows[place].mean())
+    constant = constant_rows(rows)
+    effects: list[Effect | None] = [None] * len(rows)
+    for row in np.flatnonzero(constant):
+        mean = float(rows[row].mean())
         d = math.copysign(math.inf, mean) if mean else 0.0
         note = "one query" if queries == 1 else "the differences do not vary"
-        results[place] = Effect(d, -math.inf, math.inf, d, level, note)
-    places = np.flatnonzero(~still)
-    if len(places):
-        part = rows[places]
-        d_values = row_means(part) / row_deviations(part)
-        low, high = _noncentral_ends(d_values * math.sqrt(queries), queries - 1, level)
+        effects[row] = Effect(d=d, low=-math.inf, high=math.inf, hedges=d, level=level, note=note)
+    varying = np.flatnonzero(~constant)
+    if len(varying):
+        root = math.sqrt(queries)
+        d_values = row_means(rows[varying]) / row_deviations(rows[varying])
+        lows, highs = _noncentral_ends(d_values * root, queries - 1, level)
         factor = _hedges_factor(queries - 1)
-        for place, d, start, end in zip(places, d_values.tolist(), low, high, strict=True):
-            root = math.sqrt(queries)
-            ends = (float(start) / root, float(end) / root)
-            results[place] = Effect(d, *ends, factor * d, level)
-    return [result for result in results if result is not None]
+        for row, d, low, high in zip(varying, d_values.tolist(), lows, highs, strict=True):
+            effects[row] = Effect(
+                d=d, low=low / root, high=high / root, hedges=factor * d, level=level
+            )
+    return [effect for effect in effects if effect is not None]
 
 
 def _hedges_factor(freedom: int) -> float:

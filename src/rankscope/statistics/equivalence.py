@@ -8,12 +8,12 @@ difference as large as a margin that somebody who knows the use named beforehand
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from rankscope.errors import InputError
+from rankscope.part import Part
 from rankscope.statistics.arrays import (
     as_rows,
     check_alpha,
@@ -23,41 +23,31 @@ from rankscope.statistics.arrays import (
     row_means,
     special,
 )
-from rankscope.statistics.intervals import Interval, mean_intervals
+from rankscope.statistics.intervals import Bounds, Interval, bounds_of, mean_intervals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["Equivalence", "check_margin", "equivalence_tests"]
-
 Method = Literal["t", "bca", "percentile"]
 
 
-@dataclass(frozen=True, slots=True)
-class Equivalence:
-    """Whether a difference of ``margin`` or more is ruled out, and by what.
-
-    ``p`` is the larger of the two one-sided p-values (None where only the interval answers), and
-    ``interval`` the one of level 1 − 2α that must lie within the margin.
-    """
+class Equivalence(Part):
+    """Whether a difference as large as a margin is ruled out."""
 
     margin: float
+    """The margin."""
     equivalent: bool
+    """Whether it is ruled out."""
     p: float | None
+    """The larger of two one-sided p-values; null where only the interval answers."""
     interval: Interval
+    """Of level 1 − 2α; it must be within the margin."""
     method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "margin": self.margin,
-            "equivalent": self.equivalent,
-            "p": self.p,
-            "interval": self.interval.to_dict(),
-            "method": self.method,
-        }
+    """What answered."""
 
 
 def check_margin(margin: float) -> None:
@@ -74,7 +64,7 @@ def equivalence_tests(
     method: Method = "t",
     resamples: int = 10_000,
     seed: int = 0,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | Sequence[Bounds] | None = None,
 ) -> list[Equivalence]:
     """Test each row of ``differences[k, n]``: is the mean difference within ±margin?
 
@@ -102,14 +92,15 @@ def equivalence_tests(
     intervals = mean_intervals(
         rows, method=method, level=1 - 2 * alpha, resamples=resamples, seed=seed, bounds=bounds
     )
-    still = constant_rows(rows)
+    constant = constant_rows(rows)
     p_values: list[float | None] = [None] * len(rows)
-    for place in np.flatnonzero(still):
-        p_values[place] = _unseen_p(float(rows[place, 0]), rows.shape[1], margin, bounds)
-    moving = np.flatnonzero(~still)
-    if method == "t" and len(moving):
-        for place, p in zip(moving, _two_one_sided(rows[moving], margin), strict=True):
-            p_values[place] = float(p)
+    row_bounds = bounds_of(bounds, len(rows))
+    for row in np.flatnonzero(constant):
+        p_values[row] = _unseen_p(float(rows[row, 0]), rows.shape[1], margin, row_bounds[row])
+    varying = np.flatnonzero(~constant)
+    if method == "t" and len(varying):
+        for row, p in zip(varying, _two_one_sided(rows[varying], margin), strict=True):
+            p_values[row] = float(p)
     return [
         Equivalence(
             margin=margin,
@@ -133,7 +124,7 @@ def _two_one_sided(rows: FloatArray, margin: float) -> FloatArray:
     return np.asarray(np.maximum(above, below))
 
 
-def _unseen_p(value: float, count: int, margin: float, bounds: tuple[float, float] | None) -> float:
+def _unseen_p(value: float, count: int, margin: float, bounds: Bounds | None) -> float:
     """Return the α at which the interval of equal differences just fits within the margin."""
     if abs(value) >= margin or bounds is None:
         return 1.0

@@ -11,146 +11,192 @@ baseline is stopped in about α/2 of the cases. For the one-sided test at 0.05 g
 
 A pass means little if nothing could have been seen. So the smallest drop this many queries show
 with the given power (paired t formula, at α divided by the number of measures: Holm's hardest step)
-stands beside each verdict; one above the margin is warned about, or fails if power is required.
+is part of each answer; one above the margin is warned about, or fails if power is required.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import computed_field, field_serializer
 
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
-from rankscope.measures.language import Measure, parse_measures
-from rankscope.statistics.arrays import SAME, check_alpha, constant_rows, row_deviations, row_means
-from rankscope.statistics.comparable import Pairs, take_records
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.power import detectable_difference, queries_needed
+from rankscope.part import Part, Record
+from rankscope.scoring.score_files import QrelsRef
+from rankscope.statistics.arrays import SAME, check_alpha, check_name, row_deviations
+from rankscope.statistics.comparable import paired_runs
+from rankscope.statistics.detectable import queries_needed
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.paired import TESTS, Test
+from rankscope.statistics.pairwise import Pair, Settings, compare_pairs, pair_differences
+from rankscope.statistics.sentences import about, listed, number, p_text, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from rankscope.measures.language import Measure
+    from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.matrix import Matrix
 
-    from rankscope.measures.judged import FloatArray
-    from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.paired import Test, TestResult
-
-__all__ = ["SCHEMA", "Check", "GateResult", "Loss", "gate", "p_text", "percent"]
-
-SCHEMA = "rankscope/gate/1"
-"""What `GateResult.to_dict` writes."""
+__all__ = ["GateResult", "gate"]
 
 WORST = 5
 """How many of the worst losses are kept for each measure."""
 
-Verdict = Literal["pass", "fail"]
+Answer = Literal["pass", "fail"]
 Reason = Literal[
     "regression", "no power", "improved", "within margin", "not significant", "identical"
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Part):
     """One query on which the candidate is worse."""
 
     query_id: str
+    """The query."""
     baseline: float
+    """The baseline's value."""
     candidate: float
+    """The candidate's value."""
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def change(self) -> float:
         """Candidate minus baseline."""
         return self.candidate - self.baseline
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class MeasureCheck(Part):
     """One measure's answer."""
 
     measure: str
+    """The measure."""
     higher_is_better: bool
+    """Whether more is better."""
     baseline: float
+    """The baseline's mean."""
     candidate: float
+    """The candidate's mean."""
     difference: float
     """Mean of candidate minus baseline over the queries."""
     interval: Interval
     """Of the difference, for this measure alone."""
     p: float
+    """Of the test, before correction."""
     corrected_p: float
+    """Corrected by Holm over the measures."""
     significant: bool
+    """Whether that is at most alpha."""
     max_drop: float
+    """The margin: a drop up to this is tolerable."""
     visible_drop: float | None
-    """The smallest drop shown with this power; infinite if none can be, None if unknown."""
-    verdict: Verdict
+    """The smallest drop shown with the power asked for; infinite (null in JSON) if none can be,
+    null if unknown."""
+    verdict: Answer
+    """Whether it may pass."""
     reason: Reason
+    """Why, in a word or two."""
     explanation: str
-    """The verdict in words, to follow the measure's name."""
+    """Why, in words that follow the measure's name."""
     wins: int
+    """Queries on which the candidate is better."""
     losses: int
+    """Queries on which it is worse."""
     worst: tuple[Loss, ...]
+    """The largest losses."""
     warning: str = ""
-    """Why a pass says less than it seems; '' if it does not."""
+    """Why a pass says less than it seems, in words that follow the measure's name; '' if not."""
     note: str = ""
+    """What else should be known, likewise."""
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def drop(self) -> float:
         """How much worse the candidate is: a fall, or a rise where lower is better."""
         return 0.0 - self.difference if self.higher_is_better else self.difference
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; an infinite visible drop is None with a warning."""
-        seen = self.visible_drop
-        return {
-            **asdict(self),
-            "drop": self.drop,
-            "interval": self.interval.to_dict(),
-            "visible_drop": seen if seen is not None and math.isfinite(seen) else None,
-            "worst": [{**asdict(loss), "change": loss.change} for loss in self.worst],
-        }
+    @field_serializer("visible_drop", when_used="json")
+    def _finite(self, visible: float | None) -> float | None:
+        return visible if visible is not None and math.isfinite(visible) else None
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+class GateTest(Part):
+    """How the p-values were made."""
+
+    method: str
+    """The paired test, and how its p-values were found."""
+    sides: int = 2
+    """It is two-sided."""
+    correction: Literal["holm"] = "holm"
+    """Over the measures."""
+    seed: int
+    """Of the resampling."""
+
+
+class GateResult(Record, Shown):
     """The gate's answer, measure by measure, and how it was found."""
 
+    kind: ClassVar[str] = "gate"
+
+    passed: bool
+    """Whether no measure failed."""
     baseline: str
+    """The baseline's run."""
     candidate: str
+    """The candidate's run."""
     queries: int
-    qrels: str
+    """Queries compared."""
+    qrels: QrelsRef
+    """The judgments."""
     profile: str
-    checks: tuple[Check, ...]
+    """Whose rules counted."""
     max_drop: float
+    """The margin: a drop up to this is tolerable."""
     alpha: float
+    """A corrected p-value up to this is significant."""
     power: float
+    """The probability with which a drop as large as the margin should be seen."""
     require_power: bool
-    method: str
-    seed: int
+    """Whether it fails where it would not be seen."""
+    test: GateTest
+    """How the p-values were made."""
+    checks: tuple[MeasureCheck, ...]
+    """The answer of each measure."""
 
     @property
-    def passed(self) -> bool:
-        """Whether no measure failed."""
-        return all(check.verdict == "pass" for check in self.checks)
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        failed = [check for check in self.checks if check.verdict == "fail"]
+        if failed:
+            why = "; ".join(f"{check.measure} {check.explanation}" for check in failed)
+            return f"gate failed: {why}."
+        several = f" in any of {len(self.checks)} measures" if len(self.checks) > 1 else ""
+        queries = counted(self.queries, "query")
+        unseen = [check for check in self.checks if check.warning]
+        if not unseen:
+            return (
+                f"gate passed: no significant drop above {self.max_drop:g}{several} over {queries}."
+            )
+        worst = max(unseen, key=lambda check: check.visible_drop or 0.0)
+        visible = worst.visible_drop if worst.visible_drop is not None else math.inf
+        shows = "any drop" if math.isinf(visible) else f"a drop under {number(visible)}"
+        observed = listed(
+            (f"{check.measure} {number(-check.drop, sign=True)}" for check in unseen), 3
+        )
+        return f"gate passed, undecided: {queries} cannot show {shows}; observed {observed}."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "schema": SCHEMA,
-            "passed": self.passed,
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "queries": self.queries,
-            "qrels": {"sha256": self.qrels},
-            "profile": self.profile,
-            "max_drop": self.max_drop,
-            "alpha": self.alpha,
-            "power": self.power,
-            "require_power": self.require_power,
-            "test": {"method": self.method, "sides": 2, "correction": "holm", "seed": self.seed},
-            "checks": [check.to_dict() for check in self.checks],
-        }
+    @property
+    def remarks(self) -> list[str]:
+        """What should be known beside the answer: warnings first, then notes."""
+        warned = [check for check in self.checks if check.warning]
+        noted = [check for check in self.checks if check.note]
+        return [
+            *(f"warning: {check.measure} {check.warning}" for check in warned),
+            *(f"note: {check.measure} {check.note}" for check in noted),
+        ]
 
 
 def gate(
@@ -184,57 +230,38 @@ def gate(
     >>> gate(bad, good, "RR@10", qrels=qrels).passed
     True
     """
-    asked = parse_measures(measures)
-    if not asked:
-        raise InputError("no measure was asked for; name one such as nDCG@10")
     if not (math.isfinite(max_drop) and max_drop >= 0):
         raise InputError(f"max_drop must be a finite number from 0 up, not {max_drop}")
     check_alpha(alpha)
     check_alpha(power, "power")
-    first, second = take_records(baseline, candidate, asked, qrels=qrels, profile=profile)
-    pairs = Pairs.of(first, second, asked, runs=(baseline_run, candidate_run))
-    differences = pairs.differences
-    tests = paired_tests(differences, test=test, resamples=resamples, seed=seed)
-    adjusted = corrected([result.p for result in tests], "holm").tolist()
-    sight = _Sight(alpha / len(tests), power, test, resamples, max_drop)
-    options: Any = {"level": 1 - alpha, "resamples": resamples, "seed": seed}
-    intervals = _intervals(differences, pairs.measures, options)
-    checks = [
-        _check(
-            *(pairs, row, tests[row], intervals[row], sight),
-            corrected_p=own,
-            significant=own <= alpha,
-            require_power=require_power,
-        )
-        for row, own in enumerate(adjusted)
-    ]
+    check_name("test", test, TESTS)
+    settings = Settings.of(
+        test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
+    )
+    runs = (baseline_run, candidate_run)
+    matrix, side = paired_runs(
+        baseline, candidate, measures, qrels=qrels, profile=profile, runs=runs
+    )
+    sight = _Sight(alpha / len(matrix.scales), power, test, resamples, max_drop)
+    pairs = compare_pairs(matrix, [(0, 1)], settings, power=power)
+    checks = tuple(
+        _check(matrix, row, pair, sight, alpha=alpha, require_power=require_power)
+        for row, pair in enumerate(pairs)
+    )
     return GateResult(
-        baseline=pairs.names[0],
-        candidate=pairs.names[1],
-        queries=len(pairs.query_ids),
-        qrels=first.qrels,
-        profile=first.profile,
-        checks=tuple(checks),
+        passed=all(check.verdict == "pass" for check in checks),
+        baseline=matrix.systems[0],
+        candidate=matrix.systems[1],
+        queries=len(matrix.query_ids),
+        qrels=QrelsRef(sha256=side.qrels),
+        profile=side.profile,
         max_drop=max_drop,
         alpha=alpha,
         power=power,
         require_power=require_power,
-        method=" / ".join(dict.fromkeys(result.method for result in tests)),
-        seed=seed,
+        test=GateTest(method=" / ".join(dict.fromkeys(pair.method for pair in pairs)), seed=seed),
+        checks=checks,
     )
-
-
-def _intervals(rows: FloatArray, measures: tuple[Measure, ...], options: Any) -> list[Interval]:
-    """Return the interval of each row's mean; rows with the same range share their resamples."""
-    reaches = [high - low for low, high in (one.definition.range for one in measures)]
-    found: dict[int, Interval] = {}
-    for reach in set(reaches):
-        places = [place for place, one in enumerate(reaches) if one == reach]
-        bounds = (-reach, reach) if math.isfinite(reach) else None
-        found.update(
-            zip(places, mean_intervals(rows[places], bounds=bounds, **options), strict=True)
-        )
-    return [found[place] for place in range(len(rows))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,15 +281,11 @@ class _Sight:
         sampled = 1 / (self.resamples + 1) if self.test in ("permutation", "bootstrap") else 0.0
         return max(sampled, 0.0 if self.test in ("t", "bootstrap") else 2.0 ** (1 - queries))
 
-    def visible_drop(self, differences: FloatArray) -> float | None:
+    def visible_drop(self, pair: Pair) -> float | None:
         """Return the smallest drop that would be seen; infinite if none, None if nobody knows."""
-        rows, queries = differences[np.newaxis], len(differences)
-        if self.smallest_p(queries) > self.alpha:
+        if self.smallest_p(pair.queries) > self.alpha:
             return math.inf
-        if constant_rows(rows)[0]:
-            return None
-        sd = float(row_deviations(rows)[0])
-        return detectable_difference(n=queries, sd=sd, alpha=self.alpha, power=self.power)
+        return pair.detectable if math.isfinite(pair.detectable) else None
 
     def warning(self, differences: FloatArray, visible: float | None) -> str:
         """Say what a pass does not rule out; '' if the margin could have been seen."""
@@ -276,9 +299,9 @@ class _Sight:
                 "add queries"
             )
         return (
-            f"was tested with {queries}, which show a drop of {visible:.4f} or more with "
-            f"{percent(self.power)} probability, so a drop of {self.max_drop:g} could pass unseen"
-            f"{self._needed(differences)}"
+            f"was tested with {queries}, which cannot show a drop under {number(visible)} "
+            f"({percent(self.power)} probability), so a drop of {self.max_drop:g} could pass "
+            f"unseen{self._needed(differences)}"
         )
 
     def _needed(self, differences: FloatArray) -> str:
@@ -287,83 +310,65 @@ class _Sight:
             needed = queries_needed(self.max_drop, sd=sd, alpha=self.alpha, power=self.power)
         except InputError:  # no margin, or millions of queries
             return ""
-        return f"; about {needed:,} queries are needed to see it"
-
-
-def percent(share: float) -> str:
-    """Return ``95 %`` for 0.95."""
-    return f"{100 * share:.4g} %"
-
-
-def p_text(p: float) -> str:
-    """Return a p-value as people read it; one never is 0."""
-    return f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
+        return f"; it takes {about(needed)}, or a larger margin"
 
 
 def _check(
-    pairs: Pairs,
-    row: int,
-    result: TestResult,
-    interval: Interval,
-    sight: _Sight,
-    *,
-    corrected_p: float,
-    significant: bool,
-    require_power: bool,
-) -> Check:
+    matrix: Matrix, row: int, pair: Pair, sight: _Sight, *, alpha: float, require_power: bool
+) -> MeasureCheck:
     """Decide one measure."""
-    measure, differences = pairs.measures[row], pairs.differences[row]
-    higher = measure.definition.higher_is_better
-    gains = differences if higher else -differences
-    difference = float(row_means(differences[np.newaxis])[0])
-    drop = -difference if higher else difference
-    visible = sight.visible_drop(differences)
+    scale = matrix.scales[row]
+    differences = pair_differences(matrix, [(0, 1)])[row]
+    gains = differences if scale.higher_is_better else -differences
+    drop = -pair.difference if scale.higher_is_better else pair.difference
+    significant = pair.p_corrected <= alpha
+    visible = sight.visible_drop(pair)
     warning = sight.warning(differences, visible)
-    reason = _reason(drop, gains, sight.max_drop, significant=significant)
+    reason = _reason(drop, pair, sight.max_drop, significant=significant)
     if reason in ("regression", "improved"):
         warning = ""  # a change that was seen needs no power to be seen
     note = ""
-    if not gains.any() and not warning:
-        note = _identical(len(gains), interval)
+    if pair.is_same and not warning:
+        note = _identical(pair)
     elif visible is None and not warning:
         note = "changed by the same amount in every query; no spread says what could be seen"
     if warning and require_power:
         reason = "no power"
+    p = p_text(pair.p_corrected)
     explanation = {
-        "regression": f"dropped by {drop:.4f}, more than {sight.max_drop:g}, with "
-        f"{p_text(corrected_p)}",
+        "regression": f"dropped by {number(drop)}, more than {sight.max_drop:g}, with {p}",
         "no power": warning,
-        "improved": f"improved by {-drop:.4f} with {p_text(corrected_p)}",
-        "within margin": f"dropped by {drop:.4f}, which is within {sight.max_drop:g}",
-        "not significant": f"changed by {difference:+.4f}, which chance explains "
-        f"({p_text(corrected_p)})",
+        "improved": f"improved by {number(-drop)} with {p}",
+        "within margin": f"dropped by {number(drop)}, which is within {sight.max_drop:g}",
+        "not significant": f"changed by {number(pair.difference, sign=True)}, not shown to be more "
+        f"than chance ({p})",
         "identical": "is identical in every query",
     }[reason]
-    return Check(
-        measure=str(measure),
-        higher_is_better=higher,
-        baseline=pairs.means[0][row],
-        candidate=pairs.means[1][row],
-        difference=difference,
-        interval=interval,
-        p=result.p,
-        corrected_p=corrected_p,
+    return MeasureCheck(
+        measure=scale.name,
+        higher_is_better=scale.higher_is_better,
+        baseline=matrix.mean(row, 0),
+        candidate=matrix.mean(row, 1),
+        difference=pair.difference,
+        interval=pair.interval,
+        p=pair.p,
+        corrected_p=pair.p_corrected,
         significant=significant,
         max_drop=sight.max_drop,
         visible_drop=visible,
         verdict="fail" if reason in ("regression", "no power") else "pass",
         reason=reason,
         explanation=explanation,
-        wins=int(np.count_nonzero(gains > 0)),
-        losses=int(np.count_nonzero(gains < 0)),
-        worst=_worst(pairs, row, gains),
+        wins=pair.wins,
+        losses=pair.losses,
+        worst=_worst(matrix, row, gains),
         warning="" if reason == "no power" else warning,
         note=note,
     )
 
 
-def _reason(drop: float, gains: FloatArray, max_drop: float, *, significant: bool) -> Reason:
-    if not gains.any():
+def _reason(drop: float, pair: Pair, max_drop: float, *, significant: bool) -> Reason:
+    if pair.is_same:
         return "identical"
     if not significant:
         return "not significant"
@@ -372,25 +377,24 @@ def _reason(drop: float, gains: FloatArray, max_drop: float, *, significant: boo
     return "regression" if drop > max_drop + SAME else "within margin"
 
 
-def _identical(queries: int, interval: Interval) -> str:
+def _identical(pair: Pair) -> str:
     """Say what values that do not vary leave open."""
-    said = (
-        f"is identical in all {counted(queries, 'query')}; no spread says what drop could be seen"
-    )
-    if math.isfinite(interval.high):
-        said += f", and over other queries the mean may differ by up to {interval.high:.4f}"
-    return said
+    queries = counted(pair.queries, "query")
+    open_ends = ""
+    if math.isfinite(pair.interval.high):
+        mean = number(pair.interval.high)
+        open_ends = f", and over other queries the mean may differ by up to {mean}"
+    return f"is identical in all {queries}; no spread says what drop could be seen{open_ends}"
 
 
-def _worst(pairs: Pairs, row: int, gains: FloatArray) -> tuple[Loss, ...]:
+def _worst(matrix: Matrix, row: int, gains: FloatArray) -> tuple[Loss, ...]:
     """Return the largest losses; equal ones in the order of their ids."""
-    order = np.argsort(gains, kind="stable")[:WORST]
     return tuple(
         Loss(
-            pairs.query_ids[place],
-            float(pairs.baseline[row, place]),
-            float(pairs.candidate[row, place]),
+            query_id=matrix.query_ids[place],
+            baseline=matrix.values[row, 0, place],
+            candidate=matrix.values[row, 1, place],
         )
-        for place in order
+        for place in np.argsort(gains, kind="stable")[:WORST].tolist()
         if gains[place] < 0
     )

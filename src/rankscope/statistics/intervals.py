@@ -5,18 +5,18 @@ so the means of all rows under a batch of resamples are one matrix product.
 
 Where a bootstrap would claim a certainty it cannot have, it does not answer: with fewer than
 `FEWEST` queries Student's t answers instead, and where all values are equal the interval comes from
-what could not have been seen (`mean_intervals`). The interval's ``method`` and ``note`` say so.
+what could have gone unseen (`mean_intervals`). The interval's ``method`` and ``note`` say so.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from rankscope.errors import InputError
+from rankscope.part import High, Low, Part
 from rankscope.statistics.arrays import (
     SAME,
     as_rows,
@@ -39,13 +39,11 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["FEWEST", "METHODS", "Interval", "Method", "mean_intervals", "resampled_means"]
-
 Method = Literal["bca", "percentile", "t", "wilson"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 FEWEST = 10
-"""With fewer values than this a bootstrap interval is too narrow, and Student's t stands in."""
+"""With fewer values than this a bootstrap interval is too narrow; Student's t is used instead."""
 
 GATHERED = 3
 """Up to so many rows it is faster to look drawn values up than to count draws."""
@@ -53,33 +51,19 @@ GATHERED = 3
 Bounds = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Where a mean lies with confidence ``level``; ``method`` is the one that answered.
+class Interval(Part):
+    """Where a mean lies with some confidence."""
 
-    ``note`` says why, where that is not the method asked for. An end may be infinite.
-    """
-
-    low: float
-    high: float
+    low: Low
+    """The lower end; null where there is none."""
+    high: High
+    """The upper end; null where there is none."""
     level: float
+    """The confidence, such as 0.95."""
     method: str
+    """The method that answered: bca, percentile, t, wilson, or unseen (values that do not vary)."""
     note: str = ""
-
-    @property
-    def half_width(self) -> float:
-        """Half the distance between the ends."""
-        return (self.high - self.low) / 2
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; an infinite end is None."""
-        return {
-            "low": self.low if math.isfinite(self.low) else None,
-            "high": self.high if math.isfinite(self.high) else None,
-            "level": self.level,
-            "method": self.method,
-            "note": self.note,
-        }
+    """Why that is not the method asked for; '' if it is."""
 
 
 def mean_intervals(
@@ -120,48 +104,49 @@ def mean_intervals(
     check_level(level)
     check_resamples(resamples)
     rows = as_rows(values)
-    each = _bounds_of(bounds, len(rows))
-    constant = constant_rows(rows)
-    answers: list[Interval | None] = [
-        _unseen(float(row[0]), len(row), level, own) if still else None
-        for row, still, own in zip(rows, constant, each, strict=True)
-    ]
-    places = np.flatnonzero(~constant)
     if method == "wilson":
-        answers = list(_wilson(rows, level))
-    elif len(places):
+        return _wilson(rows, level)
+    row_bounds = bounds_of(bounds, len(rows))
+    constant = constant_rows(rows)
+    intervals: list[Interval | None] = [
+        _unseen(float(row[0]), len(row), level, row_bound) if is_constant else None
+        for row, is_constant, row_bound in zip(rows, constant, row_bounds, strict=True)
+    ]
+    varying = np.flatnonzero(~constant)
+    if len(varying):
         few = rows.shape[1] < FEWEST
         if method == "t" or few:
             note = f"fewer than {FEWEST} values: Student t" if few and method != "t" else ""
-            found = _student(rows[places], level, [each[place] for place in places], note)
+            answers = _student(rows[varying], level, [row_bounds[row] for row in varying], note)
         else:
-            found = _bootstrap(rows[places], method, level, resamples, seed)
-        for place, interval in zip(places, found, strict=True):
-            answers[place] = interval
-    return [answer for answer in answers if answer is not None]
+            answers = _bootstrap(rows[varying], method, level, resamples, seed)
+        for row, interval in zip(varying, answers, strict=True):
+            intervals[row] = interval
+    return [interval for interval in intervals if interval is not None]
 
 
-def _bounds_of(bounds: Bounds | Sequence[Bounds] | None, count: int) -> list[Bounds | None]:
+def bounds_of(bounds: Bounds | Sequence[Bounds] | None, count: int) -> list[Bounds | None]:
     """Return the bounds of each row."""
     if bounds is None:
         return [None] * count
-    each = np.asarray(bounds, dtype=np.float64)
-    if each.shape not in ((2,), (count, 2)) or not (each[..., 0] <= each[..., 1]).all():
+    ends = np.asarray(bounds, dtype=np.float64)
+    if ends.shape not in ((2,), (count, 2)) or not (ends[..., 0] <= ends[..., 1]).all():
         raise InputError(f"bounds must be the lowest and the highest value, not {bounds}")
-    return [(float(low), float(high)) for low, high in np.broadcast_to(each, (count, 2))]
+    return [(float(low), float(high)) for low, high in np.broadcast_to(ends, (count, 2))]
 
 
 def _unseen(value: float, count: int, level: float, bounds: Bounds | None) -> Interval:
     """Return the interval of a mean of equal values, from what may not have been seen."""
-    seen = "one value" if count == 1 else f"all {count:,} values are equal"
+    low, high = -math.inf, math.inf
+    note = "one value" if count == 1 else f"all {count:,} values are equal"
     if bounds is None:
-        note = f"{seen}, and no bounds are known"
-        return Interval(-math.inf, math.inf, level, "unseen", note)
-    share = 1 - ((1 - level) / 2) ** (1 / count)
-    low = value - share * (value - bounds[0]) if value > bounds[0] else value
-    high = value + share * (bounds[1] - value) if value < bounds[1] else value
-    note = f"{seen}: up to {share:.2g} of the queries may differ unseen"
-    return Interval(low, high, level, "unseen", note)
+        note += ", and no bounds are known"
+    else:
+        share = 1 - ((1 - level) / 2) ** (1 / count)
+        low = value - share * (value - bounds[0]) if value > bounds[0] else value
+        high = value + share * (bounds[1] - value) if value < bounds[1] else value
+        note += f": up to {share:.2g} of the queries may differ unseen"
+    return Interval(low=low, high=high, level=level, method="unseen", note=note)
 
 
 def _student(
@@ -171,10 +156,10 @@ def _student(
     means = row_means(rows)
     reach = special().stdtrit(count - 1, (1 + level) / 2) * row_deviations(rows)
     reach = reach / math.sqrt(count)
-    ends = np.array([(-math.inf, math.inf) if own is None else own for own in bounds])
+    ends = np.array([(-math.inf, math.inf) if ends is None else ends for ends in bounds])
     lows, highs = np.maximum(means - reach, ends[:, 0]), np.minimum(means + reach, ends[:, 1])
     return [
-        Interval(float(low), float(high), level, "t", note)
+        Interval(low=low, high=high, level=level, method="t", note=note)
         for low, high in zip(lows, highs, strict=True)
     ]
 
@@ -191,7 +176,7 @@ def _wilson(rows: FloatArray, level: float) -> list[Interval]:
     lows = np.where(share == 0, 0.0, np.maximum(centre - reach, 0.0))
     highs = np.where(share == 1, 1.0, np.minimum(centre + reach, 1.0))
     return [
-        Interval(float(low), float(high), level, "wilson")
+        Interval(low=low, high=high, level=level, method="wilson")
         for low, high in zip(lows, highs, strict=True)
     ]
 
@@ -203,21 +188,23 @@ def resampled_means(rows: FloatArray, *, resamples: int, seed: int) -> FloatArra
     """
     count = rows.shape[1]
     random = np.random.Generator(random_source(seed, 0))
-    columns = np.ascontiguousarray(rows.T)
+    columns = np.ascontiguousarray(rows.T)  # [n, k], as the matrix product reads them
     means = np.empty((len(rows), resamples))
     done = 0
     few = len(rows) <= GATHERED
     for size in sizes(resamples, count * 4 if few else count):
         drawn = random.integers(0, count, size=(size, count))
-        part = slice(done, done + size)
+        batch = slice(done, done + size)
         done += size
         if few:
             for row, out in zip(rows, means, strict=True):
-                row[drawn].sum(axis=1, out=out[part])
+                row[drawn].sum(axis=1, out=out[batch])
             continue
+        # how often each query was drawn, as [size, n]: one count over all resamples, each with
+        # numbers of its own for its queries
         drawn += np.arange(size)[:, np.newaxis] * count
         counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
-        means[:, part] = (counts.astype(np.float64) @ columns).T
+        means[:, batch] = (counts.astype(np.float64) @ columns).T
     means /= count
     return means
 
@@ -238,13 +225,10 @@ def _bootstrap(
         else:
             tail = (1 - level) / 2
             shares = np.tile([tail, 1 - tail], (len(part), 1))
-        ends = _quantiles(means, shares)
-        for (low, high), mirror in zip(ends.tolist(), mirrored[batch], strict=True):
-            intervals.append(
-                Interval(-high, -low, level, method)
-                if mirror
-                else Interval(low, high, level, method)
-            )
+        quantiles = _quantiles(means, shares).tolist()
+        for (low, high), mirror in zip(quantiles, mirrored[batch], strict=True):
+            ends = (-high, -low) if mirror else (low, high)
+            intervals.append(Interval(low=ends[0], high=ends[1], level=level, method=method))
     return intervals
 
 

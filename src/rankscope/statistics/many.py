@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.errors import InputError
+from rankscope.part import Part, Unbounded
 from rankscope.statistics.arrays import (
     SAME,
     SMALLEST,
@@ -31,38 +31,32 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["Anova", "anova", "letters", "range_tests"]
-
 LISTED = 8
 """Up to so many systems all orders of their labels are listed and drawn from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anova:
+class SumOfSquares(Part):
+    """The variation of all values, by where it comes from."""
+
+    systems: float
+    """Between systems."""
+    queries: float
+    """Between queries."""
+    rest: float
+    """What neither explains."""
+
+
+class Anova(Part):
     """Two-way analysis of variance: systems × queries, one value in each cell."""
 
-    f: float
+    f: Unbounded
+    """The F statistic; null if infinite (nothing is left to compare with)."""
     p: float
+    """How likely so large an F is if no system differs."""
     freedom: tuple[int, int]
-    systems: float
-    """Sum of squares between systems."""
-    queries: float
-    """Sum of squares between queries."""
-    rest: float
-    """Sum of squares that neither explains."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; an infinite F is None."""
-        return {
-            "f": self.f if math.isfinite(self.f) else None,
-            "p": self.p,
-            "freedom": list(self.freedom),
-            "sum_of_squares": {
-                "systems": self.systems,
-                "queries": self.queries,
-                "rest": self.rest,
-            },
-        }
+    """Degrees of freedom of systems and rest."""
+    sum_of_squares: SumOfSquares
+    """Where the variation comes from."""
 
 
 def _systems(values: npt.ArrayLike) -> FloatArray:
@@ -94,21 +88,21 @@ def anova(values: npt.ArrayLike) -> Anova:
     by_system = row_means(rows) - whole
     by_query = row_means(rows.T) - whole
     rest = rows - whole - by_system[:, np.newaxis] - by_query
-    sums = (
-        queries * float((by_system**2).sum()),
-        count * float((by_query**2).sum()),
-        float((rest**2).sum()),
+    sums = SumOfSquares(
+        systems=queries * float((by_system**2).sum()),
+        queries=count * float((by_query**2).sum()),
+        rest=float((rest**2).sum()),
     )
     freedom = (count - 1, (count - 1) * (queries - 1))
     tiny = (SAME * float(np.abs(rows).max())) ** 2 * rows.size
-    if sums[0] <= tiny:
-        return Anova(0.0, 1.0, freedom, *sums)
-    if sums[2] <= tiny:
-        p = math.exp((1 - queries) * math.lgamma(count + 1))
-        return Anova(math.inf, max(p, SMALLEST), freedom, *sums)
-    f = (sums[0] / freedom[0]) / (sums[2] / freedom[1])
-    p = float(special().fdtrc(*freedom, f))
-    return Anova(f, max(p, SMALLEST), freedom, *sums)
+    if sums.systems <= tiny:
+        f, p = 0.0, 1.0
+    elif sums.rest <= tiny:
+        f, p = math.inf, math.exp((1 - queries) * math.lgamma(count + 1))
+    else:
+        f = (sums.systems / freedom[0]) / (sums.rest / freedom[1])
+        p = float(special().fdtrc(*freedom, f))
+    return Anova(f=f, p=max(p, SMALLEST), freedom=freedom, sum_of_squares=sums)
 
 
 def range_tests(values: npt.ArrayLike, *, resamples: int = 10_000, seed: int = 0) -> FloatArray:
@@ -166,7 +160,7 @@ def _orders(count: int) -> npt.NDArray[np.int64]:
 
 
 def letters(different: npt.ArrayLike, order: Sequence[int] | None = None) -> list[str]:
-    """Return letters for each system: two share one if and only if they are not told apart.
+    """Return letters for each system: two share one if and only if they are not separated.
 
     ``different[s, s]`` says which pairs a test separates; ``order`` lists the systems, best first,
     and the best has an ``a``. All start in one group; each separated pair splits the groups that
@@ -190,8 +184,8 @@ def letters(different: npt.ArrayLike, order: Sequence[int] | None = None) -> lis
         pair = {first, second}
         split = {half for group in groups if pair <= group for half in _halves(group, pair)}
         whole = [group for group in groups if not pair <= group]
-        kept = [half for half in split if not any(half <= group for group in whole)]
-        groups = whole + [half for half in kept if not any(half < other for other in kept)]
+        halves = [half for half in split if not any(half <= group for group in whole)]
+        groups = whole + [half for half in halves if not any(half < other for other in halves)]
     groups = _needed(groups)
     place = {system: at for at, system in enumerate(ranked)}
     groups.sort(key=lambda group: sorted(place[system] for system in group))
@@ -207,13 +201,13 @@ def _halves(group: frozenset[int], pair: set[int]) -> list[frozenset[int]]:
 
 def _needed(groups: list[frozenset[int]]) -> list[frozenset[int]]:
     """Drop groups, smallest first, whose pairs are together in other groups too."""
-    kept = sorted(groups, key=lambda group: (len(group), sorted(group)))
-    for group in list(kept):
-        others = [other & group for other in kept if other is not group]
+    needed = sorted(groups, key=lambda group: (len(group), sorted(group)))
+    for group in list(needed):
+        others = [other & group for other in needed if other is not group]
         pairs = combinations_with_replacement(sorted(group), 2)
         if all(any(pair <= other for other in others) for pair in map(set, pairs)):
-            kept.remove(group)
-    return kept
+            needed.remove(group)
+    return needed
 
 
 def _letter(number: int) -> str:

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["TESTS", "Test", "TestResult", "paired_tests"]
-
 Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
 TESTS: tuple[Test, ...] = get_args(Test)
 
@@ -123,12 +121,12 @@ def _permutation(rows: FloatArray, resamples: int, seed: int) -> list[TestResult
         threshold = observed[part] - tolerance[part]
         counts[part] = _flips_as_large(lengths[part], threshold, resamples, seed)
     results = []
-    for row, (mean, some) in enumerate(zip(means.tolist(), nonzero.tolist(), strict=True)):
-        if some > ENUMERATED:
+    for row, (mean, count) in enumerate(zip(means.tolist(), nonzero.tolist(), strict=True)):
+        if count > ENUMERATED:
             p = (counts[row] + 1) / (resamples + 1)
             method = f"permutation, {resamples:,} resamples"
         else:
-            sums = _all_flips(lengths[row, rows.shape[1] - some :])
+            sums = _all_flips(lengths[row, rows.shape[1] - count :])  # zeros are sorted first
             p = np.count_nonzero(np.abs(sums) >= observed[row] - tolerance[row]) / len(sums)
             method = "permutation, exact"
         results.append(TestResult(float(p), mean, method))
@@ -150,12 +148,12 @@ def _flips_as_large(
 ) -> npt.NDArray[np.int64]:
     """Count sampled flips whose |sum| reaches the threshold.
 
-    A bit b stands for the sign 2b − 1, so Σ sign·length = 2·Σ b·length − Σ length.
+    A bit b is the sign 2b − 1, so Σ sign·length = 2·Σ b·length − Σ length.
     """
-    columns = np.ascontiguousarray(lengths.T)
+    columns = np.ascontiguousarray(lengths.T)  # [n, k], as the matrix product reads them
     totals = lengths.sum(axis=1)
     queries = lengths.shape[1]
-    words = -(-queries // 64)
+    words = -(-queries // 64)  # random words of 64 bits for one flip of all queries
     source = random_source(seed, 1)
     counts = np.zeros(len(lengths), dtype=np.int64)
     for size in sizes(resamples, max(queries, len(lengths))):
@@ -173,17 +171,17 @@ def _with_spread(
     rows: FloatArray, name: str, answer: Callable[[FloatArray], list[TestResult]]
 ) -> list[TestResult]:
     """Answer for rows that vary; for the others by the sign test (1 if all are 0)."""
-    still = constant_rows(rows)
+    constant = constant_rows(rows)
     results: list[TestResult | None] = [None] * len(rows)
-    places = np.flatnonzero(~still)
-    if len(places):
-        for place, result in zip(places, answer(rows[places]), strict=True):
-            results[place] = result
-    for place in np.flatnonzero(still):
-        value, count = float(row_means(rows[[place]])[0]), rows.shape[1]
+    varying = np.flatnonzero(~constant)
+    if len(varying):
+        for row, result in zip(varying, answer(rows[varying]), strict=True):
+            results[row] = result
+    for row in np.flatnonzero(constant):
+        value, count = float(row_means(rows[[row]])[0]), rows.shape[1]
         p = max(2.0 ** (1 - count), SMALLEST) if value else 1.0
         method = f"{name}, no spread: sign" if value else name
-        results[place] = TestResult(p, value, method)
+        results[row] = TestResult(p, value, method)
     return [result for result in results if result is not None]
 
 
@@ -222,7 +220,11 @@ def _sign(rows: FloatArray) -> list[TestResult]:
 
 
 def _mean_ranks(lengths: FloatArray) -> FloatArray:
-    """Rank each row from 1, smallest first; equal numbers share the mean of their ranks."""
+    """Rank each row from 1, smallest first; equal numbers share the mean of their ranks.
+
+    In sorted order, a run of equal numbers reaches from ``first`` to ``last``, found by carrying
+    its ends along the row from the left and from the right.
+    """
     order = np.argsort(lengths, axis=1, kind="stable")
     ordered = np.take_along_axis(lengths, order, axis=1)
     rows, count = lengths.shape
@@ -242,21 +244,21 @@ def _wilcoxon(rows: FloatArray) -> list[TestResult]:
     lengths = np.round(np.abs(rows) / largest, 12)  # equal but for rounding is equal
     zeros = np.count_nonzero(lengths == 0, axis=1)
     ranks = _mean_ranks(lengths) - zeros[:, np.newaxis]  # zeros rank first and are dropped
-    counted = rows.shape[1] - zeros
-    kept = np.where(lengths > 0, ranks, 0.0)
-    above = np.where(rows > 0, kept, 0.0).sum(axis=1)
-    below = np.where(rows < 0, kept, 0.0).sum(axis=1)
+    nonzero = rows.shape[1] - zeros
+    ranks = np.where(lengths > 0, ranks, 0.0)
+    above = np.where(rows > 0, ranks, 0.0).sum(axis=1)
+    below = np.where(rows < 0, ranks, 0.0).sum(axis=1)
     smaller = np.minimum(above, below)
     results = []
-    for row, (statistic, count) in enumerate(zip(smaller.tolist(), counted.tolist(), strict=True)):
+    for row, (statistic, count) in enumerate(zip(smaller.tolist(), nonzero.tolist(), strict=True)):
         if not count:
             results.append(TestResult(1.0, 0.0, "wilcoxon, exact"))
         elif count <= RANKED_EXACTLY:
-            doubled = np.sort(np.rint(2 * kept[row][lengths[row] > 0]).astype(np.int64))
+            doubled = np.sort(np.rint(2 * ranks[row][lengths[row] > 0]).astype(np.int64))
             tail = _ranked_tail(tuple(doubled.tolist()))[round(2 * statistic)]
             results.append(TestResult(float(min(1.0, 2 * tail)), statistic, "wilcoxon, exact"))
         else:
-            p = _wilcoxon_normal(kept[row], statistic, count)
+            p = _wilcoxon_normal(ranks[row], statistic, count)
             results.append(TestResult(p, statistic, "wilcoxon, normal"))
     return results
 

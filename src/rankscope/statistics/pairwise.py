@@ -1,19 +1,23 @@
 """Pairs of systems: every number about a difference, corrected over its family, and a verdict.
 
-This is where intervals, tests, correction, effect sizes, power and equivalence come together;
-``values[m, s, n]`` holds measures × systems × queries.
+The one engine behind `compare`, `gate`, strata, analyses and the comparison of experiments. This is
+where intervals, tests, correction, effect sizes, power and equivalence come together. A `Matrix`
+holds ``values[m, s, n]``: measures × systems × queries.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
+from pydantic import model_validator
 
 from rankscope.errors import InputError
+from rankscope.part import Part, Unbounded
+from rankscope.statistics import sentences
 from rankscope.statistics.arrays import (
     SAME,
     FloatArray,
@@ -26,31 +30,15 @@ from rankscope.statistics.arrays import (
     row_means,
 )
 from rankscope.statistics.correction import CORRECTIONS, Correction, corrected
+from rankscope.statistics.detectable import POWER, detectable_difference
 from rankscope.statistics.effects import Effect, paired_effects
 from rankscope.statistics.equivalence import Equivalence, check_margin, equivalence_tests
 from rankscope.statistics.intervals import METHODS, Interval, Method, mean_intervals
 from rankscope.statistics.many import letters, range_tests
-from rankscope.statistics.paired import TESTS, Test, paired_tests
-from rankscope.statistics.power import detectable_difference
+from rankscope.statistics.paired import TESTS, Test, TestResult, paired_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = [
-    "FAMILIES",
-    "PAIR_TESTS",
-    "POWER",
-    "Family",
-    "Pair",
-    "PairTest",
-    "PairTests",
-    "Scale",
-    "Settings",
-    "Verdict",
-    "compare_pairs",
-    "group_letters",
-    "pair_tests",
-]
+    from rankscope.statistics.matrix import Matrix, Scale
 
 PairTest = Test | Literal["tukey"]
 PAIR_TESTS: tuple[PairTest, ...] = (*TESTS, "tukey")
@@ -58,142 +46,186 @@ Family = Literal["measure", "all"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 Verdict = Literal["better", "worse", "no difference shown", "equivalent"]
 
-POWER = 0.8
-"""With this power the smallest detectable difference is named."""
 
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How systems are compared; the defaults are the ones documented in docs/statistics.md."""
+class Settings(Part):
+    """How systems are compared; docs/statistics.md says why these are the defaults."""
 
     test: PairTest = "permutation"
+    """The paired test; tukey tests all pairs at once."""
     correction: Correction = "holm"
+    """How p-values are corrected for how many there are."""
     family: Family = "measure"
-    """What p-values are corrected over: the pairs of one measure, or all pairs of all measures."""
+    """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
     alpha: float = 0.05
+    """A corrected p-value up to this counts as a difference."""
     interval: Method = "bca"
+    """The method of intervals."""
     level: float = 0.95
+    """The confidence of intervals."""
     resamples: int = 10_000
+    """How many resamples tests and intervals draw."""
     seed: int = 0
+    """Of all that is drawn."""
     margin: float | None = None
-    """With a margin, differences within it can be shown to be equivalent."""
+    """Differences within it do not matter: systems can be shown to be equivalent; null: none."""
+
+    @classmethod
+    def of(cls, **options: Any) -> Self:
+        """Make settings of what a user gave; a name that is not known is refused with the nearest.
+
+        Anything else that cannot be computed is an `InputError`.
+        """
+        for option, what, known in (
+            ("test", "test", PAIR_TESTS),
+            ("correction", "correction", CORRECTIONS),
+            ("family", "family", FAMILIES),
+            ("interval", "interval method", METHODS),
+        ):
+            if option in options:
+                check_name(what, options[option], known)
+        settings = cls(**options)
+        check_alpha(settings.alpha)
+        check_level(settings.level)
+        check_resamples(settings.resamples)
+        if not 0 <= settings.seed < 2**128:
+            raise InputError(f"seed must be a whole number from 0 up, not {settings.seed}")
+        if settings.margin is not None:
+            check_margin(settings.margin)
+        return settings
 
     @property
     def resampling(self) -> dict[str, Any]:
         """The options of functions that resample."""
         return {"resamples": self.resamples, "seed": self.seed}
 
-    def check(self) -> None:
-        """Refuse what cannot be computed, before anything is."""
-        check_name("test", self.test, PAIR_TESTS)
-        check_name("correction", self.correction, CORRECTIONS)
-        check_name("family", self.family, FAMILIES)
-        check_name("interval method", self.interval, METHODS)
-        check_alpha(self.alpha)
-        check_level(self.level)
-        check_resamples(self.resamples)
-        if not 0 <= self.seed < 2**128:
-            raise InputError(f"seed must be a whole number from 0 up, not {self.seed}")
-        if self.margin is not None:
-            check_margin(self.margin)
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """A measure's name, its lowest and highest value, and whether higher is better."""
-
-    name: str
-    bounds: tuple[float, float]
-    higher_is_better: bool = True
+    @property
+    def single_test(self) -> Test:
+        """The test of a single pair: permutation where all pairs are tested at once."""
+        return "permutation" if self.test == "tukey" else self.test
 
     @property
-    def change(self) -> tuple[float, float]:
-        """The lowest and highest difference."""
-        return self.bounds[0] - self.bounds[1], self.bounds[1] - self.bounds[0]
+    def is_simultaneous(self) -> bool:
+        """Whether the test itself holds for the whole family, so that no correction is added."""
+        return self.test == "tukey" and self.family == "measure"
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Part):
     """One system against another on one measure; differences are system − base."""
 
     measure: str
+    """The measure."""
     base: str
+    """The system compared with."""
     system: str
+    """The system compared."""
     queries: int
+    """Queries compared."""
     base_mean: float
+    """Mean of the base."""
     system_mean: float
+    """Mean of the system."""
     difference: float
+    """Mean of system minus base."""
     interval: Interval
+    """Of the difference."""
     relative: float | None
-    """The difference as a part of the base's mean; None where that is 0."""
+    """The difference as a part of the base's mean; null where that is 0."""
     wins: int
     """Queries on which the system is better."""
     ties: int
+    """Queries on which both are the same."""
     losses: int
+    """Queries on which the base is better."""
     effect: Effect
+    """How large the difference is; docs/statistics.md says what the numbers mean."""
     p: float
+    """Of the test, before correction."""
     p_corrected: float
+    """Corrected over the family of tests."""
     method: str
     """The test, and how its p-value was found."""
     verdict: Verdict
-    detectable: float
-    """The smallest true difference these queries show with power 0.8 after the correction."""
+    """What the test shows."""
+    detectable: Unbounded
+    """The smallest true difference these queries show with power 0.8 after the correction; null if
+    there is none."""
     equivalence: Equivalence | None = None
+    """Whether they are the same within the margin; null where none was given."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _infinite_effects_have_a_sign(cls, data: Any) -> Any:
+        """Read an infinite effect, which is null in JSON, with the sign of the difference."""
+        effect = data.get("effect") if isinstance(data, dict) else None
+        if isinstance(effect, dict) and effect.get("d", 0.0) is None:
+            infinite = float("-inf") if data["difference"] < 0 else float("inf")
+            return {**data, "effect": {**effect, "d": infinite, "hedges": infinite}}
+        return data
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both have the same value on every query."""
+        return self.ties == self.queries
 
     @property
     def sentence(self) -> str:
         """The verdict in words, with the numbers behind it."""
-        names = f"{self.system} and {self.base}"
-        word = "p" if self.p == self.p_corrected else "corrected p"
-        numbers = (
-            f"{self.difference:+.4f} ({self.interval.level:.0%} interval {self.interval.low:+.4f} "
-            f"to {self.interval.high:+.4f}, {word} = {self.p_corrected:.3g})"
-        )
-        if self.verdict in ("better", "worse"):
-            return f"{self.measure}: {self.system} is {self.verdict} than {self.base}: {numbers}"
-        if self.verdict == "equivalent" and self.equivalence is not None:
-            margin = f"±{self.equivalence.margin:g}"
-            return f"{self.measure}: {names} are equivalent within {margin}: {numbers}"
-        told = f"{self.measure}: cannot tell {self.system} from {self.base}: {numbers}"
-        if self.ties == self.queries:
-            return f"{told}; they are the same on every query"
-        if not math.isfinite(self.detectable):
-            return told
-        return (
-            f"{told}; {self.queries:,} queries like these would show a difference of "
-            f"{self.detectable:.4f} with power {POWER:.0%}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "measure": self.measure,
-            "base": self.base,
-            "system": self.system,
-            "queries": self.queries,
-            "base_mean": self.base_mean,
-            "system_mean": self.system_mean,
-            "difference": self.difference,
-            "interval": self.interval.to_dict(),
-            "relative": self.relative,
-            "wins": self.wins,
-            "ties": self.ties,
-            "losses": self.losses,
-            "effect": self.effect.to_dict(),
-            "p": self.p,
-            "p_corrected": self.p_corrected,
-            "method": self.method,
-            "verdict": self.verdict,
-            "detectable": self.detectable if math.isfinite(self.detectable) else None,
-            "equivalence": None if self.equivalence is None else self.equivalence.to_dict(),
-        }
+        return f"{self.measure}: {sentences.pair_sentence(self)}"
 
 
-def _cleaned(base: FloatArray, system: FloatArray) -> FloatArray:
-    """Return differences; what is rounding only is 0."""
-    difference = system - base
+def differences(base: FloatArray, system: FloatArray) -> FloatArray:
+    """Return system − base; what differs by rounding only is 0."""
+    change = system - base
     rounding = SAME * np.maximum(np.abs(system), np.abs(base))
-    return np.where(np.abs(difference) <= rounding, 0.0, difference)
+    return np.where(np.abs(change) <= rounding, 0.0, change)
+
+
+def pair_differences(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+    """Return the differences of pairs (base, system) as ``[m * pairs, n]``, measure by measure."""
+    bases, systems = ([pair[side] for pair in pairs] for side in (0, 1))
+    changes = differences(matrix.values[:, bases], matrix.values[:, systems])
+    return changes.reshape(-1, matrix.shape[2])
+
+
+def row_intervals(
+    rows: FloatArray,
+    scales: Sequence[Scale],
+    settings: Settings,
+    *,
+    proportions: Collection[str] = (),
+    of_differences: bool = False,
+) -> list[Interval]:
+    """Return the interval of each row's mean.
+
+    ``proportions`` are the measures whose values are all 0 and 1 (`Matrix.proportions`): Wilson's
+    interval, if it is asked for, is for these only; other values and differences get BCa.
+    """
+    options: Any = {"level": settings.level, **settings.resampling}
+    bounds = [scale.change if of_differences else scale.bounds for scale in scales]
+    if settings.interval != "wilson":
+        return mean_intervals(rows, method=settings.interval, bounds=bounds, **options)
+    intervals = mean_intervals(rows, method="bca", bounds=bounds, **options)
+    for row, scale in enumerate(scales):
+        if scale.name in proportions:
+            [intervals[row]] = mean_intervals(rows[row], method="wilson", **options)
+    return intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row of differences: its mean, where that lies, and whether it is more than chance."""
+
+    mean: float
+    interval: Interval
+    test: TestResult
+
+
+def tested(rows: FloatArray, scales: Sequence[Scale], settings: Settings) -> list[Difference]:
+    """Describe and test each row of differences by itself; p-values are not corrected."""
+    means = row_means(rows).tolist()
+    intervals = row_intervals(rows, scales, settings, of_differences=True)
+    tests = paired_tests(rows, test=settings.single_test, **settings.resampling)
+    return list(map(Difference, means, intervals, tests))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,177 +236,171 @@ class PairTests:
     methods: dict[tuple[int, int, int], str]
 
 
-def pair_tests(values: FloatArray, settings: Settings) -> PairTests:
-    """Test all pairs of the systems in ``values[m, s, n]``; which one is the base is all the same.
-
-    >>> pair_tests(np.array([[[0.1, 0.2, 0.3], [0.2, 0.3, 0.4]]]), Settings()).p[0, 0, 1].item()
-    0.25
-    """
-    settings.check()
-    count = values.shape[1]
-    found = np.ones((len(values), count, count))
-    pairs = [(row, *pair) for row in range(len(values)) for pair in combinations(range(count), 2)]
+def pair_tests(matrix: Matrix, settings: Settings) -> PairTests:
+    """Test all pairs of systems; which one is the base makes no difference."""
+    measures, systems, _ = matrix.shape
+    pairs = list(combinations(range(systems), 2))
+    places = [(measure, *pair) for measure in range(measures) for pair in pairs]
     if settings.test == "tukey":
-        found = np.array([range_tests(one, **settings.resampling) for one in values])
-        methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * len(pairs)
-    else:
-        rows = np.array([_cleaned(values[m, one], values[m, other]) for m, one, other in pairs])
-        results = paired_tests(rows, test=settings.test, **settings.resampling)
-        methods = [result.method for result in results]
-        for (row, one, other), result in zip(pairs, results, strict=True):
-            found[row, one, other] = found[row, other, one] = result.p
-    return PairTests(found, dict(zip(pairs, methods, strict=True)))
+        p_values = np.array([range_tests(table, **settings.resampling) for table in matrix.values])
+        methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * len(places)
+        return PairTests(p_values, dict(zip(places, methods, strict=True)))
+    rows = pair_differences(matrix, pairs)
+    results = paired_tests(rows, test=settings.test, **settings.resampling)
+    p_values = np.ones((measures, systems, systems))
+    for (measure, first, second), result in zip(places, results, strict=True):
+        p_values[measure, first, second] = p_values[measure, second, first] = result.p
+    methods = [result.method for result in results]
+    return PairTests(p_values, dict(zip(places, methods, strict=True)))
 
 
-def _over_family(p_values: FloatArray, settings: Settings, *, strict: bool = False) -> FloatArray:
-    """Correct ``[m, pairs]`` over the family; ``strict`` asks for a family-wise correction."""
-    if settings.test == "tukey" and settings.family == "measure":
-        return p_values  # already holds for all pairs of a measure
-    method = settings.correction
-    if strict and method in ("none", "bh"):
-        method = "holm"
-    if settings.family == "all":
-        return corrected(p_values.ravel(), method).reshape(p_values.shape)
-    return np.array([corrected(row, method) for row in p_values])
+def _over_family(p_values: FloatArray, family: Family, correction: Correction) -> FloatArray:
+    """Correct ``[m, pairs]`` p-values over each measure's pairs, or over all of them."""
+    if family == "all":
+        return corrected(p_values.ravel(), correction).reshape(p_values.shape)
+    return np.array([corrected(row, correction) for row in p_values])
 
 
-def group_letters(
-    values: FloatArray, scales: Sequence[Scale], settings: Settings, tests: PairTests
-) -> list[list[str]]:
+def group_letters(matrix: Matrix, settings: Settings, tests: PairTests) -> list[list[str]]:
     """Return letters for each measure and system, from the family-wise test of all pairs.
 
     Two systems share a letter if and only if that test does not separate them. Corrections that do
     not bound the chance of any false alarm (none, bh) are replaced by Holm's here.
     """
-    count = values.shape[1]
-    pairs = list(combinations(range(count), 2))
-    raw = np.array([[table[pair] for pair in pairs] for table in tests.p])
-    adjusted = _over_family(raw, settings, strict=True)
-    found = []
-    for one, scale, p_values in zip(values, scales, adjusted, strict=True):
-        apart = np.zeros((count, count), dtype=bool)
-        for (first, second), p in zip(pairs, p_values, strict=True):
+    systems = len(matrix.systems)
+    pairs = list(combinations(range(systems), 2))
+    p_values = np.array([[table[pair] for pair in pairs] for table in tests.p])
+    if not settings.is_simultaneous:
+        strict = settings.correction in ("holm", "bonferroni")
+        correction: Correction = settings.correction if strict else "holm"
+        p_values = _over_family(p_values, settings.family, correction)
+    by_measure = []
+    for table, scale, row in zip(matrix.values, matrix.scales, p_values, strict=True):
+        apart = np.zeros((systems, systems), dtype=bool)
+        for (first, second), p in zip(pairs, row, strict=True):
             apart[first, second] = apart[second, first] = p <= settings.alpha
-        means = row_means(one)
+        means = row_means(table)
         best_first = np.argsort(-means if scale.higher_is_better else means, kind="stable")
-        found.append(letters(apart, best_first.tolist()))
-    return found
-
-
-def _verdict(pair: Pair, scale: Scale, settings: Settings) -> Verdict:
-    if pair.equivalence is not None and pair.equivalence.equivalent:
-        return "equivalent"
-    gain = pair.difference if scale.higher_is_better else -pair.difference
-    by_rank = settings.test in ("wilcoxon", "sign")  # these do not test the mean
-    agrees = not by_rank or gain * (pair.wins - pair.losses) > 0
-    if pair.p_corrected > settings.alpha or not gain or not agrees:
-        return "no difference shown"
-    return "better" if gain > 0 else "worse"
+        by_measure.append(letters(apart, best_first.tolist()))
+    return by_measure
 
 
 def compare_pairs(
-    values: FloatArray,
-    names: Sequence[str],
-    scales: Sequence[Scale],
+    matrix: Matrix,
     pairs: Sequence[tuple[int, int]],
-    *,
     settings: Settings,
-    tests: PairTests,
+    *,
+    tests: PairTests | None = None,
+    power: float = POWER,
 ) -> list[Pair]:
-    """Compare pairs (base, system) of the systems in ``values[m, s, n]``, measure by measure.
+    """Compare pairs (base, system), measure by measure.
 
     A verdict of better or worse needs a corrected p-value of at most alpha, and a mean difference
     in that direction (for the Wilcoxon and sign tests also more wins than losses). With a margin,
     a pair whose two one-sided t tests, corrected likewise, rule out a difference as large as the
     margin is equivalent, be the difference significant or not.
+
+    ``tests`` are those of all pairs, if they were made already; ``power`` is the one with which
+    the smallest detectable difference is seen.
     """
+    tests = tests or pair_tests(matrix, settings)
+    rows = pair_differences(matrix, pairs)
+    scales = [scale for scale in matrix.scales for _ in pairs]
+    places = [(measure, *pair) for measure in range(len(matrix.scales)) for pair in pairs]
     p_values = np.array([[table[pair] for pair in pairs] for table in tests.p])
-    adjusted = _over_family(p_values, settings)
-    family = len(pairs) * (len(values) if settings.family == "all" else 1)
+    adjusted = p_values
+    if not settings.is_simultaneous:
+        adjusted = _over_family(p_values, settings.family, settings.correction)
+    means = np.stack([row_means(table) for table in matrix.values])  # [m, s]
+    changes = row_means(rows).tolist()
+    intervals = row_intervals(rows, scales, settings, of_differences=True)
+    effects = paired_effects(rows, level=settings.level)
+    detectable = _detectable(rows, len(pairs), settings, power)
+    equivalence = _equivalence(rows, scales, settings)
+    compared = []
+    for row, (measure, base, system) in enumerate(places):
+        scale, base_mean = scales[row], float(means[measure, base])
+        gains = rows[row] if scale.higher_is_better else -rows[row]
+        wins, losses = int(np.count_nonzero(gains > 0)), int(np.count_nonzero(gains < 0))
+        p_corrected = float(adjusted.flat[row])
+        verdict: Verdict = _verdict(changes[row], p_corrected, wins - losses, scale, settings)
+        if (same := equivalence[row]) is not None and same.equivalent:
+            verdict = "equivalent"
+        compared.append(
+            Pair(
+                measure=scale.name,
+                base=matrix.systems[base],
+                system=matrix.systems[system],
+                queries=len(gains),
+                base_mean=base_mean,
+                system_mean=float(means[measure, system]),
+                difference=changes[row],
+                interval=intervals[row],
+                relative=changes[row] / base_mean if base_mean else None,
+                wins=wins,
+                ties=len(gains) - wins - losses,
+                losses=losses,
+                effect=effects[row],
+                p=float(p_values.flat[row]),
+                p_corrected=p_corrected,
+                method=tests.methods[measure, min(base, system), max(base, system)],
+                verdict=verdict,
+                detectable=detectable[row],
+                equivalence=equivalence[row],
+            )
+        )
+    return compared
+
+
+def _verdict(
+    difference: float, p_corrected: float, more_wins: int, scale: Scale, settings: Settings
+) -> Verdict:
+    by_rank = settings.test in ("wilcoxon", "sign")  # these do not test the mean
+    gain = difference if scale.higher_is_better else -difference
+    if by_rank and gain * more_wins <= 0:
+        return "no difference shown"
+    return decided(difference, p_corrected, scale, settings.alpha)
+
+
+def decided(difference: float, p_corrected: float, scale: Scale, alpha: float) -> Verdict:
+    """Return what a test of a mean difference shows."""
+    if p_corrected > alpha or not difference:
+        return "no difference shown"
+    return "better" if scale.is_better(difference) else "worse"
+
+
+def _detectable(rows: FloatArray, pairs: int, settings: Settings, power: float) -> list[float]:
+    """Return the smallest difference each row would show, at the hardest step of the correction."""
+    family = len(rows) if settings.family == "all" else pairs
     strict = settings.correction in ("holm", "bonferroni") or settings.test == "tukey"
     alpha = settings.alpha / family if strict else settings.alpha
-    places = [(row, *pair) for row in range(len(values)) for pair in pairs]
-    changes = np.array([_cleaned(values[m, one], values[m, other]) for m, one, other in places])
-    numbers = _described(changes, [scales[m] for m, _, _ in places], settings, alpha)
-    found = []
-    for row, (one, scale) in enumerate(zip(values, scales, strict=True)):
-        means = row_means(one)
-        for column, (base, system) in enumerate(pairs):
-            change = changes[row * len(pairs) + column]
-            mean, interval, effect, detectable, equivalence = numbers[row * len(pairs) + column]
-            better = change > 0 if scale.higher_is_better else change < 0
-            ties = int(np.count_nonzero(change == 0))
-            wins = int(np.count_nonzero(better))
-            pair = Pair(
-                measure=scale.name,
-                base=names[base],
-                system=names[system],
-                queries=len(change),
-                base_mean=float(means[base]),
-                system_mean=float(means[system]),
-                difference=mean,
-                interval=interval,
-                relative=mean / float(means[base]) if means[base] else None,
-                wins=wins,
-                ties=ties,
-                losses=len(change) - wins - ties,
-                effect=effect,
-                p=float(p_values[row, column]),
-                p_corrected=float(adjusted[row, column]),
-                method=tests.methods[row, min(base, system), max(base, system)],
-                verdict="no difference shown",
-                detectable=detectable,
-                equivalence=equivalence,
-            )
-            found.append(replace(pair, verdict=_verdict(pair, scale, settings)))
-    if settings.margin is None:
-        return found
-    return _corrected_equivalence(found, scales, settings)
-
-
-def _described(
-    changes: FloatArray, scales: Sequence[Scale], settings: Settings, alpha: float
-) -> list[tuple[float, Interval, Effect, float, Equivalence | None]]:
-    """Return mean, interval, effect, detectable difference and equivalence of each row."""
-    method: Method = "bca" if settings.interval == "wilson" else settings.interval
-    bounds = [scale.change for scale in scales]
-    intervals = mean_intervals(
-        changes, method=method, level=settings.level, bounds=bounds, **settings.resampling
-    )
-    effects = paired_effects(changes, level=settings.level)
-    still = constant_rows(changes)
-    spread = np.zeros(len(changes))
-    if not still.all():
-        spread[~still] = row_deviations(changes[~still])
-    detectable = [
-        detectable_difference(n=changes.shape[1], sd=sd, alpha=alpha, power=POWER)
-        for sd in spread.tolist()
+    varying = ~constant_rows(rows)
+    spreads = np.zeros(len(rows))
+    if varying.any():
+        spreads[varying] = row_deviations(rows[varying])
+    return [
+        detectable_difference(n=rows.shape[1], sd=sd, alpha=alpha, power=power)
+        for sd in spreads.tolist()
     ]
-    equivalence: Sequence[Equivalence | None] = [None] * len(changes)
-    if settings.margin is not None:
-        options: Any = {"margin": settings.margin, "alpha": settings.alpha}
-        equivalence = [
-            equivalence_tests(change, bounds=own, **options)[0]
-            for change, own in zip(changes, bounds, strict=True)
-        ]
-    means = row_means(changes).tolist()
-    return list(zip(means, intervals, effects, detectable, equivalence, strict=True))
 
 
-def _corrected_equivalence(
-    pairs: list[Pair], scales: Sequence[Scale], settings: Settings
-) -> list[Pair]:
-    """Correct the equivalence tests over the same family, and decide again."""
-    by_t = replace(settings, test="t")
-    tests = [pair.equivalence for pair in pairs]
-    raw = np.array([1.0 if test is None or test.p is None else test.p for test in tests])
-    adjusted = _over_family(raw.reshape(len(scales), -1), by_t).ravel().tolist()
-    known = {scale.name: scale for scale in scales}
-    found = []
-    for pair, test, p in zip(pairs, tests, adjusted, strict=True):
-        if test is None:  # pragma: no cover - with a margin every pair has one
-            continue
-        held = replace(test, p=p, equivalent=p <= settings.alpha)
-        pair = replace(pair, equivalence=held)  # noqa: PLW2901
-        found.append(replace(pair, verdict=_verdict(pair, known[pair.measure], settings)))
-    return found
+def _equivalence(
+    rows: FloatArray, scales: Sequence[Scale], settings: Settings
+) -> Sequence[Equivalence | None]:
+    """Test equivalence within the margin, corrected over the same family as the differences."""
+    if settings.margin is None:
+        return [None] * len(rows)
+    tests = equivalence_tests(
+        rows,
+        margin=settings.margin,
+        alpha=settings.alpha,
+        bounds=[scale.change for scale in scales],
+    )
+    p_values = np.array([1.0 if test.p is None else test.p for test in tests])
+    measures = len(dict.fromkeys(scale.name for scale in scales))
+    table = p_values.reshape(measures, -1)
+    adjusted = _over_family(table, settings.family, settings.correction).ravel().tolist()
+    return [
+        test.model_copy(update={"p": p, "equivalent": p <= settings.alpha})
+        for test, p in zip(tests, adjusted, strict=True)
+    ]

@@ -1,291 +1,66 @@
 """Power: could this many queries have shown a difference of this size at all?
 
-Two answers stand side by side. The *formula* is the paired t test's exact power, for differences
-that vary normally. The *simulation* draws queries from the differences at hand, moved to the true
-difference in question, and counts how often the test sees it: no assumption on their shape, but it
-needs scores.
-
-A system that differs by δ on average, with standard deviation σ of the difference from query to
-query, is seen with n queries in the share P(|T'| > t) of cases: T' noncentral t with n − 1 degrees
-of freedom and noncentrality δ√n/σ, t the critical value at α.
+`power` asks that of two runs, by formula and by simulation (`detectable`); `plan_power` of
+assumptions, before there are scores.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from rankscope.errors import InputError
-from rankscope.statistics.arrays import (
-    as_rows,
-    check_alpha,
-    check_name,
-    constant_rows,
-    noncentral_t,
-    random_source,
-    row_deviations,
-    row_means,
-    sizes,
-    special,
+from rankscope.document.views import Shown
+from rankscope.part import Part, Record, Unbounded
+from rankscope.statistics.arrays import as_rows, constant_rows, row_deviations, row_means
+from rankscope.statistics.comparable import paired_runs
+from rankscope.statistics.detectable import (
+    detectable_difference,
+    power_for,
+    queries_needed,
+    simulated_detectable_difference,
+    simulated_power,
+    simulated_queries_needed,
 )
-from rankscope.statistics.paired import TESTS, paired_tests
+from rankscope.statistics.pairwise import pair_differences
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
 
-    from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.paired import Test
+    from rankscope.measures.language import Measure
 
-__all__ = [
-    "Estimate",
-    "PowerReport",
-    "detectable_difference",
-    "power_for",
-    "power_report",
-    "queries_needed",
-    "simulated_detectable_difference",
-    "simulated_power",
-    "simulated_queries_needed",
-]
-
-MOST_QUERIES = 10_000_000
-"""No answer names more queries than this."""
+__all__ = ["PowerReport", "power"]
 
 
-def _check(*, sd: float, alpha: float, power: float | None = None) -> None:
-    check_alpha(alpha)
-    if not (math.isfinite(sd) and sd >= 0):
-        raise InputError(f"sd must be a finite number from 0 up, not {sd}")
-    if power is not None:
-        check_alpha(power, "power")
-        if power <= alpha:
-            raise InputError(f"power must be above alpha ({alpha}), not {power}")
+class Estimate(Part):
+    """One question, answered by the t formula and by simulation; null is infinite."""
+
+    formula: Unbounded
+    """By the formula, for differences that vary normally."""
+    simulation: Unbounded
+    """By drawing queries from the differences at hand."""
 
 
-def power_for(difference: float, *, n: int, sd: float, alpha: float = 0.05) -> float:
-    """Return how often n queries show a true difference, by the paired t formula.
+class QueryCount(Part):
+    """How many queries are enough, by the t formula and by simulation; null is unknown."""
 
-    Edges: with one query, or with sd = 0 (a spread nobody has seen), 0.
-
-    >>> round(power_for(0.05, n=50, sd=0.2), 3)
-    0.41
-    """
-    _check(sd=sd, alpha=alpha)
-    if n < 2 or sd == 0:
-        return 0.0
-    critical = float(special().stdtrit(n - 1, 1 - alpha / 2))
-    shift = abs(difference) * math.sqrt(n) / sd
-    above, below = noncentral_t(n - 1, shift, [critical, -critical])
-    return float(min(max(1 - above + below, 0.0), 1.0))
+    formula: int | None
+    """By the formula."""
+    simulation: int | None
+    """By simulation; null also where it would take too many queries to simulate."""
 
 
-def detectable_difference(*, n: int, sd: float, alpha: float = 0.05, power: float = 0.8) -> float:
-    """Return the smallest true difference that n queries show with the given power.
-
-    Edges: with one query, or with sd = 0 (a spread nobody has seen), infinite.
-
-    >>> round(detectable_difference(n=50, sd=0.2), 4)
-    0.0808
-    """
-    _check(sd=sd, alpha=alpha, power=power)
-    if n < 2 or sd == 0:
-        return math.inf
-    low, high = 0.0, 1.0
-    while power_for(high, n=n, sd=1.0, alpha=alpha) < power:
-        low, high = high, high * 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = power_for(middle, n=n, sd=1.0, alpha=alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high * sd
-
-
-def queries_needed(difference: float, *, sd: float, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Return how many queries show a true difference with the given power.
-
-    Edges: a difference of 0 or a spread of 0 is an `InputError`: no number, or any, would do.
-
-    >>> queries_needed(0.05, sd=0.2)
-    128
-    """
-    _check(sd=sd, alpha=alpha, power=power)
-    if not difference or not math.isfinite(difference):
-        raise InputError(f"the difference to be seen must not be 0 or infinite, not {difference}")
-    if sd == 0:
-        raise InputError("sd is 0: a spread is needed to say how many queries are enough")
-    low, high = 1, 2
-    while power_for(difference, n=high, sd=sd, alpha=alpha) < power:
-        low, high = high, high * 2
-        if low > MOST_QUERIES:
-            raise InputError(f"more than {MOST_QUERIES:,} queries would be needed")
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = power_for(difference, n=middle, sd=sd, alpha=alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high
-
-
-def _draws(
-    centred: FloatArray, n: int, repetitions: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard error of n differences drawn with replacement, repeatedly."""
-    random = np.random.Generator(random_source(seed, 3))
-    means, errors = [], []
-    for size in sizes(repetitions, n):
-        drawn = centred[random.integers(0, len(centred), size=(size, n))]
-        means.append(drawn.mean(axis=1))
-        errors.append(drawn.std(axis=1, ddof=1) / math.sqrt(n))
-    return np.concatenate(means), np.concatenate(errors)
-
-
-def _centred(differences: npt.ArrayLike) -> FloatArray:
-    rows = as_rows(differences, "differences")
-    if constant_rows(rows)[0]:
-        return np.zeros(rows.shape[1])  # what is left is rounding
-    row = np.sort(rows[0])
-    return np.asarray(row - row_means(row[np.newaxis])[0])
-
-
-def _seen(means: FloatArray, errors: FloatArray, shift: float, critical: float) -> float:
-    return float(np.mean(np.abs(means + shift) > critical * errors))
-
-
-def simulated_power(
-    differences: npt.ArrayLike,
-    difference: float,
-    *,
-    n: int | None = None,
-    alpha: float = 0.05,
-    test: Test = "t",
-    repetitions: int = 2_000,
-    seed: int = 0,
-) -> float:
-    """Return how often a test on n queries shows a true difference, by simulation.
-
-    The n (as many as there are, if not given) are drawn with replacement from the per-query
-    ``differences``, moved such that their mean is ``difference``. ``test`` is any of
-    `rankscope.statistics.paired.TESTS`; resampling tests use 999 resamples.
-
-    >>> simulated_power([0.1, -0.1, 0.3, -0.2] * 10, 0.5)
-    1.0
-    """
-    check_alpha(alpha)
-    check_name("test", test, TESTS)
-    centred = _centred(differences)
-    n = len(centred) if n is None else n
-    if n < 2 or not centred.any():
-        return 0.0
-    if test == "t":
-        means, errors = _draws(centred, n, repetitions, seed)
-        return _seen(means, errors, difference, special().stdtrit(n - 1, 1 - alpha / 2))
-    random = np.random.Generator(random_source(seed, 3))
-    seen = 0
-    for size in sizes(repetitions, n):
-        drawn = centred[random.integers(0, len(centred), size=(size, n))] + difference
-        results = paired_tests(drawn, test=test, resamples=999, seed=seed)
-        seen += sum(result.p <= alpha for result in results)
-    return seen / repetitions
-
-
-def simulated_detectable_difference(
-    differences: npt.ArrayLike,
-    *,
-    n: int | None = None,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    repetitions: int = 2_000,
-    seed: int = 0,
-) -> float:
-    """Return the smallest true difference n queries show with the given power, by simulation.
-
-    As in `simulated_power` with Student's t, in both directions; the larger of the two differences
-    is returned. Edges: as in `detectable_difference`.
-    """
-    _check(sd=0.0, alpha=alpha, power=power)
-    centred = _centred(differences)
-    n = len(centred) if n is None else n
-    if n < 2 or not centred.any():
-        return math.inf
-    means, errors = _draws(centred, n, repetitions, seed)
-    critical = float(special().stdtrit(n - 1, 1 - alpha / 2))
-    found = []
-    for sign in (-1.0, 1.0):
-        low, high = 0.0, float(np.abs(means).max() + critical * errors.max())
-        for _ in range(50):
-            middle = (low + high) / 2
-            enough = _seen(means, errors, sign * middle, critical) >= power
-            low, high = (low, middle) if enough else (middle, high)
-        found.append(high)
-    return max(found)
-
-
-def simulated_queries_needed(
-    differences: npt.ArrayLike,
-    difference: float,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    repetitions: int = 2_000,
-    seed: int = 0,
-    most: int = 20_000,
-) -> int | None:
-    """Return how many queries like these show a true difference, by simulation with Student's t.
-
-    To half a percent. None if more than ``most`` are needed, or if the differences do not vary.
-    """
-    _check(sd=0.0, alpha=alpha, power=power)
-    centred = _centred(differences)
-    if not centred.any() or not difference:
-        return None
-
-    def enough(n: int) -> bool:
-        return (
-            simulated_power(
-                centred, difference, n=n, alpha=alpha, repetitions=repetitions, seed=seed
-            )
-            >= power
-        )
-
-    guess = queries_needed(difference, sd=float(centred.std(ddof=1)), alpha=alpha, power=power)
-    low, high = 1, max(2, min(guess, most))
-    while not enough(high):
-        if high >= most:
-            return None
-        low, high = high, min(most, math.ceil(high * 1.25) + 1)
-    while high - low > max(1, high // 200):
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One question, answered by the t formula and by simulation (None without scores)."""
-
-    formula: float | None
-    simulation: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; an infinite answer is None."""
-        pairs = {"formula": self.formula, "simulation": self.simulation}
-        return {
-            key: value if value is not None and math.isfinite(value) else None
-            for key, value in pairs.items()
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class PowerReport:
-    """What n queries can and cannot show about two systems."""
+class Power(Part):
+    """What n queries can and cannot show about two systems, by one measure."""
 
     n: int
+    """How many queries there are."""
     sd: float
     """Standard deviation of the per-query differences."""
     alpha: float
+    """A p-value up to this counts as a difference."""
     power: float
+    """The probability with which a true difference should be seen."""
     observed: float
     """The mean difference of the data."""
     detectable: Estimate
@@ -293,25 +68,57 @@ class PowerReport:
     power_observed: Estimate
     """How often a true difference of the observed size would be shown."""
     target: float | None
-    needed: Estimate | None
-    """How many queries show the target."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "n": self.n,
-            "sd": self.sd,
-            "alpha": self.alpha,
-            "power": self.power,
-            "observed": self.observed,
-            "detectable": self.detectable.to_dict(),
-            "power_observed": self.power_observed.to_dict(),
-            "target": self.target,
-            "needed": None if self.needed is None else self.needed.to_dict(),
-        }
+    """A true difference that should be seen; null if none was named."""
+    needed: QueryCount | None
+    """How many queries show the target; null if none was named."""
 
 
-def power_report(
+class PowerReport(Record, Shown):
+    """What the queries of two runs can and cannot show, measure by measure."""
+
+    kind: ClassVar[str] = "power"
+
+    runs: tuple[str, str]
+    """The two runs; differences are the second minus the first."""
+    queries: int
+    """Queries compared."""
+    seed: int
+    """Of the simulation."""
+    measures: dict[str, Power]
+    """The answers, by measure."""
+
+
+class PowerSize(Part):
+    """What so many queries can show."""
+
+    queries: int
+    """How many queries."""
+    detectable: Unbounded
+    """The smallest true difference shown with the power asked for; null if there is none."""
+    power: float | None
+    """How often the difference asked about would be shown; null if none was named."""
+
+
+class PowerPlan(Record, Shown):
+    """What queries could show, reckoned from assumptions before there are scores."""
+
+    kind: ClassVar[str] = "power"
+
+    sd: float
+    """The standard deviation of per-query differences that is assumed."""
+    alpha: float
+    """A p-value up to this counts as a difference."""
+    power: float
+    """The probability with which a true difference should be seen."""
+    difference: float | None
+    """A true difference that should be seen; null if none was named."""
+    needed: int | None
+    """How many queries show it; null if none was named."""
+    sizes: tuple[PowerSize, ...]
+    """What some numbers of queries can show."""
+
+
+def power_of(
     differences: npt.ArrayLike,
     *,
     target: float | None = None,
@@ -319,7 +126,7 @@ def power_report(
     power: float = 0.8,
     repetitions: int = 2_000,
     seed: int = 0,
-) -> PowerReport:
+) -> Power:
     """Return all answers about one row of per-query differences, both ways.
 
     Edges: one query, or differences that do not vary (identical runs): the detectable difference
@@ -331,23 +138,95 @@ def power_report(
     options: Any = {"alpha": alpha, "repetitions": repetitions, "seed": seed}
     needed = None
     if target is not None:
-        needed = Estimate(
-            queries_needed(target, sd=sd, alpha=alpha, power=power) if sd else None,
-            simulated_queries_needed(row, target, power=power, **options) if sd else None,
+        needed = QueryCount(
+            formula=queries_needed(target, sd=sd, alpha=alpha, power=power) if sd else None,
+            simulation=simulated_queries_needed(row, target, power=power, **options)
+            if sd
+            else None,
         )
-    return PowerReport(
+    return Power(
         n=n,
         sd=sd,
         alpha=alpha,
         power=power,
         observed=observed,
         detectable=Estimate(
-            detectable_difference(n=n, sd=sd, alpha=alpha, power=power),
-            simulated_detectable_difference(row, power=power, **options),
+            formula=detectable_difference(n=n, sd=sd, alpha=alpha, power=power),
+            simulation=simulated_detectable_difference(row, power=power, **options),
         ),
         power_observed=Estimate(
-            power_for(observed, n=n, sd=sd, alpha=alpha), simulated_power(row, observed, **options)
+            formula=power_for(observed, n=n, sd=sd, alpha=alpha),
+            simulation=simulated_power(row, observed, **options),
         ),
         target=target,
         needed=needed,
+    )
+
+
+def plan_power(
+    *,
+    sd: float,
+    difference: float | None = None,
+    queries: Iterable[int] = (),
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> PowerPlan:
+    """Reckon from assumptions alone what numbers of queries show, by the paired t formula.
+
+    >>> plan_power(sd=0.2, difference=0.05).needed
+    128
+    """
+    known: Any = {"sd": sd, "alpha": alpha}
+    return PowerPlan(
+        **known,
+        power=power,
+        difference=difference,
+        needed=None if difference is None else queries_needed(difference, power=power, **known),
+        sizes=tuple(
+            PowerSize(
+                queries=n,
+                detectable=detectable_difference(n=n, power=power, **known),
+                power=None if difference is None else power_for(difference, n=n, **known),
+            )
+            for n in dict.fromkeys(queries)
+        ),
+    )
+
+
+def power(
+    qrels: Any,
+    baseline: Any,
+    candidate: Any,
+    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    *,
+    target: float | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    repetitions: int = 2_000,
+    seed: int = 0,
+    profile: str | None = None,
+) -> PowerReport:
+    """Say which differences the queries of two runs can show, and how many a difference needs.
+
+    ``target`` is a true difference that should be seen, ``power`` the probability with which. Both
+    sides may be what `gate` takes. For two-sided tests.
+
+    >>> qrels = {f"q{n}": {"d": 1} for n in range(20)}
+    >>> one = {query_id: {"d": 2.0, "e": 1.0} for query_id in qrels}
+    >>> other = {q: {"d": n % 3, "e": 1.5} for n, q in enumerate(qrels)}
+    >>> report = power(qrels, one, other, "RR@10", target=0.1)
+    >>> report.measures["RR@10"].needed.formula
+    46
+    """
+    matrix, _ = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
+    rows = pair_differences(matrix, [(0, 1)])
+    return PowerReport(
+        runs=(matrix.systems[0], matrix.systems[1]),
+        queries=len(matrix.query_ids),
+        seed=seed,
+        measures={
+            scale.name: power_of(row, target=target, **options)
+            for scale, row in zip(matrix.scales, rows, strict=True)
+        },
     )

@@ -8,11 +8,11 @@ are taken as samples.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.part import Part, Unbounded
 from rankscope.statistics.arrays import as_rows, check_level, row_deviations, row_means, special
 from rankscope.statistics.intervals import Interval
 
@@ -21,47 +21,39 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
 
-__all__ = ["SeedSplit", "split_variance"]
+
+class Variance(Part):
+    """Where the variance of values comes from."""
+
+    query: float
+    """From query to query; with a single run, from run to run as well."""
+    seed: float | None
+    """From run to run; null with a single run."""
+    residual: float | None
+    """What neither explains; null with a single run or a single query."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeedSplit:
-    """The mean over runs and queries, and the variance split into its sources.
-
-    ``seed_variance`` and ``residual_variance`` are None with a single run, ``query_variance`` then
-    holds both; see ``note``.
-    """
+class SeedSplit(Part):
+    """The mean over the runs of one system, and its variance split into its sources."""
 
     mean: float
+    """Over runs and queries."""
     run_means: tuple[float, ...]
+    """Of each run."""
+    runs: int
+    """How many runs there are."""
     queries: int
-    query_variance: float
-    seed_variance: float | None
-    residual_variance: float | None
-    standard_error: float
-    """Of the mean, for new queries and new seeds."""
+    """How many queries there are."""
+    variance: Variance
+    """By source."""
+    standard_error: Unbounded
+    """Of the mean, for new queries and new seeds; null if infinite (a single query)."""
     freedom: float
     """Degrees of freedom of the standard error (Satterthwaite)."""
     interval: Interval
+    """Of the mean, for new queries and new seeds."""
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; what is unknown is None."""
-        return {
-            "mean": self.mean,
-            "run_means": list(self.run_means),
-            "runs": len(self.run_means),
-            "queries": self.queries,
-            "variance": {
-                "query": self.query_variance,
-                "seed": self.seed_variance,
-                "residual": self.residual_variance,
-            },
-            "standard_error": self.standard_error if math.isfinite(self.standard_error) else None,
-            "freedom": self.freedom,
-            "interval": self.interval.to_dict(),
-            "note": self.note,
-        }
+    """What cannot be known; '' if all can."""
 
 
 def split_variance(values: npt.ArrayLike, *, level: float = 0.95) -> SeedSplit:
@@ -80,43 +72,44 @@ def split_variance(values: npt.ArrayLike, *, level: float = 0.95) -> SeedSplit:
     for assessing IR test collections, SIGIR 2007.
 
     >>> split = split_variance([[0.2, 0.6, 0.4], [0.3, 0.7, 0.5]])
-    >>> round(split.mean, 2), round(split.query_variance, 3), round(split.seed_variance, 3)
+    >>> round(split.mean, 2), round(split.variance.query, 3), round(split.variance.seed, 3)
     (0.45, 0.04, 0.005)
     """
     check_level(level)
     rows = as_rows(values)
     runs, queries = rows.shape
-    means = row_means(rows)
     mean = float(row_means(rows.reshape(1, -1))[0])
+    note = interval_note = ""
     if queries == 1:
-        everywhere = Interval(-math.inf, math.inf, level, "t", "one query")
         seed = float(row_deviations(rows.T)[0] ** 2) if runs > 1 else None
-        return SeedSplit(
-            *(mean, tuple(means.tolist()), 1, 0.0, seed, None, math.inf, 0.0, everywhere),
-            note="one query: nothing is known about others",
-        )
-    if runs == 1:
+        variance = Variance(query=0.0, seed=seed, residual=None)
+        error, freedom = math.inf, 0.0
+        note, interval_note = "one query: nothing is known about others", "one query"
+    elif runs == 1:
         spread = float(row_deviations(rows)[0])
+        variance = Variance(query=spread**2, seed=None, residual=None)
         error, freedom = spread / math.sqrt(queries), float(queries - 1)
-        note = "one run: how much seeds matter cannot be known"
-        ends = _interval(mean, error, freedom, level, note)
-        return SeedSplit(
-            *(mean, (mean,), queries, spread**2, None, None, error, freedom, ends), note=note
-        )
-    query, seed_part, rest, squares = _components(rows, mean)
-    variance = query / queries + seed_part / runs + rest / (runs * queries)
-    freedom = _satterthwaite(squares, runs, queries)
-    error = math.sqrt(variance)
+        note = interval_note = "one run: how much seeds matter cannot be known"
+    else:
+        query, seed, rest, squares = _components(rows, mean)
+        variance = Variance(query=query, seed=seed, residual=rest)
+        error = math.sqrt(query / queries + seed / runs + rest / (runs * queries))
+        freedom = _satterthwaite(squares, runs, queries)
+    reach = math.inf
+    if math.isfinite(error):
+        reach = float(special().stdtrit(freedom, (1 + level) / 2)) * error
     return SeedSplit(
         mean=mean,
-        run_means=tuple(means.tolist()),
+        run_means=tuple(row_means(rows).tolist()),
+        runs=runs,
         queries=queries,
-        query_variance=query,
-        seed_variance=seed_part,
-        residual_variance=rest,
+        variance=variance,
         standard_error=error,
         freedom=freedom,
-        interval=_interval(mean, error, freedom, level),
+        interval=Interval(
+            low=mean - reach, high=mean + reach, level=level, method="t", note=interval_note
+        ),
+        note=note,
     )
 
 
@@ -137,13 +130,8 @@ def _components(
 def _satterthwaite(squares: tuple[float, float, float], runs: int, queries: int) -> float:
     """Return the degrees of freedom of MS_q + MS_r − MS_e, at least 1 and at most rn − 1."""
     query, seed, rest = squares
-    each = (queries - 1, runs - 1, (queries - 1) * (runs - 1))
-    below = sum(part**2 / freedom for part, freedom in zip(squares, each, strict=True))
+    freedoms = (queries - 1, runs - 1, (queries - 1) * (runs - 1))
+    below = sum(square**2 / freedom for square, freedom in zip(squares, freedoms, strict=True))
     if not below:
         return float(queries - 1)
     return min(max((query + seed - rest) ** 2 / below, 1.0), float(runs * queries - 1))
-
-
-def _interval(mean: float, error: float, freedom: float, level: float, note: str = "") -> Interval:
-    reach = float(special().stdtrit(freedom, (1 + level) / 2)) * error
-    return Interval(mean - reach, mean + reach, level, "t", note)

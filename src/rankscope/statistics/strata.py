@@ -1,181 +1,223 @@
-"""Strata: the same comparison within each group of queries, and whether the groups agree."""
+"""Groups of queries: the same comparison within each, and whether the groups agree.
+
+`by_group` does the work for the strata of a comparison and for the segments of a benchmark
+(`rankscope.diagnosis.segments`), which differ in how queries are grouped and what is shown.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.findings import Finding
-from rankscope.statistics.arrays import as_rows
+from rankscope.findings import Finding, declare
+from rankscope.part import Part
+from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import Interval, mean_intervals
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.pairwise import Difference, pair_differences, row_intervals, tested
+from rankscope.statistics.sentences import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from rankscope.statistics.correction import Correction
-    from rankscope.statistics.intervals import Method
-    from rankscope.statistics.paired import Test
-
-__all__ = ["Strata", "StratifiedPair", "Stratum", "stratify"]
+    from rankscope.statistics.matrix import Matrix
+    from rankscope.statistics.pairwise import Settings
 
 MOST = 200
 """No more strata than this: a field with a value of its own for every query groups nothing."""
 
+UNLABELLED = "(none)"
+"""The stratum of queries nothing is known about."""
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+STRATA_DISAGREE = declare(
+    "RS601",
+    "strata-disagree",
+    "warning",
+    unit="stratum",
+    advice="decide by the strata that matter to you, or weigh them as your users ask",
+    meaning="""The overall difference has one sign and most strata of the queries have the other
+    (Simpson's paradox). In a benchmark it is a note where neither the whole nor a stratum against
+    it differs by more than chance.""",
+)
+
+
+class Stratum(Part):
     """One group of queries: means of both systems, their difference, and how sure it is."""
 
     label: str
+    """What its queries share."""
     n: int
+    """How many queries."""
     base_mean: float
+    """Mean of the base."""
     base_interval: Interval
+    """Of that mean."""
     system_mean: float
+    """Mean of the system."""
     system_interval: Interval
+    """Of that mean."""
     difference: float
+    """Mean of system minus base."""
     interval: Interval
+    """Of the difference."""
     p: float
+    """Of the test, before correction."""
     p_corrected: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "label": self.label,
-            "n": self.n,
-            "base_mean": self.base_mean,
-            "base_interval": self.base_interval.to_dict(),
-            "system_mean": self.system_mean,
-            "system_interval": self.system_interval.to_dict(),
-            "difference": self.difference,
-            "interval": self.interval.to_dict(),
-            "p": self.p,
-            "p_corrected": self.p_corrected,
-        }
+    """Corrected over the strata."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strata:
-    """All strata, by size, and a finding where they contradict the whole."""
-
-    difference: float
-    strata: tuple[Stratum, ...]
-    correction: str
-    finding: Finding | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "difference": self.difference,
-            "correction": self.correction,
-            "strata": [stratum.to_dict() for stratum in self.strata],
-            "finding": None if self.finding is None else self.finding.to_dict(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class StratifiedPair:
+class StratifiedPair(Part):
     """One pair and measure, stratum by stratum."""
 
     measure: str
+    """The measure."""
     base: str
+    """The system compared with."""
     system: str
-    result: Strata
+    """The system compared."""
+    difference: float
+    """Over all queries."""
+    correction: str
+    """How p-values are corrected over the strata."""
+    strata: tuple[Stratum, ...]
+    """The largest first."""
+    finding: Finding | None
+    """Where the strata contradict the whole; null if they do not."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        named = {"measure": self.measure, "base": self.base, "system": self.system}
-        return {**named, **self.result.to_dict()}
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a group of queries says: a row for each measure and system, and measure and pair."""
+
+    label: str
+    n: int
+    means: list[float]
+    """Of row ``measure * systems + system``."""
+    intervals: list[Interval]
+    """Of the means."""
+    differences: list[Difference]
+    """Of row ``measure * pairs + pair``."""
+    p_corrected: list[float]
+    """Of the differences, over the groups."""
+
+
+def by_group(
+    matrix: Matrix,
+    members: Mapping[str, Sequence[int]],
+    pairs: Sequence[tuple[int, int]],
+    settings: Settings,
+) -> list[Group]:
+    """Compare pairs (base, system) within each group of queries.
+
+    ``members`` are the columns of each group's queries. For each measure and pair, p-values are
+    corrected over the groups.
+    """
+    scales = [scale for scale in matrix.scales for _ in pairs]
+    parts = [matrix.only_queries(columns) for columns in members.values()]
+    by_part = [
+        tested(pair_differences(part, pairs), scales, settings) if pairs else [] for part in parts
+    ]
+    p_values = np.array([[row.test.p for row in rows] for rows in by_part])  # [groups, rows]
+    if pairs:
+        p_values = np.apply_along_axis(corrected, 0, p_values, settings.correction)
+    proportions = matrix.proportions
+    groups = []
+    for label, part, differences, p_corrected in zip(
+        members, parts, by_part, p_values.tolist(), strict=True
+    ):
+        rows = part.values.reshape(-1, part.shape[2])
+        groups.append(
+            Group(
+                label=label,
+                n=part.shape[2],
+                means=row_means(rows).tolist(),
+                intervals=row_intervals(rows, part.row_scales(), settings, proportions=proportions),
+                differences=differences,
+                p_corrected=p_corrected,
+            )
+        )
+    return groups
 
 
 def stratify(
-    base: npt.ArrayLike,
-    system: npt.ArrayLike,
-    labels: Sequence[str],
-    *,
-    test: Test = "permutation",
-    correction: Correction = "holm",
-    interval: Method = "bca",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    bounds: tuple[float, float] | None = None,
-) -> Strata:
-    """Compare two systems within each group of queries that share a label.
+    matrix: Matrix,
+    labels: Sequence[object],
+    pairs: Sequence[tuple[int, int]],
+    settings: Settings,
+) -> list[StratifiedPair]:
+    """Compare pairs (base, system) within each group of queries that share a label.
 
-    ``base`` and ``system`` hold one value for each query, ``labels`` its group. p-values are
-    corrected over the strata. Strata come largest first, then by label.
-
-    A finding says when the overall difference has one sign and more than half of the strata (those
-    with a difference at all) the other: the whole is then carried by few groups, and which system
-    is better depends on how often each kind of query is asked (Simpson's paradox).
+    ``labels`` has one for each query, None where nothing is known. Strata come largest first, then
+    by label. A finding says when the overall difference has one sign and more than half of the
+    strata (those with a difference at all) the other: the whole is then carried by few groups, and
+    which system is better depends on how often each kind of query is asked (Simpson's paradox).
 
     Edges: a stratum of one query has p = 1 and an interval as wide as the bounds allow.
 
     Reference: Simpson, JRSS B 1951.
-
-    >>> found = stratify([0, 0, 1, 1], [1, 1, 1, 1], ["hard", "hard", "easy", "easy"])
-    >>> [(stratum.label, stratum.difference) for stratum in found.strata]
-    [('easy', 0.0), ('hard', 1.0)]
     """
-    values = as_rows([np.asarray(base, dtype=float), np.asarray(system, dtype=float)])
-    if len(labels) != values.shape[1]:
-        raise InputError(f"{values.shape[1]} queries need as many labels, not {len(labels)}")
-    sizes = Counter(labels)
+    if all(label is None for label in labels):
+        raise InputError("strata: no label is known for any of the compared queries")
+    named = [UNLABELLED if label is None else str(label) for label in labels]
+    sizes = Counter(named)
     if len(sizes) > MOST:
         raise InputError(f"{len(sizes):,} strata; group the queries by a field with at most {MOST}")
-    named = sorted(sizes, key=lambda label: (-sizes[label], label))
-    options: Any = {"method": interval, "level": level, "resamples": resamples, "seed": seed}
-    spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    found = []
-    at = np.array(labels, dtype=object)
-    for label in named:
-        part = values[:, at == label]
-        change = part[1] - part[0]
-        [result] = paired_tests(change, test=test, resamples=resamples, seed=seed)
-        both = mean_intervals(part, bounds=bounds, **options)
-        [own] = mean_intervals(change, bounds=spread, **options)
-        found.append((label, part.mean(axis=1).tolist(), both, float(change.mean()), own, result.p))
-    adjusted = corrected([row[-1] for row in found], correction)
-    strata = tuple(
-        Stratum(label, sizes[label], *_pairs(means, both), change, own, p, float(p_corrected))
-        for (label, means, both, change, own, p), p_corrected in zip(found, adjusted, strict=True)
-    )
-    overall = float((values[1] - values[0]).mean())
-    return Strata(overall, strata, correction, _disagreement(overall, strata))
+    members: dict[str, list[int]] = {
+        label: [] for label in sorted(sizes, key=lambda label: (-sizes[label], label))
+    }
+    for column, label in enumerate(named):
+        members[label].append(column)
+    groups = by_group(matrix, members, pairs, settings)
+    overall = row_means(pair_differences(matrix, pairs)).tolist()
+    stratified = []
+    for measure, scale in enumerate(matrix.scales):
+        for place, (base, system) in enumerate(pairs):
+            row = measure * len(pairs) + place
+            means = measure * len(matrix.systems)
+            strata = tuple(
+                Stratum(
+                    label=group.label,
+                    n=group.n,
+                    base_mean=group.means[means + base],
+                    base_interval=group.intervals[means + base],
+                    system_mean=group.means[means + system],
+                    system_interval=group.intervals[means + system],
+                    difference=group.differences[row].mean,
+                    interval=group.differences[row].interval,
+                    p=group.differences[row].test.p,
+                    p_corrected=group.p_corrected[row],
+                )
+                for group in groups
+            )
+            differences = {stratum.label: stratum.difference for stratum in strata}
+            stratified.append(
+                StratifiedPair(
+                    measure=scale.name,
+                    base=matrix.systems[base],
+                    system=matrix.systems[system],
+                    difference=overall[row],
+                    correction=settings.correction,
+                    strata=strata,
+                    finding=disagreement(overall[row], differences),
+                )
+            )
+    return stratified
 
 
-def _pairs(
-    means: list[float], intervals: list[Interval]
-) -> tuple[float, Interval, float, Interval]:
-    return means[0], intervals[0], means[1], intervals[1]
-
-
-def _disagreement(overall: float, strata: tuple[Stratum, ...]) -> Finding | None:
-    """Return a finding if most strata differ in the other direction than the whole."""
-    moved = [stratum for stratum in strata if stratum.difference]
-    against = [stratum for stratum in moved if stratum.difference * overall < 0]
+def disagreement(overall: float, differences: Mapping[str, float]) -> Finding | None:
+    """Return a finding if most groups differ in the other direction than the whole."""
+    moved = {label: change for label, change in differences.items() if change}
+    against = [label for label, change in moved.items() if change * overall < 0]
     if not overall or 2 * len(against) <= len(moved):
         return None
-    names = ", ".join(stratum.label for stratum in against[:3])
+    names = ", ".join(against[:3])
     more = f" and {len(against) - 3} more" if len(against) > 3 else ""
-    return Finding(
-        code="RS601",
-        name="strata-disagree",
-        severity="warning",
-        message=(
-            f"the overall difference is {overall:+.4f}, and {len(against)} of {len(moved)} strata "
-            f"differ the other way ({names}{more})"
-        ),
-        advice="decide by the strata that matter to you, or weigh them as your users ask",
+    return STRATA_DISAGREE.finding(
+        f"the overall difference is {number(overall, sign=True)}, and {len(against)} of "
+        f"{len(moved)} strata differ the other way ({names}{more})",
         count=len(against),
-        unit="stratum",
-        evidence={stratum.label: stratum.difference for stratum in moved},
+        evidence=moved,
     )

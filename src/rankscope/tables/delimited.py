@@ -1,32 +1,50 @@
-"""Tables separated by commas, tabs or semicolons, with quoting as in RFC 4180."""
+"""Tables separated by commas, tabs or semicolons, with quoting as in RFC 4180.
+
+Pairs are parsed at once by Polars (`read_columns`), records line by line (`read_lines`), so that a
+corpus can be streamed; both are written by `delimited_bytes`.
+
+Records carry text: any value but text is written as its JSON text and comes back as text. An empty
+cell is no field; a quoted empty one (``""``) is empty text. In csv, quotes always quote. In tsv
+they quote if the header is quoted (as `delimited_bytes` writes it when a cell needs quotes); below
+a plain header they quote only in a row that is well formed, and there only a cell that a writer had
+to quote, because it holds a tab, a line end or a quote; without a header, as in MS MARCO, they are
+ordinary characters.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+import re
+from collections import Counter, deque
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
-from rankscope.tables.columns import is_header, rater_columns, require_columns
-from rankscope.tables.rows import Rows
-from rankscope.tables.third_column import ranks_or_scores
-from rankscope.tables.whitespace import BOM
+from rankscope.tables.columns import find_name, rater_columns, require_columns
+from rankscope.tables.detection import BOM, cells_of
+from rankscope.tables.record_rows import headerless_columns
+from rankscope.tables.rows import Rows, ranks_or_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout, RecordLayout
+    from rankscope.tables.record_rows import Origin, Row
 
-__all__ = ["cells_of", "decoded", "read_delimited", "separator_of"]
+    Line = tuple[int, str]
 
 _ROW = "_row"
+_LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
+_NEEDS_QUOTES = re.compile(r'["\t\r\n]')
+_TSV_NEEDS_QUOTES = r'[\t\r\n]|\A"|\A\z'
 
 
 def decoded(data: bytes, *, source: str, line: int = 1) -> str:
-    """Decode UTF-8 that starts on this line of its file, or say on which line it is not."""
+    """Decode UTF-8 that begins on this line of its file, or say on which line it is not."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -37,31 +55,25 @@ def decoded(data: bytes, *, source: str, line: int = 1) -> str:
         ) from None
 
 
-def separator_of(line: str) -> str:
-    """Return the separator of a header or first line: tab, comma or semicolon."""
-    return max("\t,;", key=line.count)
+def _csv_reader(lines: Iterable[str], separator: str) -> Any:
+    csv.field_size_limit(_LONGEST_CELL)  # documents may be longer than the usual 128 kB
+    return csv.reader(lines, delimiter=separator, strict=True)
 
 
-def cells_of(line: str, separator: str) -> list[str]:
-    """Split one line; where the quotes make no sense they are ordinary characters."""
-    try:
-        return next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:
-        return line.split(separator)
+# --- pairs
 
 
-def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) -> Rows:
+def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str) -> Rows:
     """Read a table with a header, or without one if the first line names no known column."""
     data = data.removeprefix(BOM)
     first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
-    header = cells_of(first, separator)
-    has_header = is_header(header, layout)
+    has_header = layout.is_header(cells_of(first, separator))
     frame = _parsed(data, separator=separator, has_header=has_header, source=source)
     names = frame.columns
     if has_header:
         roles = require_columns(names, layout, source=source, line=1)
-    elif (placed := layout.headerless.get(len(names))) is not None:
-        roles = {role: name for role, name in zip(placed, names, strict=True) if role}
+    elif (columns := layout.headerless.get(len(names))) is not None:
+        roles = {role: name for role, name in zip(columns, names, strict=True) if role}
     else:
         expected = " or ".join(str(count) for count in sorted(layout.headerless))
         raise FormatError(
@@ -72,17 +84,17 @@ def read_delimited(data: bytes, layout: Layout, *, source: str, separator: str) 
         )
     raters = [name for name in rater_columns(names) if name not in roles.values()]
     frame = frame.with_row_index(_ROW).filter(~pl.all_horizontal(pl.col(*names) == ""))
-    rows = frame[_ROW]
+    numbers = frame[_ROW]
     line_of = _line_finder(data, has_header=has_header)
-    read = Rows(
+    rows = Rows(
         frame=frame.select(
             *(pl.col(column).alias(role) for role, column in roles.items()), *raters
         ),
         source=source,
         layout=layout,
-        line_of=lambda row: line_of(rows[row]),
+        line_of=lambda row: line_of(numbers[row]),
     )
-    return read if has_header else ranks_or_scores(read)
+    return rows if has_header else ranks_or_scores(rows)
 
 
 def _parsed(data: bytes, *, separator: str, has_header: bool, source: str) -> pl.DataFrame:
@@ -102,11 +114,11 @@ def _parsed(data: bytes, *, separator: str, has_header: bool, source: str) -> pl
 
 
 def _located(data: bytes, separator: str, source: str) -> FormatError | None:
-    """Find the first line that does not fit, the slow and certain way."""
+    """Find the first line that does not fit, slowly but surely."""
     text = decoded(data, source=source)
     if not text.strip():
         return FormatError("is empty", source=source)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = _csv_reader(io.StringIO(text, newline=""), separator)
     try:
         width = len(next(reader))
         for record in reader:
@@ -135,3 +147,161 @@ def _line_finder(data: bytes, *, has_header: bool) -> Callable[[int], int]:
         return int(begins[min(row + has_header, len(begins) - 1)])
 
     return find
+
+
+# --- records
+
+
+def read_lines(
+    lines: Iterator[bytes], origin: Origin, layout: RecordLayout, *, tabs: bool
+) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a table, with a header or of as many columns as the kind expects."""
+    source = str(origin.source)
+    numbered = enumerate(lines, start=1)
+    texts = ((number, decoded(line, source=source, line=number)) for number, line in numbered)
+    first = next(((number, line) for number, line in texts if line.strip(" \r\n")), (1, ""))
+    cells = _Cells(chain([first], texts), first[1], origin, layout, tabs=tabs)
+    names: list[str] = []
+    for number, row in cells:
+        if not names:
+            header = layout.is_header([cell or "" for cell in row])
+            names = _column_names(row, number, origin, layout, header=header)
+            cells.width = len(names)
+            id_name = find_name(names, layout.id_names)
+            text_name = find_name(names, layout.text_names) if layout.needs_text else None
+            if header:
+                continue
+        if len(row) != len(names):
+            raise origin.error(
+                f"expected {len(names)} cells ({shown(', '.join(names))}), found {len(row)}", number
+            )
+        fields: Row = {}
+        for name, cell in zip(names, row, strict=True):
+            if cell is not None or name == id_name:
+                fields[name] = cell
+            elif name == text_name:
+                fields[name] = ""
+        yield number, fields
+
+
+def _column_names(
+    row: list[str | None], number: int, origin: Origin, layout: RecordLayout, *, header: bool
+) -> list[str]:
+    if header:
+        names = [cell or "" for cell in row]
+        if len(set(names)) != len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise origin.error(f"the header names {shown(twice)} twice; rename one", number)
+        return names
+    if len(row) in layout.headerless:
+        return list(layout.headerless[len(row)])
+    raise origin.error(
+        f"has {len(row)} cells and no header; expected the columns "
+        f"{' or '.join(headerless_columns(layout))}, or a header that names the id "
+        f"{', '.join(layout.id_names[:3])}",
+        number,
+    )
+
+
+class _Cells:
+    """Splits lines into cells; None is an empty cell. The module says what quotes mean."""
+
+    def __init__(
+        self,
+        lines: Iterator[Line],
+        first: str,
+        origin: Origin,
+        layout: RecordLayout,
+        *,
+        tabs: bool,
+    ) -> None:
+        self._lines = lines
+        self._returned: deque[Line] = deque()
+        self._origin = origin
+        self._separator = "\t" if tabs else max(",;", key=first.count)
+        self._quotes: Literal["always", "if needed", "never"] = "always"
+        header = layout.is_header(cells_of(_body(first), self._separator))
+        if not header and not tabs:
+            self._separator = ","
+        if tabs and not (header and first.startswith('"')):
+            self._quotes = "if needed" if header else "never"
+        self.width = 0
+
+    def _next(self) -> Line | None:
+        return self._returned.popleft() if self._returned else next(self._lines, None)
+
+    def __iter__(self) -> Iterator[tuple[int, list[str | None]]]:
+        while (taken := self._next()) is not None:
+            number, line = taken
+            if not line.strip(" \r\n"):
+                continue
+            if self._quotes == "never" or '"' not in line:
+                yield number, self._split(line)
+            else:
+                yield number, self._quoted(number, line)
+
+    def _split(self, line: str) -> list[str | None]:
+        return [cell or None for cell in _body(line).split(self._separator)]
+
+    def _quoted(self, number: int, line: str) -> list[str | None]:
+        """Split a row with quotes, of which ``line`` is the first line."""
+        taken: list[Line] = []
+        try:
+            cells = next(_csv_reader(self._row(line, taken), self._separator))
+        except csv.Error as error:
+            if self._quotes == "always":
+                raise self._origin.error(
+                    f"a broken quoted cell ({error}); close it, and double the quotes inside",
+                    number,
+                ) from None
+            self._returned.extendleft(reversed(taken))
+            return self._split(line)
+        return list(self._as_written(cells, "".join([line, *(text for _, text in taken)])))
+
+    def _row(self, line: str, taken: list[Line]) -> Iterator[str]:
+        """Yield a line and those after it; below a plain header none that is a row of its own."""
+        yield line
+        while (following := self._next()) is not None:
+            columns = following[1].count(self._separator) + 1
+            if self._quotes == "if needed" and columns == self.width:
+                self._returned.appendleft(following)
+                return
+            taken.append(following)
+            yield following[1]
+
+    def _as_written(self, cells: list[str], row: str) -> Iterator[str | None]:
+        """Tell an empty cell from a quoted one, and give back quotes that nobody had to write."""
+        start = 0
+        for cell in cells:
+            end = start + len(cell)
+            if not row.startswith('"', start):
+                yield cell or None
+            else:
+                end += 2 + cell.count('"')
+                needed = self._quotes == "always" or not cell or _NEEDS_QUOTES.search(cell)
+                yield cell if needed else row[start:end]
+            start = end + 1
+
+
+def _body(line: str) -> str:
+    """Return a line without its end."""
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+# --- writing
+
+
+def delimited_bytes(frame: pl.DataFrame, separator: str) -> bytes:
+    """Write a frame with a header; quotes are written where they are needed."""
+    return frame.write_csv(separator=separator).encode()
+
+
+def records_as_tsv(frame: pl.DataFrame) -> bytes:
+    """Write text; where a cell needs quotes the whole header is quoted, else no quote quotes."""
+    names = pl.Series(frame.columns)
+    in_cells = frame.select(pl.any_horizontal(pl.all().str.contains(_TSV_NEEDS_QUOTES).any()))
+    if not in_cells.item() and not names.str.contains(_TSV_NEEDS_QUOTES).any():
+        return frame.write_csv(separator="\t", quote_style="never").encode()
+    header = "\t".join('"' + name.replace('"', '""') + '"' for name in frame.columns)
+    rows = frame.write_csv(separator="\t", include_header=False)
+    return f"{header}\n{rows}".encode()

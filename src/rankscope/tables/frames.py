@@ -1,12 +1,11 @@
-"""Frames at the border: in by their Arrow stream, out to pandas and Parquet.
+"""Frames at the border: in by their Arrow stream, out to pandas.
 
-Here the engines behind frames (Polars, Arrow, pandas) may fail in their own ways, a Rust panic
-included; whoever calls sees one of our errors.
+The engines behind frames (Polars, Arrow, pandas) fail in ways of their own, a Rust panic included;
+here their failures become our errors.
 """
 
 from __future__ import annotations
 
-import io
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["ArrowFrame", "engine_errors", "frame_of", "parquet_bytes", "to_pandas"]
-
 
 class ArrowFrame(Protocol):
     """Any frame with the Arrow PyCapsule interface: pandas, Polars, pyarrow, DuckDB."""
@@ -32,7 +29,7 @@ class ArrowFrame(Protocol):
 
 @contextmanager
 def engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
-    """Turn whatever an engine raises into the error that ``refusal`` makes of its reason."""
+    """Turn whatever an engine raises into the error that ``refusal`` returns for its reason."""
     try:
         yield
     except RankscopeError:
@@ -44,7 +41,7 @@ def engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """Only the Arrow side of a frame; so a named index of pandas comes as a column."""
+    """Only the Arrow side of a frame, so that a named index of pandas is a column."""
 
     frame: ArrowFrame
 
@@ -80,10 +77,3 @@ def to_pandas(frame: pl.DataFrame, *, needed_for: str) -> pd.DataFrame:
         package = error.name or "pandas"
         raise MissingExtraError(package, needed_for=needed_for, extra="frames") from None
     return frame.to_pandas()
-
-
-def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
-    """Return a frame as a Parquet file, with notes of our own in its metadata."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata=metadata)
-    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Rows grouped by query, and documents that stand twice in a group."""
+"""Rows grouped by query, and documents that appear twice in a group."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
-
-__all__ = ["Groups", "group_by_query", "repeated_rows"]
 
 _BLOCK = 1 << 16
 _FEW = 1 << 18
@@ -57,7 +55,7 @@ def _offsets(lengths: NDArray[np.integer]) -> Ints:
 
 
 def repeated_rows(offsets: Ints, *keys: pl.Series) -> Ints:
-    """Return the rows whose keys stood in the same group before, in row order.
+    """Return the rows whose keys appeared in the same group before, in row order.
 
     Rows are compared by hash, block by block and on all cores; the few groups in which two hashes
     meet are compared by their text.
@@ -84,14 +82,16 @@ def _hashes(keys: tuple[pl.Series, ...], low: int, high: int) -> NDArray[np.uint
 
 def _groups_with_equal_hashes(keys: tuple[pl.Series, ...], offsets: Ints) -> list[int]:
     """Return the groups that may hold a repetition."""
-    groups = len(offsets) - 1
+    count = len(offsets) - 1
+    # blocks of whole groups, about _BLOCK rows each: block b is groups edges[b]:edges[b + 1]
     edges = np.searchsorted(offsets, np.arange(0, offsets[-1] + _BLOCK, _BLOCK))
-    edges = np.unique(np.clip(np.append(edges, groups), 0, groups))
+    edges = np.unique(np.clip(np.append(edges, count), 0, count))
     lengths = np.diff(offsets)
 
     def repeats(block: int) -> list[int]:
         first, last = int(edges[block]), int(edges[block + 1])
         low, high = int(offsets[first]), int(offsets[last])
+        # one mark for each row, of its group and its keys: equal marks may be a repetition
         marks = np.repeat(np.arange(first, last, dtype=np.uint64) * _SPREAD, lengths[first:last])
         marks += _hashes(keys, low, high)
         if len(marks) <= _FEW:  # half of the hash is enough, and sorted in a third of the time
@@ -109,4 +109,4 @@ def _groups_with_equal_hashes(keys: tuple[pl.Series, ...], offsets: Ints) -> lis
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [group for found in pool.map(repeats, blocks) for group in found]
+        return [group for groups in pool.map(repeats, blocks) for group in groups]

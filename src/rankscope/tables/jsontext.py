@@ -1,22 +1,30 @@
-"""JSON and JSON lines: dicts of dicts, lists of records, records that hold a ranked list."""
+"""JSON and JSON lines as text; `objects` (pairs) and `record_rows` (records) say what they mean.
+
+`dump_json` is also how records keep fields that are not text.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import FormatError, shown
 from rankscope.tables.delimited import decoded
-from rankscope.tables.objects import rows_from_mapping, rows_from_records
-from rankscope.tables.whitespace import BOM
+from rankscope.tables.detection import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from rankscope.tables.columns import Layout
-    from rankscope.tables.rows import Rows
+    from rankscope.tables.record_rows import Row
 
-__all__ = ["parse_json", "read_json", "read_json_lines"]
+_DEEPEST = 100
+_FIRST_ID = re.compile(rb'\s*\{\s*"_id"\s*:\s*"([^"\\\x00-\x1f\x80-\xff]+)"\s*,')
+
+
+# --- reading
 
 
 class _DuplicateKeyError(ValueError):
@@ -24,15 +32,15 @@ class _DuplicateKeyError(ValueError):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object, refusing a key that stands twice: one of the two would be lost."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    """Build an object, refusing a key that appears twice: one of the two would be lost."""
+    built = dict(pairs)
+    if len(built) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _DuplicateKeyError(f"the key {shown(key)} stands twice in one object")
+                raise _DuplicateKeyError(f"the key {shown(key)} appears twice in one object")
             seen.add(key)
-    return made
+    return built
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique)
@@ -54,35 +62,76 @@ def parse_json(text: str, *, source: str, line: int | None = None) -> Any:
     raise FormatError(problem, source=source, line=line)
 
 
-def read_json(data: bytes, layout: Layout, *, source: str) -> Rows:
-    """Read a JSON file: ``{query: {doc: value}}``, ``{query: [doc, …]}`` or a list of records."""
+def read_json(data: bytes, *, source: str) -> dict[str, Any] | list[Any]:
+    """Parse a file that is one object or one list."""
     value = parse_json(decoded(data.removeprefix(BOM), source=source), source=source)
-    if isinstance(value, dict):
-        return rows_from_mapping(value, layout, source=source)
-    if isinstance(value, list):
-        return rows_from_records(value, layout, source=source)
+    if isinstance(value, dict | list):
+        return value
     raise FormatError(
-        f"expected an object or a list, found {shown(type(value).__name__)}", source=source, line=1
+        f"expected an object or a list, found {shown(value, 40)}", source=source, line=1
     )
 
 
-def read_json_lines(data: bytes, layout: Layout, *, source: str) -> Rows:
-    """Read JSON lines: one record a line."""
-    text = decoded(data.removeprefix(BOM), source=source)
-    numbers: list[int] = []
+def read_json_lines(
+    lines: Iterable[bytes], *, source: str, ids_only: bool = False
+) -> Iterator[tuple[int, Row]]:
+    """Yield the object on each line; ``ids_only`` looks no further than a leading ``_id``."""
+    for number, line in enumerate(lines, start=1):
+        if ids_only and (first := _FIRST_ID.match(line)) and line.rstrip().endswith(b"}"):
+            yield number, {"_id": first[1].decode()}
+            continue
+        text = decoded(line, source=source, line=number).strip()
+        if not text:
+            continue
+        value = parse_json(text, source=source, line=number)
+        if not isinstance(value, dict):
+            raise FormatError(
+                f"expected one JSON object on each line, found {shown(text, 40)}",
+                source=source,
+                line=number,
+            )
+        yield number, value
 
-    def records() -> Iterator[dict[str, Any]]:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if not line.strip():
-                continue
-            record = parse_json(line, source=source, line=number)
-            if not isinstance(record, dict):
-                raise FormatError(
-                    f"expected one object a line, found {shown(line.strip(), 40)}",
-                    source=source,
-                    line=number,
-                )
-            numbers.append(number)
-            yield record
 
-    return rows_from_records(records(), layout, source=source, lines=numbers)
+# --- writing
+
+
+def dump_json(value: object) -> str:
+    """Return JSON text that can be stored as UTF-8; raise ValueError if there is none."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_plain)
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds half a surrogate pair, which is not text") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    if text.count("[") + text.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    return text
+
+
+def _plain(value: object) -> object:
+    """Return what to write for a value JSON does not know."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | timedelta):
+        return str(value)
+    if hasattr(value, "tolist"):  # NumPy scalars and arrays
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be kept as JSON")
+
+
+def _depth(value: object, left: int = _DEEPEST) -> int:
+    if left < 0 or not isinstance(value, dict | list | tuple) or not value:
+        return 0
+    inside = value.values() if isinstance(value, dict) else value
+    return 1 + max(_depth(item, left - 1) for item in inside)
+
+
+def json_pieces(entries: Iterable[str], brackets: str) -> Iterator[str]:
+    """Yield the pieces of a list or an object (``brackets``) with one entry on each line."""
+    for number, entry in enumerate(entries):
+        yield f"{',' if number else brackets[0]}\n{entry}"
+    yield f"\n{brackets[1]}\n"

@@ -1,4 +1,8 @@
-"""Tables from Python objects: dicts, records, tuples, frames."""
+"""Pairs from Python objects: dicts, records, tuples, frames.
+
+What a JSON or Parquet file holds becomes rows here as well. Every function returns `Rows`, not yet
+checked.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,24 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.columns import find_columns, folded, rater_columns, require_columns
+from rankscope.tables.columns import (
+    find_columns,
+    folded,
+    missing_roles,
+    rater_columns,
+    require_columns,
+)
 from rankscope.tables.frames import frame_of
+from rankscope.tables.ids import id_text
 from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from rankscope.tables.columns import Layout
-
-__all__ = ["rows_from_mapping", "rows_from_object", "rows_from_records"]
+    from rankscope.tables.columns import PairLayout
 
 
-def rows_from_object(data: object, layout: Layout, *, source: str) -> Rows:
+def rows_from_object(data: object, layout: PairLayout, *, source: str) -> Rows:
     """Make rows of whatever was given: a mapping, a frame, or an iterable of rows."""
     if isinstance(data, Mapping):
         return rows_from_mapping(data, layout, source=source)
@@ -39,7 +48,7 @@ def rows_from_object(data: object, layout: Layout, *, source: str) -> Rows:
     )
 
 
-def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
+def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     """Take the columns of anything with the Arrow PyCapsule interface."""
     frame = frame_of(data, source=source)
     if not frame.width:
@@ -48,11 +57,11 @@ def rows_from_frame(data: Any, layout: Layout, *, source: str) -> Rows:
     raters = [name for name in rater_columns(frame.columns) if name not in roles.values()]
     chosen = frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters)
     if layout.value in roles:
-        chosen = chosen.with_columns(_own(chosen[layout.value]))
+        chosen = chosen.with_columns(_copied(chosen[layout.value]))
     return Rows(chosen, source, layout)
 
 
-def _own(values: pl.Series) -> pl.Series:
+def _copied(values: pl.Series) -> pl.Series:
     """Copy numbers: those of a pandas frame, or a NumPy array in any frame, may change later.
 
     Ids become text, and so are copied anyway; a column with nulls is refused later.
@@ -62,13 +71,13 @@ def _own(values: pl.Series) -> pl.Series:
     return pl.Series(values.name, values.to_numpy().copy(), dtype=values.dtype)
 
 
-def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -> Rows:
+def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: str) -> Rows:
     """Take ``{query_id: documents}``.
 
-    Documents are ``{doc_id: value}``, or a list of ids. In a run a list stands in rank order (the
-    score is minus the rank); in qrels it holds the relevant ones (grade 1), and
+    Documents are ``{doc_id: value}``, or a list of ids. In a run a list is in rank order (the score
+    is minus the rank); in qrels it holds the relevant ones (grade 1), and
     ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
-    (`query_id`, `doc_id`, …) to lists is taken for what it is, and so is a single record.
+    (`query_id`, `doc_id`, …) to lists is recognised, and so is a single record.
     """
     if _is_nested_record(data, layout):
         return rows_from_records([data], layout, source=source)
@@ -76,58 +85,74 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: Layout, *, source: str) -
         records = zip(*data.values(), strict=True) if _is_columns(data) else [data.values()]
         names = [str(name) for name in data]
         try:
-            made = [dict(zip(names, values, strict=True)) for values in records]
+            rows = [dict(zip(names, values, strict=True)) for values in records]
         except ValueError:
             raise InputError(f"{source}: the columns are not equally long") from None
-        return rows_from_records(made, layout, source=source)
+        return rows_from_records(rows, layout, source=source)
     columns = _Columns(layout, source)
     for query_id, documents in data.items():
         columns.add_query(query_id, documents)
     return columns.rows()
 
 
-def _is_nested_record(data: Mapping[Any, Any], layout: Layout) -> bool:
+def _is_nested_record(data: Mapping[Any, Any], layout: PairLayout) -> bool:
     """Tell whether this is one query's result, and not results by query."""
     names = [str(name) for name in islice(data, 100)]
     nested = _nested_key(names, layout)
     return nested is not None and isinstance(data.get(_query_key(names, layout)), str | int)
 
 
-def _is_table(data: Mapping[Any, Any], layout: Layout) -> bool:
+def _is_table(data: Mapping[Any, Any], layout: PairLayout) -> bool:
     """Tell whether the keys are names of columns, and not ids of queries."""
     if len(data) < 3 or any(isinstance(value, Mapping) for value in data.values()):
         return False
-    found = find_columns([str(name) for name in islice(data, 100)], layout)
-    return {"query_id", "doc_id", layout.value} <= found.keys()
+    return not missing_roles([str(name) for name in islice(data, 100)], layout)
 
 
 def _is_columns(data: Mapping[Any, Any]) -> bool:
-    return all(isinstance(v, Iterable) and not isinstance(v, str | bytes) for v in data.values())
+    return all(
+        isinstance(values, Iterable) and not isinstance(values, str | bytes)
+        for values in data.values()
+    )
+
+
+def rows_from_lines(
+    numbered: Iterable[tuple[int, Any]], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take records with the lines they were read from."""
+    lines: list[int] = []
+
+    def records() -> Iterator[Any]:
+        for line, record in numbered:
+            lines.append(line)
+            yield record
+
+    return rows_from_records(records(), layout, source=source, lines=lines)
 
 
 def rows_from_records(
-    records: Iterable[Any], layout: Layout, *, source: str, lines: Sequence[int] | None = None
+    records: Iterable[Any], layout: PairLayout, *, source: str, lines: Sequence[int] | None = None
 ) -> Rows:
     """Take rows: mappings or named tuples by name, objects by attribute, plain tuples by place.
 
     A plain tuple is ``(query_id, doc_id, value)``. A mapping may instead hold its query's whole
     list under a key such as ``results`` or ``retrieved``.
     """
-    iterator = iter(records)
-    first = list(islice(iterator, 1))
-    every = chain(first, iterator)
+    remaining = iter(records)
+    first = list(islice(remaining, 1))
+    records = chain(first, remaining)
     if not first:
         return _Columns(layout, source).rows()
     names = _names_of(first[0], layout)
     if names is None:
-        return _rows_from_tuples(every, layout, source)
+        return _rows_from_tuples(records, layout, source)
     if (nested := _nested_key(names, layout)) is not None:
-        return _rows_from_nested(every, nested, layout, source)
+        return _rows_from_nested(records, nested, layout, source)
     roles = require_columns(names, layout, source=source)
     raters = [name for name in rater_columns(names) if name not in roles.values()]
     wanted = {**roles, **{name: name for name in raters}}
     cells: dict[str, list[Any]] = {role: [] for role in wanted}
-    for record in every:
+    for record in records:
         for role, name in wanted.items():
             cells[role].append(_get(record, name))
     series = [
@@ -143,7 +168,7 @@ def rows_from_records(
 class _Columns:
     """Columns being filled, query by query."""
 
-    def __init__(self, layout: Layout, source: str) -> None:
+    def __init__(self, layout: PairLayout, source: str) -> None:
         self.layout = layout
         self.source = source
         self.query_ids: list[str | None] = []
@@ -160,7 +185,7 @@ class _Columns:
             raise InputError(f"{self.source}: a query_id is missing; give every query one")
         if query_id in self.seen:
             raise InputError(
-                f"{self.source}: query {shown(query_id)} stands twice; keep one list a query"
+                f"{self.source}: query {shown(query_id)} appears twice; give each query one list"
             )
         self.seen.add(query_id)
         before = len(self.doc_ids)
@@ -202,10 +227,10 @@ class _Columns:
         """Append one of a list: an id, an (id, value) pair, or a record."""
         value: Any = None
         if isinstance(item, Mapping):
-            known = find_columns([str(name) for name in item], self.layout)
-            doc_id = item.get(known.get("doc_id", "id"))
-            value = item.get(known.get(self.layout.value, ""))
-            rank = item.get(known.get("rank", ""))
+            roles = find_columns([str(name) for name in item], self.layout)
+            doc_id = item.get(roles.get("doc_id", "id"))
+            value = item.get(roles.get(self.layout.value, ""))
+            rank = item.get(roles.get("rank", ""))
             value = -rank if value is None and isinstance(rank, int | float) else value
         elif isinstance(item, list | tuple) and len(item) == 2:
             doc_id, value = item
@@ -226,7 +251,7 @@ class _Columns:
         if self.subtopics:
             if len(self.subtopics) != len(self.doc_ids):
                 raise InputError(
-                    f"{self.source}: some documents have grades by subtopic and some have not"
+                    f"{self.source}: some documents have grades by subtopic and others do not"
                 )
             series.append(_text_series("subtopic", self.subtopics))
         empty = tuple(self.empty_queries)
@@ -237,7 +262,7 @@ def _get(record: Any, name: str) -> Any:
     return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
 
 
-def _names_of(record: Any, layout: Layout) -> list[str] | None:
+def _names_of(record: Any, layout: PairLayout) -> list[str] | None:
     """Return the names of a record's values; None for a plain tuple or list."""
     if isinstance(record, Mapping):
         return [str(name) for name in record]
@@ -254,7 +279,7 @@ def _names_of(record: Any, layout: Layout) -> list[str] | None:
     )
 
 
-def _rows_from_tuples(records: Iterable[Any], layout: Layout, source: str) -> Rows:
+def _rows_from_tuples(records: Iterable[Any], layout: PairLayout, source: str) -> Rows:
     columns = _Columns(layout, source)
     for number, row in enumerate(records, start=1):
         if not isinstance(row, list | tuple) or len(row) != 3:
@@ -268,7 +293,7 @@ def _rows_from_tuples(records: Iterable[Any], layout: Layout, source: str) -> Ro
     return columns.rows()
 
 
-def _nested_key(names: list[str], layout: Layout) -> str | None:
+def _nested_key(names: list[str], layout: PairLayout) -> str | None:
     """Return the key that holds a query's list, if a record looks like one query's result."""
     roles = find_columns(names, layout)
     if layout.value in roles or not ("query_id" in roles or "id" in map(folded, names)):
@@ -277,14 +302,14 @@ def _nested_key(names: list[str], layout: Layout) -> str | None:
     return next((by_folded[folded(key)] for key in layout.lists if folded(key) in by_folded), None)
 
 
-def _query_key(names: list[str], layout: Layout) -> str:
+def _query_key(names: list[str], layout: PairLayout) -> str:
     """Return the key of the id; beside an ``id``, a ``query`` or ``question`` is the text."""
     key = find_columns(names, layout).get("query_id", "id")
     plain = next((name for name in names if folded(name) == "id"), None)
     return plain if plain is not None and folded(key) in ("query", "question", "q", "id") else key
 
 
-def _rows_from_nested(records: Iterable[Any], nested: str, layout: Layout, source: str) -> Rows:
+def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, source: str) -> Rows:
     columns = _Columns(layout, source)
     for record in records:
         query_id = _get(record, _query_key(_names_of(record, layout) or [], layout))
@@ -294,21 +319,20 @@ def _rows_from_nested(records: Iterable[Any], nested: str, layout: Layout, sourc
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:
-    """Return an id as text; a missing one stays missing and is found by its row later."""
+    """Return an id as text; a missing one stays missing, for the checks to find."""
     if isinstance(value, str) or value is None:
         return value
-    if not isinstance(value, bool) and hasattr(value, "__index__"):
-        return _text(value.__index__())
-    raise InputError(
-        f"{source}: the {role} {shown(value)} is a {type(value).__name__}; ids are text or integers"
-    )
+    try:
+        return id_text(value)
+    except ValueError as error:
+        raise InputError(f"{source}: the {role} is {error}") from None
 
 
 def _text_series(name: str, values: Sequence[str | None]) -> pl.Series:
     try:
         return pl.Series(name, values, dtype=pl.String)
     except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
-        bad = next((v for v in values if isinstance(v, str) and not _encodable(v)), None)
+        bad = next((text for text in values if text is not None and not _encodable(text)), None)
         raise InputError(
             f"the {name} {shown(bad)} is not valid Unicode text (a lone surrogate)"
         ) from None

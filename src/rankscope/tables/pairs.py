@@ -1,13 +1,13 @@
 """Pairs: the common shape of qrels and runs, immutable and columnar.
 
 Rows are (query, document, number), kept together by query in the order in which queries first
-appeared, and within a query in the order given. A query may be there with no documents.
+appeared, and within a query in the order given. A query may have no documents.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankscope.files import PathLike
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
     from rankscope.tables.grouping import Groups
 
-__all__ = ["PairTable"]
+
+class Pieces(NamedTuple):
+    """What a table is made of, for a cache to keep; ``_trusted`` takes it back.
+
+    ``columns`` holds a row for each pair: ``doc_id``, the number, and what else the kind has. The
+    rows of query i are ``offsets[i]:offsets[i + 1]``; it is empty for a query without documents.
+    """
+
+    query_ids: pl.Series
+    offsets: NDArray[np.int64]
+    columns: pl.DataFrame
 
 
 class PairTable(ABC):
@@ -34,7 +44,7 @@ class PairTable(ABC):
 
     __slots__ = ("_columns", "_index", "_offsets", "_query_ids")
 
-    layout: Layout
+    layout: PairLayout
     _query_ids: pl.Series
     _offsets: NDArray[np.int64]
     _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
@@ -48,11 +58,32 @@ class PairTable(ABC):
         return {name: getattr(self, name) for name in slots}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+        self._set(**state)
+
+    @classmethod
+    def _trusted(
+        cls,
+        query_ids: pl.Series,
+        offsets: NDArray[np.int64],
+        columns: pl.DataFrame,
+        **slots: object,
+    ) -> Self:
+        """Make a table of `Pieces`, with the slots that its kind adds.
+
+        For tables rankscope made itself; nothing is checked, grouped, sorted or copied.
+        """
+        table = object.__new__(cls)
+        offsets.flags.writeable = False
+        table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None, **slots)
+        return table
+
+    @property
+    def pieces(self) -> Pieces:
+        """What the table is made of, not copied."""
+        return Pieces(self._query_ids, self._offsets, self._columns)
 
     def _fill(self, groups: Groups, columns: pl.DataFrame, empty: tuple[str, ...] = ()) -> None:
-        """Set the content, once."""
+        """Set the content, once, from rows in any order; ``empty`` are queries without rows."""
         offsets, query_ids = groups.offsets, groups.query_ids
         if groups.order is not None:
             columns = columns[groups.order]
@@ -60,13 +91,11 @@ class PairTable(ABC):
             query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
             offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
         offsets.flags.writeable = False
-        for name, value in (
-            ("_query_ids", query_ids),
-            ("_offsets", offsets),
-            ("_columns", columns),
-            ("_index", None),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
+
+    def _set(self, **slots: object) -> None:
+        for slot, value in slots.items():
+            object.__setattr__(self, slot, value)
 
     @property
     def query_ids(self) -> list[str]:
@@ -97,7 +126,7 @@ class PairTable(ABC):
     def _position(self, query_id: object) -> int | None:
         if self._index is None:
             index = {query: place for place, query in enumerate(self.query_ids)}
-            object.__setattr__(self, "_index", index)
+            self._set(_index=index)
         return (self._index or {}).get(query_id)  # type: ignore[call-overload, no-any-return]
 
     def __contains__(self, query_id: object) -> bool:
@@ -147,7 +176,7 @@ class PairTable(ABC):
         return type(self).__name__
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a new Polars frame: query_id, doc_id, the number, and what else there is."""
+        """Return a new Polars frame: query_id, doc_id, the number, and the kind's other columns."""
         lengths = np.diff(self._offsets)
         codes = np.repeat(np.arange(len(lengths)), lengths)
         query_id = self._query_ids.gather(codes).alias("query_id")

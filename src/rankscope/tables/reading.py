@@ -1,271 +1,222 @@
-"""From a file to rows: which format is it, and which way is fastest and still exact.
+"""From a file to rows: the one door for all kinds of tables.
 
-`TableFile` is the one door for qrels and runs. It finds the format from the content and the name,
-takes the fast way where the bytes prove that it is safe, and the exact way otherwise.
+`TableFile` reads pairs (qrels, runs): it takes the fast way where the bytes prove that it is safe,
+and the exact way otherwise. `read_records` reads records (queries, corpora), one at a time.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import re
-from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
-from rankscope.errors import FormatError, UnknownNameError
+from rankscope.errors import FormatError, shown
 from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, suffix_of
-from rankscope.tables.columns import is_header
-from rankscope.tables.delimited import cells_of, read_delimited, separator_of
-from rankscope.tables.frames import engine_errors
+from rankscope.tables.delimited import decoded, read_columns, read_lines
+from rankscope.tables.detection import (
+    BOM,
+    HEAD,
+    Sniffed,
+    detect_format,
+    fields_of,
+    named_format,
+    sniff,
+    usual_width,
+)
 from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
-from rankscope.tables.objects import rows_from_frame
-from rankscope.tables.rows import Rows
-from rankscope.tables.third_column import ranks_or_scores
-from rankscope.tables.whitespace import BOM, read_clean, read_exact
+from rankscope.tables.objects import rows_from_frame, rows_from_lines, rows_from_object
+from rankscope.tables.parquet import parquet_frame, records_from_parquet
+from rankscope.tables.record_rows import Origin, rows_of
+from rankscope.tables.rows import Rows, ranks_or_scores
+from rankscope.tables.whitespace import read_clean, read_exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankscope.files import PathLike
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout, RecordLayout
+    from rankscope.tables.record_rows import Placed
 
-__all__ = [
-    "BY_SUFFIX",
-    "FORMATS",
-    "PARQUET_MAGIC",
-    "TableFile",
-    "detect_format",
-    "first_line",
-    "parquet_frame",
-    "unreadable_parquet",
-]
-
-FORMATS = ("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet")
-"""Formats of qrels and runs; ``msmarco`` (query, document, rank) is for runs."""
-
-SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
-
-PARQUET_MAGIC = b"PAR1"
-BY_SUFFIX = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".tsv": "tsv",
+_TYPES: dict[str, Any] = {
+    "query_id": pl.Categorical,
+    "doc_id": pl.String,
+    "tag": pl.Categorical,
+    "score": pl.Float64,
+    "grade": pl.Float64,
+    "rank": pl.Float64,
+    "subtopic": pl.Categorical,
 }
-"""What a suffix says about the format, whatever the table holds."""
 
-_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
-_HEAD = 1 << 16
-_JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not any id that starts with a bracket
 
-COMPACT = {"query_id": pl.Categorical, "doc_id": pl.String, "tag": pl.Categorical,
-           "score": pl.Float64, "grade": pl.Float64, "rank": pl.Float64,
-           "subtopic": pl.Categorical}  # fmt: skip
+# --- pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableFile:
     """A qrels or run file that was opened and recognised, and can be read more than once.
 
-    ``named`` tells whether the user named the format. ``data`` holds the bytes where the file
-    cannot simply be opened again: standard input, pipes and compressed files.
+    ``named`` tells whether the user named the format. ``data`` holds the bytes if the file cannot
+    simply be opened again: standard input, pipes and compressed files.
     """
 
     path: PathLike
-    layout: Layout
+    layout: PairLayout
     format: str
     named: bool
-    head: bytes
+    sniffed: Sniffed
     data: bytes | None
 
     @classmethod
-    def open(cls, path: PathLike, layout: Layout, *, format: str | None = None) -> TableFile:
+    def open(cls, path: PathLike, layout: PairLayout, *, format: str | None = None) -> TableFile:
         """Open a file and find its format, unless it is named."""
-        chosen = named_format(format)
+        chosen = named_format(format, layout)
         data = None if is_plain_file(path) else read_bytes(path)
-        head = data[:_HEAD] if data is not None else _head_of(path)
-        found = chosen or detect_format(head, suffix_of(path), layout)
-        return cls(path, layout, found, chosen is not None, head, data)
+        with open_bytes(path) if data is None else io.BytesIO(data) as stream:
+            sniffed = sniff(stream.read(HEAD), suffix_of(path))
+        detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
+        return cls(path, layout, detected, chosen is not None, sniffed, data)
 
     @property
     def source(self) -> str:
-        """How messages call the file."""
+        """The file's name in messages."""
         return source_name(self.path)
 
     @property
-    def bytes(self) -> bytes:
+    def content(self) -> bytes:
         """The whole content, decompressed."""
         return read_bytes(self.path) if self.data is None else self.data
 
-    @contextmanager
-    def stream(self) -> Iterator[BinaryIO]:
-        """Open the decompressed content."""
-        if self.data is not None:
-            yield io.BytesIO(self.data)
-        else:
-            with open_bytes(self.path) as stream:
-                yield stream
+    def holding(self, data: bytes) -> TableFile:
+        """Return the same file as if it held this content."""
+        return replace(self, data=data, sniffed=sniff(data[:HEAD], suffix_of(self.path)))
 
     @property
     def first_tag(self) -> str | None:
         """The tag on the first line of a TREC run."""
         if self.format != "trec" or self.layout.kind != "run":
             return None
-        cells = fields_of(first_line(self.head))
-        return cells[-1] if len(cells) == 6 else None
+        fields = fields_of(self.sniffed.line)
+        return fields[-1] if len(fields) == 6 else None
 
     def rows(self, roles: tuple[str, ...], *, as_text: bool = False) -> Rows:
         """Read the columns ``roles``.
 
-        With ``as_text`` every value comes as it stands in the file, to be shown in a message.
+        With ``as_text`` every value is read as the file has it, to be shown in a message.
         """
-        source = self.source
         if self.format in ("trec", "msmarco"):
-            return _read_whitespace(self, roles, as_text=as_text)
+            return self._by_white_space(roles, as_text=as_text)
+        layout, source = self.layout, self.source
         if self.format == "parquet":
-            frame = parquet_frame(self.bytes, source=source)
-            return rows_from_frame(frame, self.layout, source=source)
+            return rows_from_frame(parquet_frame(self._place, source=source), layout, source=source)
         if self.format == "json":
-            return read_json(self.bytes, self.layout, source=source)
+            return rows_from_object(read_json(self.content, source=source), layout, source=source)
         if self.format == "jsonl":
-            return read_json_lines(self.bytes, self.layout, source=source)
-        separator = "\t" if self.format == "tsv" else separator_of(first_line(self.head))
-        return read_delimited(self.bytes, self.layout, source=source, separator=separator)
+            lines = self.content.removeprefix(BOM).split(b"\n")
+            numbered = read_json_lines(lines, source=source)
+            return rows_from_lines(numbered, layout, source=source)
+        separator = "\t" if self.format == "tsv" else self.sniffed.separator
+        return read_columns(self.content, layout, source=source, separator=separator)
+
+    @property
+    def _place(self) -> str | bytes:
+        """What Polars opens: the file by its name, or its bytes."""
+        return os.path.abspath(os.fspath(self.path)) if self.data is None else self.data
+
+    @contextmanager
+    def _stream(self) -> Iterator[BinaryIO]:
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+        else:
+            with open_bytes(self.path) as stream:
+                yield stream
+
+    def _by_white_space(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
+        layout = self.layout
+        most = max(layout.headerless)
+        if layout.kind == "run":
+            width = 3 if self.format == "msmarco" else most
+        else:
+            width = usual_width(self.sniffed, layout)
+        columns = layout.headerless.get(width, layout.headerless[most])
+        types = {role: pl.String if as_text else _TYPES[role] for role in roles if role in columns}
+        rows = None if as_text else self._if_clean(columns, types)
+        if rows is None:
+            with self._stream() as stream:
+                rows = read_exact(stream, columns, types, source=self.source, layout=layout)
+        return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows
+
+    def _if_clean(self, columns: tuple[str | None, ...], types: dict[str, Any]) -> Rows | None:
+        frame = read_clean(self._place, columns, types, tag=self.first_tag or "")
+        if frame is None:
+            return None
+        groups = group_by_query(frame["query_id"])
+        if groups.query_ids.str.starts_with("#").any():  # comments
+            return None
+        return Rows(
+            frame,
+            self.source,
+            self.layout,
+            line_of=lambda row: row + 1,
+            ids_complete=True,
+            groups=groups,
+        )
 
 
-def named_format(format: str | None) -> str | None:
-    """Check a format's name."""
-    if format is None:
-        return None
-    chosen = SYNONYMS.get(format.lower(), format.lower())
-    if chosen not in FORMATS:
-        raise UnknownNameError("format", format, FORMATS)
-    return chosen
+# --- records
 
 
-def _head_of(path: PathLike) -> bytes:
-    with open_bytes(path) as stream:
-        return stream.read(_HEAD)
+def read_records(
+    path: PathLike, layout: RecordLayout, *, format: str | None = None, ids_only: bool = False
+) -> Iterator[Placed]:
+    """Yield the rows of a file one by one; ``ids_only`` may leave out fields other than the id.
 
-
-def parquet_frame(data: bytes, *, source: str) -> pl.DataFrame:
-    """Read Parquet from bytes; damage becomes a `FormatError`."""
-    with engine_errors(lambda reason: unreadable_parquet(reason, source=source)):
-        return pl.read_parquet(io.BytesIO(data), glob=False)
-
-
-def unreadable_parquet(reason: str, *, source: str) -> FormatError:
-    """Return the error for a Parquet file that its engine refuses."""
-    problem = f"not a parquet file that can be read ({reason}); write it again"
-    return FormatError(problem, source=source)
-
-
-def data_lines(head: bytes) -> list[str]:
-    """Return the lines that hold data: not blank and not a comment.
-
-    For recognising a file only: bytes that are not UTF-8 are for its reader to refuse.
+    Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
     """
-    lines = (line.rstrip(b"\r") for line in head.removeprefix(BOM).split(b"\n"))
-    kept = (line for line in lines if (text := line.strip()) and not text.startswith(b"#"))
-    return [line.decode("utf-8", "replace") for line in kept]
+    chosen = named_format(format, layout)
+    source = source_name(path)
+    placed = None
+    with open_bytes(path) as stream:
+        sniffed = sniff(stream.peek(HEAD)[:HEAD], suffix_of(path))
+        if sniffed.content != "empty":
+            detected = chosen or detect_format(sniffed, layout)
+            if detected is None:
+                raise FormatError(
+                    f"does not look like {layout.nouns} ({shown(sniffed.line, 40)}); name its "
+                    f"format, one of {', '.join(layout.formats)}",
+                    source=source,
+                )
+            for placed in _records(detected, path, stream, layout, ids_only=ids_only):
+                yield placed
+    if placed is None:
+        raise FormatError(f"is empty; expected {layout.nouns}", source=source)
 
 
-def first_line(head: bytes) -> str:
-    """Return the first line that holds data."""
-    return next(iter(data_lines(head)), "")
-
-
-def fields_of(line: str) -> list[str]:
-    """Split a line as a TREC file is split: by what is white space to C."""
-    return re.findall(r"[^ \t\v\f\r]+", line)
-
-
-def _usual_width(head: bytes, layout: Layout) -> int:
-    """Return how many fields most of the first lines have, of the numbers that make sense."""
-    lines = data_lines(head)
-    whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
-    widths = Counter(len(fields_of(line)) for line in whole[:100])
-    sensible = [width for width, _ in widths.most_common() if width in layout.headerless]
-    return next(iter([*sensible, *widths]), 0)
-
-
-def detect_format(head: bytes, suffix: str, layout: Layout) -> str:
-    """Find a format from the first bytes and the name's suffix; the content decides."""
-    if head.startswith(PARQUET_MAGIC):
-        return "parquet"
-    text = head.removeprefix(BOM)
-    by_suffix = BY_SUFFIX.get(suffix)
-    if _JSON.match(text) or (suffix in _JSON_SUFFIXES and text.strip()):
-        return _json_or_lines(text.lstrip(), suffix)
-    if by_suffix in ("parquet", "csv"):
-        return by_suffix
-    line = first_line(head)
-    separator = separator_of(line)
-    cells = cells_of(line, separator)
-    if is_header(cells, layout):
-        return "tsv" if separator == "\t" else "csv"
-    width = _usual_width(head, layout)
-    if width not in layout.headerless and len(cells) in layout.headerless:
-        return "tsv" if separator == "\t" else "csv"
-    return "msmarco" if layout.kind == "run" and width == 3 else "trec"
-
-
-def _json_or_lines(text: bytes, suffix: str) -> str:
-    if text.startswith(b"["):
-        return "json"
-    if suffix in (".jsonl", ".ndjson"):
-        return "jsonl"
-    rest = text.split(b"\n", 1)
-    if len(rest) == 2 and rest[1].lstrip()[:1] == b"{" and rest[0].rstrip().endswith(b"}"):
-        return "jsonl"
-    first = rest[0].rstrip()
-    one_record = len(rest) == 1 or not rest[1].strip()
-    if suffix != ".json" and one_record and first.endswith(b"}") and not first.endswith(b"}}"):
-        return "json" if first.count(b"{") > 1 else "jsonl"
-    return "json"
-
-
-def _read_whitespace(file: TableFile, roles: tuple[str, ...], *, as_text: bool) -> Rows:
-    layout, source = file.layout, file.source
-    most = max(layout.headerless)
-    if layout.kind == "run":
-        width = 3 if file.format == "msmarco" else most
+def _records(
+    format: str, path: PathLike, stream: BinaryIO, layout: RecordLayout, *, ids_only: bool
+) -> Iterator[Placed]:
+    """Return the rows of an open file of this format."""
+    source = source_name(path)
+    if format == "json":
+        return rows_of(read_json(stream.read(), source=source), layout, source)
+    origin = Origin(source, "row" if format == "parquet" else "line")
+    if format == "parquet":
+        place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
+        rows = records_from_parquet(place, origin, layout, ids_only=ids_only)
+    elif format == "jsonl":
+        rows = read_json_lines(_lines(stream), source=source, ids_only=ids_only)
+    elif format in ("tsv", "csv"):
+        rows = read_lines(_lines(stream), origin, layout, tabs=format == "tsv")
     else:
-        width = _usual_width(file.head, layout)
-    columns = layout.headerless.get(width, layout.headerless[most])
-    types: dict[str, Any] = {
-        role: pl.String if as_text else COMPACT[role] for role in roles if role in columns
-    }
-    rows = None if as_text else _read_if_clean(file, columns, types)
-    if rows is None:
-        with file.stream() as stream:
-            rows = read_exact(stream, columns, types, source=source, layout=layout)
-    return ranks_or_scores(rows, surely_ranks=file.named) if len(columns) == 3 else rows
+        text = decoded(stream.read().removeprefix(BOM), source=source)
+        rows = layout.markup[format].read(text, origin)
+    return ((origin, position, row) for position, row in rows)
 
 
-def _read_if_clean(
-    file: TableFile, columns: tuple[str | None, ...], types: dict[str, Any]
-) -> Rows | None:
-    place = os.fspath(file.path) if file.data is None else file.data
-    frame = read_clean(place, columns, types, tag=file.first_tag or "")
-    if frame is None:
-        return None
-    groups = group_by_query(frame["query_id"])
-    if groups.query_ids.str.starts_with("#").any():  # comments
-        return None
-    return Rows(
-        frame,
-        file.source,
-        file.layout,
-        line_of=lambda row: row + 1,
-        ids_complete=True,
-        groups=groups,
-    )
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    yield stream.readline().removeprefix(BOM)
+    yield from stream

@@ -1,24 +1,23 @@
-"""Rows: a table as it was read, before anybody judged its content.
+"""Rows: a table of pairs as it was read, before its content is checked.
 
-Every reader ends here and every check starts here. Columns are named by role; values are still as
-they came (text, numbers), so that a problem can be shown as it stands in the file.
+Every reader of pairs returns `Rows` and every check starts from them. Columns are named by role;
+values are still as they were given (text, numbers), so that a problem can be shown as it is in the
+file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankscope.errors import InputError, Place, shown
+from rankscope.errors import FormatError, InputError, Place, shown
 
 if TYPE_CHECKING:
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
     from rankscope.tables.grouping import Groups
-
-__all__ = ["Malformed", "Rows", "as_ids", "as_numbers", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +34,16 @@ class Rows:
 
     frame: pl.DataFrame
     source: str
-    layout: Layout
+    layout: PairLayout
     line_of: Callable[[int], int] | None = None
     malformed: tuple[Malformed, ...] = ()
     malformed_count: int = 0
     ids_complete: bool = False  # the reader made sure that no id is missing
-    empty_queries: tuple[str, ...] = ()  # present, with nothing under them
-    groups: Groups | None = None  # of the queries, where the reader had to find them
+    empty_queries: tuple[str, ...] = ()  # queries without documents
+    groups: Groups | None = None  # by query, if the reader needed them anyway
 
     def place(self, row: int) -> Place:
-        """Return where a row stands."""
+        """Return where a row was read."""
         line = None if self.line_of is None else self.line_of(row)
         ids = {
             role: None if (value := self.frame[role][row]) is None else str(value)
@@ -58,7 +57,7 @@ class Rows:
 def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
     """Return a column of ids as text, exactly as given; numbers become their decimal digits.
 
-    Missing ids stay null, for the checks to find. Categories of text are left as they are.
+    Missing ids stay null, for the checks to find. Categories of text stay categories.
     """
     dtype = column.dtype
     if dtype in (pl.String, pl.Categorical):
@@ -68,12 +67,13 @@ def as_ids(column: pl.Series, rows: Rows) -> pl.Series:
     if dtype.is_float():
         return _float_ids(column, rows)
     raise InputError(
-        f"{rows.source}: the column of {column.name}s has type {dtype}; ids are text or integers"
+        f"{rows.source}: the column of {column.name}s has type {dtype}; expected text or "
+        "whole numbers"
     )
 
 
 def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
-    """Take whole floats as the integers they are; others, and large ones, lost digits already."""
+    """Return whole floats as integers; fractions and large ones are no exact ids, and refused."""
     limit = 2**53 if column.dtype == pl.Float64 else 2**24 if column.dtype == pl.Float32 else 2**11
     whole = column.is_finite() & (column == column.floor()) & (column.abs() < limit)
     bad = ~whole.fill_null(True)
@@ -81,7 +81,7 @@ def _float_ids(column: pl.Series, rows: Rows) -> pl.Series:
         row = bad.arg_max() or 0
         raise InputError(
             f"{rows.place(row)}: the {column.name} {column[row]!r} is a fraction or too large "
-            "to be exact as a floating-point number; pass ids as text or integers"
+            "to be exact as a floating-point number; give ids as text or whole numbers"
         )
     return column.cast(pl.Int64).cast(pl.String)
 
@@ -92,7 +92,7 @@ def missing(ids: pl.Series) -> pl.Series:
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
-    """Return a column as Float64 or integers; text that is no number becomes null."""
+    """Return a column as Float64 or integers; text that is not a number becomes null."""
     dtype = column.dtype
     if dtype.is_integer() or dtype == pl.Float64:
         return column
@@ -103,3 +103,31 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if dtype in (pl.Categorical, pl.Enum):
         return as_numbers(column.cast(pl.String))
     raise InputError(f"the column {shown(column.name)} has type {dtype}; expected numbers")
+
+
+def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:
+    """Return a run of three columns without a header with the third under its right name.
+
+    Numbers that are not whole can only be scores. Whole numbers are taken as ranks where they rise
+    from 0 or 1 within each query, and refused otherwise: guessing wrong would turn the run upside
+    down.
+    """
+    columns = rows.frame.columns
+    if rows.layout.kind != "run" or "score" not in columns or "rank" in columns:
+        return rows
+    as_ranks = replace(rows, frame=rows.frame.rename({"score": "rank"}))
+    if surely_ranks:
+        return as_ranks
+    number = rows.frame["score"].cast(pl.Float64, strict=False)
+    if not (number == number.floor()).fill_null(True).all():
+        return rows
+    rising = pl.col("n").first().is_in([0.0, 1.0]) & (pl.col("n").diff().drop_nulls() > 0).all()
+    numbers = pl.DataFrame({"query_id": rows.frame["query_id"], "n": number}).drop_nulls()
+    if numbers.group_by("query_id").agg(rising)["n"].all():
+        return as_ranks
+    raise FormatError(
+        "the third column is neither ranks rising from 1 nor scores with a fraction; "
+        "add a header (query_id, doc_id, score), or write six TREC columns",
+        source=rows.source,
+        line=1,
+    )

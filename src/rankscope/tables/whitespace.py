@@ -16,12 +16,14 @@ import os
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 import polars as pl
 
 from rankscope.errors import shown
+from rankscope.tables.detection import BOM
 from rankscope.tables.rows import Malformed, Rows
 
 if TYPE_CHECKING:
@@ -29,17 +31,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankscope.tables.columns import Layout
+    from rankscope.tables.columns import PairLayout
 
     Bytes = NDArray[np.uint8]
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-__all__ = ["BOM", "Shape", "read_clean", "read_exact", "shape_of"]
 
-BOM = b"\xef\xbb\xbf"
-MALFORMED_KEPT = 3
+MALFORMED_SHOWN = 3
 _TAB, _NEWLINE, _SPACE, _HASH = 9, 10, 32, 35
 _BLOCK = 1 << 18  # fits a core's own cache
 _LINES = 1 << 23  # bytes that are split at a time
@@ -52,17 +52,17 @@ _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 class Shape:
     """What the bytes of a file say about its lines."""
 
-    lines: int  # those that end as it was asked
+    lines: int  # those that end as expected
     spaces: int
-    tabs: int  # 0 where there are spaces, too: such a file is not clean anyway
+    tabs: int  # 0 if there are spaces, too: such a file is not clean anyway
     odd: int  # bytes up to and including the space, and all that are not ASCII
-    adjacent: bool  # two such bytes side by side: repeated separators, blank lines, CRLF
+    adjacent: bool  # two odd bytes side by side: repeated separators, blank lines, CRLF
 
     def is_clean(self, columns: int) -> bytes | None:
-        """Return the one separator of a file with so many columns a line on average, if it has one.
+        """Return the separator of a file with so many columns per line on average, if there is one.
 
-        No column is empty then, all lines end as it was asked, and there is no other white space,
-        nor anything but ASCII: that would be odd bytes which nothing here counts.
+        Then no column is empty, all lines end as expected, and there is neither other white space
+        nor anything but ASCII: those would be odd bytes that are no separators and no line ends.
         """
         if self.adjacent or not self.lines:
             return None
@@ -77,7 +77,7 @@ class Shape:
 
 
 def _shape_of_block(block: Bytes, low: int, high: int, ending: bytes) -> Shape:
-    """Look at a part of a block; the bytes around it are looked at for what stands beside."""
+    """Look at ``block[low:high]``; the bytes around it only tell what is beside its ends."""
     part = block[low:high]
     odd = block[low : high + 1].view(np.int8) <= _SPACE  # what is not ASCII is negative here
     spaces = int(np.count_nonzero(part == _SPACE))
@@ -94,17 +94,18 @@ def _shape_of_block(block: Bytes, low: int, high: int, ending: bytes) -> Shape:
 
 
 def _merged(parts: Sequence[Shape]) -> Shape:
+    spaces = sum(part.spaces for part in parts)
     return Shape(
         lines=sum(part.lines for part in parts),
-        spaces=sum(part.spaces for part in parts),
-        tabs=sum(part.tabs for part in parts),
+        spaces=spaces,
+        tabs=0 if spaces else sum(part.tabs for part in parts),
         odd=sum(part.odd for part in parts),
         adjacent=any(part.adjacent for part in parts),
     )
 
 
 def shape_of(source: str | bytes, ending: bytes = b"") -> Shape:
-    """Look once at every byte of a file (by name) or of bytes in memory, on all cores.
+    """Look once at each byte of a file (by name) or of bytes in memory, on all cores.
 
     ``ending`` is what lines are expected to end with.
     """
@@ -112,12 +113,17 @@ def shape_of(source: str | bytes, ending: bytes = b"") -> Shape:
         data = np.frombuffer(source, np.uint8)
         return _shape_in_threads(lambda low, high, _: data[low:high], len(data), ending)
     with open(source, "rb", buffering=0) as handle:
-        descriptor = handle.fileno()
+        in_turn = Lock()
 
         def read(low: int, high: int, buffer: Bytes) -> Bytes:
-            return buffer[: os.preadv(descriptor, [buffer[: high - low].data], low)]
+            part = buffer[: high - low]
+            if hasattr(os, "preadv"):
+                return part[: os.preadv(handle.fileno(), [part.data], low)]
+            with in_turn:  # Windows: threads share one position in the file
+                handle.seek(low)
+                return part[: handle.readinto(part.data)]
 
-        return _shape_in_threads(read, os.fstat(descriptor).st_size, ending)
+        return _shape_in_threads(read, os.fstat(handle.fileno()).st_size, ending)
 
 
 def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, ending: bytes) -> Shape:
@@ -156,9 +162,9 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, endin
 def telling_end(tag: str, separator: bytes) -> bytes:
     """Return how a line ends whose last column is this tag and no number; empty if it may be one.
 
-    That is the tag from a character on that no number holds, else all of it. A line that ends so
-    and has a number for its score, which stands before the tag, has at least as many columns as it
-    should.
+    That is the tag from its last character that no number can hold, else all of it. A line with
+    this end and a number for its score, the column before the tag, has at least as many columns as
+    it should.
     """
     if not tag or not tag.isascii():
         return b""
@@ -182,9 +188,8 @@ def read_clean(
     """Parse a file of clean shape; None if it is not, or a value is not of its type.
 
     Only the columns named in ``types`` are parsed. The shape says how many columns lines have on
-    average; so if none has fewer, none has more. That none has fewer is seen from the last column:
-    it is among those that are parsed, or all lines end with the ``tag``, which is no number, or it
-    is looked at.
+    average; so if none has fewer, none has more. That none has fewer follows from the last column:
+    it is parsed, or all lines end with the ``tag``, which is no number, or it is checked for null.
     """
     last = columns[-1] or "_last"
     separator = shape_of(_first_lines(source)).is_clean(len(columns))
@@ -197,20 +202,20 @@ def read_clean(
         )
         for place, role in enumerate(columns)
     }
-    looked_at = [] if last in types or ending else [pl.col(last).is_null().alias("_short")]
-    scan = _scan(source, schema, separator).select(*types, *looked_at)
+    checked = [] if last in types or ending else [pl.col(last).is_null().alias("_short")]
+    scan = _scan(source, schema, separator).select(*types, *checked)
     shape, frame = _both(lambda: shape_of(source, ending), lambda: _collected(scan), source)
     if frame is None or shape.is_clean(len(columns)) != separator:
         return None
     if any(column.null_count() for column in frame[list(types)]):
         return None
-    if looked_at and frame["_short"].any():
+    if checked and frame["_short"].any():
         return None
     return frame.select(*types)
 
 
 def _both(first: Callable[[], S], second: Callable[[], T], source: str | bytes) -> tuple[S, T]:
-    """Do two things, at once where it pays: neither keeps all cores busy alone."""
+    """Do two things, at once if the source is large: neither keeps all cores busy alone."""
     size = len(source) if isinstance(source, bytes) else os.path.getsize(source)
     if size <= 32 * _BLOCK:
         return first(), second()
@@ -218,12 +223,12 @@ def _both(first: Callable[[], S], second: Callable[[], T], source: str | bytes) 
 
     with ThreadPoolExecutor(1) as pool:
         pending = pool.submit(first)
-        done = second()
-        return pending.result(), done
+        result = second()
+        return pending.result(), result
 
 
 def _first_lines(source: str | bytes) -> bytes:
-    """Return whole lines from the beginning, or all there is."""
+    """Return whole lines from the beginning, or everything if there is no whole line."""
     if isinstance(source, bytes):
         head = source[:_BLOCK]
     else:
@@ -258,9 +263,9 @@ def read_exact(
     types: dict[str, Any],
     *,
     source: str,
-    layout: Layout,
+    layout: PairLayout,
 ) -> Rows:
-    """Split a table by white space, whatever its state; lines that do not fit are reported.
+    """Split any table by white space; lines that do not fit are reported.
 
     A value that is not of its type becomes null.
     """
@@ -279,7 +284,7 @@ def read_exact(
         source=source,
         layout=layout,
         line_of=lines,
-        malformed=tuple(malformed[:MALFORMED_KEPT]),
+        malformed=tuple(malformed[:MALFORMED_SHOWN]),
         malformed_count=broken,
         ids_complete=True,
     )
@@ -291,7 +296,7 @@ class _Block:
 
     frame: pl.DataFrame
     lines: int
-    kept: NDArray[np.int64] | None = None  # the lines that became rows; None: all of them
+    row_lines: NDArray[np.int64] | None = None  # the lines that became rows; None: all of them
     broken: int = 0
     reasons: list[tuple[int, str]] = field(default_factory=list)
 
@@ -309,16 +314,16 @@ class _LineNumbers:
         """Take the next block; return the number of its first line."""
         first = self._lines + 1
         self._first_rows.append(self._rows)
-        self._blocks.append((first, block.kept))
+        self._blocks.append((first, block.row_lines))
         self._rows += block.frame.height
         self._lines += block.lines
         return first
 
     def __call__(self, row: int) -> int:
         at = bisect_right(self._first_rows, row) - 1
-        first, kept = self._blocks[at]
+        first, row_lines = self._blocks[at]
         within = row - self._first_rows[at]
-        return first + (within if kept is None else int(kept[within]))
+        return first + (within if row_lines is None else int(row_lines[within]))
 
 
 def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -328,7 +333,7 @@ def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _split_block(block: bytes, columns: Sequence[str | None], types: dict[str, Any]) -> _Block:
-    text = _collapsed(_with_valid_text(block))
+    text = _collapsed(_with_valid_text(block))  # bytes; the arrays below have one item per line
     ends = np.flatnonzero(text == _NEWLINE)
     begins = np.concatenate(([0], ends[:-1] + 1))
     data_line = (ends > begins) & (text[begins] != _HASH)
@@ -340,10 +345,10 @@ def _split_block(block: bytes, columns: Sequence[str | None], types: dict[str, A
     broken = np.flatnonzero(data_line & ~fits)
     reasons = [
         (line, _reason(bytes(text[begins[line] : ends[line]][:200]), fields[line], len(columns)))
-        for line in map(int, broken[:MALFORMED_KEPT])
+        for line in map(int, broken[:MALFORMED_SHOWN])
     ]
-    kept = text[np.repeat(fits, ends - begins + 1)]
-    frame = _parsed(kept.tobytes(), columns, types)
+    fitting = text[np.repeat(fits, ends - begins + 1)]
+    frame = _parsed(fitting.tobytes(), columns, types)
     return _Block(frame, len(ends), np.flatnonzero(fits), len(broken), reasons)
 
 
@@ -365,15 +370,15 @@ def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -
 _NOT_UTF8 = "\ufffd".encode()
 
 
-def _reason(line: bytes, found: int, expected: int) -> str:
+def _reason(line: bytes, width: int, expected: int) -> str:
     if line == _NOT_UTF8:
         return "bytes that are not UTF-8"
     start = line.decode("utf-8", "replace")
-    return f"expected {expected} columns, found {found} in {shown(start)}"
+    return f"expected {expected} columns, found {width} in {shown(start)}"
 
 
 def _with_valid_text(block: bytes) -> bytes:
-    """Return the block as it is if it is UTF-8; else with each bad line replaced by one mark."""
+    """Return the block if it is UTF-8; else with each bad line replaced by one mark."""
     if block.isascii() or _is_utf8(block):
         return block
     return b"\n".join(line if _is_utf8(line) else _NOT_UTF8 for line in block.split(b"\n"))
@@ -393,7 +398,7 @@ def _collapsed(block: bytes) -> Bytes:
         block += b"\n"
     text = np.frombuffer(block.translate(_TO_SPACE), np.uint8)
     space = text == _SPACE
-    needless = np.zeros_like(space)  # all but the last of a row of spaces, and before a line's end
+    needless = np.zeros_like(space)  # all but the last of adjacent spaces, and before a line's end
     np.logical_and(space[:-1], (space | (text == _NEWLINE))[1:], out=needless[:-1])
     text = text[~needless]
     begins = np.concatenate(([0], np.flatnonzero(text[:-1] == _NEWLINE) + 1))

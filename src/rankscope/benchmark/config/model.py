@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     Field,
-    RootModel,
     create_model,
     field_validator,
     model_validator,
@@ -22,6 +20,7 @@ from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
 from rankscope.benchmark.config.sections import Measures, Names, Section, read_section, refuse
 from rankscope.benchmark.config.specs import SystemSpecs
 from rankscope.benchmark.targets import TargetsGiven
+from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import SpecError
@@ -111,13 +110,7 @@ class FetchConfig(Section):
 # --- analyses ------------------------------------------------------------------------------------
 
 
-class SegmentsConfig(RootModel[Names]):
-    """Fields of the queries by which means are broken down."""
-
-    root: Names = Field(default_factory=list)
-
-
-ANALYSES: dict[str, type[BaseModel]] = {"segments": SegmentsConfig}
+ANALYSES = {analysis.name: analysis.config for analysis in all_analyses()}
 """The sections of analyses: under which key, and what may be said there.
 
 A section is a pydantic model that can be made without arguments. Known keys, the JSON schema and

@@ -41,12 +41,12 @@ _BYTES = 16
 class Embeddings:
     """The vectors of texts under one model, of length 1 each (or 0, where there is no direction).
 
-    ``made`` counts the texts that were embedded, which a second run should leave at 0.
+    ``embedded_texts`` counts those that were embedded, which a second run should leave at 0.
     """
 
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
         self.embedder = embedder
-        self.made = 0
+        self.embedded_texts = 0
         self._cache = cache
         self._known: dict[bytes, tuple[str, int]] | None = None
         self._size: int | None = None
@@ -93,7 +93,7 @@ class Embeddings:
         vectors = embedded(self.embedder, texts)
         self._check_size(vectors)
         vectors = _of_length_one(vectors)
-        self.made += len(texts)
+        self.embedded_texts += len(texts)
         if self._folder is not None:
             content = b"".join(digests)
             name = hashlib.sha256(content).hexdigest()

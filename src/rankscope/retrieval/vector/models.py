@@ -77,22 +77,17 @@ class Model:
 
     def described(self) -> dict[str, Any]:
         """Say what model this is: a folder by what is in it, any other by name and revision."""
-        known = {"model": self._contents} if self._folder else self._on_hub
         return {
             "version": engine_version("sentence-transformers"),
-            **known,
+            **self._known_by,
             "max_length": self._options.max_length,
         }
 
     @cached_property
-    def _contents(self) -> str:
-        assert self._folder is not None
-        return _contents(self._folder)
-
-    @cached_property
-    def _on_hub(self) -> dict[str, str]:
-        snapshot, _ = snapshot_of(self._revision, "")
-        return {"model": self.name, "revision": snapshot}
+    def _known_by(self) -> dict[str, str]:
+        if self._folder is not None:
+            return {"model": _contents(self._folder)}
+        return {"model": self.name, "revision": snapshot_of(self._revision, self.name)[0]}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,0 +1,42 @@
+"""``--debug``: what rankscope logs, and the whole traceback of an error, on standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+from rankscope.logs import ROOT
+
+log = logging.getLogger(__name__)
+
+
+class _ToStandardError(logging.StreamHandler[TextIO]):
+    """The handler that ``--debug`` adds."""
+
+
+def listen() -> None:
+    """Print debug messages on standard error from now on."""
+    stop_listening()
+    handler = _ToStandardError(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    ROOT.addHandler(handler)
+    ROOT.setLevel(logging.DEBUG)
+    log.debug("Python %s, %s", sys.version.split()[0], " ".join(sys.argv))
+
+
+def stop_listening() -> None:
+    """Be silent again."""
+    for handler in list(ROOT.handlers):
+        if isinstance(handler, _ToStandardError):
+            ROOT.removeHandler(handler)
+            ROOT.setLevel(logging.NOTSET)
+
+
+def show_traceback(error: BaseException) -> None:
+    """Log the traceback of an error with everything that led to it, also what was hidden."""
+    cause: BaseException | None = error
+    while cause is not None and log.isEnabledFor(logging.DEBUG):
+        cause.__suppress_context__ = cause.__cause__ is not None
+        cause = cause.__cause__ or cause.__context__
+    log.debug("the command failed", exc_info=error)

@@ -1,0 +1,97 @@
+"""The options and arguments that several commands share, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from rankscope.cli.output import FORMATS
+from rankscope.errors import UnknownNameError
+from rankscope.scoring.rules import PROFILES
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Command], Command]
+
+
+class Names(click.Choice[str]):
+    """A choice of names that says which is nearest to an unknown one."""
+
+    def __init__(self, kind: str, names: Iterable[str]) -> None:
+        super().__init__(list(names))
+        self.kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return a name that is known."""
+        if value not in self.choices:
+            self.fail(str(UnknownNameError(self.kind, str(value), self.choices)), param, ctx)
+        return str(value)
+
+
+def measures_option(text: str) -> Callable[[Command], Command]:
+    """Make the option that names measures."""
+    return click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help=text)
+
+
+def format_option(*more: str) -> Callable[[Command], Command]:
+    """Make the option that says how the result is written; ``more`` are formats of one command."""
+    return click.option(
+        "--format",
+        type=click.Choice([*FORMATS, *more]),
+        default="table",
+        show_default=True,
+        help="How the result is written.",
+    )
+
+
+DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
+
+TARGET = click.option("-o", "--output", "target", metavar="FILE", help="Write there instead.")
+
+PROFILE = click.option(
+    "--profile",
+    type=Names("profile", PROFILES),
+    default="rankscope",
+    show_default=True,
+    help="Whose rules: ties, precision, missing queries, definitions.",
+)
+ALPHA = click.option(
+    "--alpha", type=float, default=0.05, show_default=True, help="A p-value up to this counts."
+)
+RESAMPLES = click.option(
+    "--resamples",
+    type=int,
+    default=10_000,
+    show_default=True,
+    help="How often permutations and bootstraps are drawn.",
+)
+SEED = click.option(
+    "--seed", type=int, default=0, show_default=True, help="Of everything that is random."
+)
+SYSTEMS = click.option(
+    "--system", "systems", multiple=True, metavar="NAME", help="Only this system (repeatable)."
+)
+CONFIG = click.argument("config", type=click.Path(), metavar="CONFIG")
+SET = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change the config, as in depth=50 or systems.lexical.bm25.k1=1.2 (repeatable).",
+)
+CACHE = click.option(
+    "--cache",
+    metavar="DIR",
+    help="Where indexes, embeddings and finished stages are kept (.cache in the output folder).",
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Stages done at a time."
+)
+QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+
+
+def check_standard_input(*paths: str | None) -> None:
+    """Refuse to read standard input twice."""
+    if paths.count("-") > 1:
+        raise click.UsageError("standard input (-) can be read once only; name files for the rest")

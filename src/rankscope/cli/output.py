@@ -1,0 +1,129 @@
+"""How commands write: a result becomes a document, and a document becomes text in any format."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from rankscope.document.blocks import Document
+
+FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
+
+
+def make_console() -> Console:
+    """Return a console for standard output; rich honours NO_COLOR and pipes by itself."""
+    from rich.console import Console
+
+    from rankscope.document.terminal import WIDTH
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for `main` to handle, as everywhere else
+
+    width = None if sys.stdout.isatty() else WIDTH
+    return Output(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+
+
+def print_line(text: str = "") -> None:
+    """Print a line that is not broken, such as a path."""
+    from rankscope.document.text import visible
+
+    make_console().print(visible(text), soft_wrap=True)
+
+
+def emit(
+    result: object,
+    *,
+    format: str,
+    target: str | None = None,
+    data: Callable[[], Any] | None = None,
+    **options: Any,
+) -> None:
+    """Write a result to standard output or to a file.
+
+    The result is a document, or anything that has a view (``options`` are the view's). JSON is what
+    ``data`` returns, or the result's own ``to_dict``.
+    """
+    from rankscope.document.blocks import Document
+    from rankscope.document.views import document_of
+
+    if format == "json":
+        plain = data() if data is not None else result.to_dict()  # type: ignore[attr-defined]
+        if target is None:
+            print_json(plain)
+        else:
+            write_file(target, json_text(plain))
+        return
+    document = result if isinstance(result, Document) else document_of(result, **options)
+    if format == "table" and target is None:
+        from rankscope.document.terminal import draw
+
+        draw(document, make_console())
+    else:
+        write_text(rendered(document, format), target)
+
+
+def rendered(document: Document, format: str) -> str:
+    """Return a document as text in any format but JSON."""
+    if format == "markdown":
+        from rankscope.document.markdown import as_markdown
+
+        return as_markdown(document)
+    if format == "html":
+        from rankscope.document.html import page
+
+        return page(document)
+    if format == "latex":
+        from rankscope.document.latex import as_latex
+
+        return as_latex(document)
+    if format == "csv":
+        from rankscope.document.csv_text import as_csv
+
+        return as_csv(document)
+    from rankscope.document.terminal import as_text
+
+    return as_text(document)
+
+
+def write_text(text: str, target: str | None) -> None:
+    """Write text to standard output, where nothing in it can steer a terminal, or to a file."""
+    from rankscope.document.text import visible_lines
+
+    if target is None:
+        click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=False)
+    else:
+        write_file(target, text)
+
+
+def write_file(target: str, text: str) -> None:
+    """Replace a file as a whole."""
+    from rankscope.files import replacing
+
+    with replacing(target) as sink:
+        sink.write(text.encode("utf-8", "backslashreplace"))
+
+
+def json_text(value: Any, *, unicode: bool = True) -> str:
+    """Return one JSON document; what could steer a terminal is escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
+    if text.isascii():
+        return f"{text}\n"
+    escaped = (
+        sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text
+    )
+    return "".join(escaped) + "\n"
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document and nothing else."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    click.echo(json_text(value, unicode=unicode), nl=False)

@@ -1,0 +1,175 @@
+"""Analyses: each is one registered unit that asks one question about systems that were scored.
+
+From a registration follow the stage of a benchmark with its key in the cache, the section of the
+config, the field in the record with its JSON schema, the section of reports, and the documentation.
+An analysis says what it found, that it found nothing, or that it is not applicable and why; it is
+never silent. To add one, write a module in this package that registers an `Analysis`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pydantic import ConfigDict, Field, create_model
+
+from rankscope.findings import Code, Finding, NotApplicable
+from rankscope.part import Part
+from rankscope.statistics.pairwise import Settings
+
+if TYPE_CHECKING:
+    from rankscope.collection.corpus import Corpus
+    from rankscope.diagnosis.labels import Query
+    from rankscope.diagnosis.stages import StageSpec
+    from rankscope.document.blocks import Section
+    from rankscope.runs.table import Run
+    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import Judgments
+
+Need = Literal["scores", "runs", "qrels", "queries", "corpus", "pipeline"]
+"""What an analysis may need to look at."""
+
+_WORDS: dict[Need, str] = {
+    "scores": "no scores were given",
+    "runs": "no runs were given",
+    "qrels": "no qrels were given",
+    "queries": "no queries were given",
+    "corpus": "no corpus was given",
+    "pipeline": "nothing is known about how the systems build on each other",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """What analyses look at; what was not given is None."""
+
+    scores: Scores | None = None
+    """Values by query, of all systems."""
+    runs: Mapping[str, Run] | None = None
+    """The runs that were scored, by system."""
+    qrels: Judgments | None = None
+    """The judgments they were scored against."""
+    queries: Sequence[Query] | None = None
+    """Ids, texts and metadata."""
+    corpus: Corpus | None = None
+    """The documents."""
+    pipeline: Sequence[StageSpec] | None = None
+    """The systems as stages: which builds on which."""
+    baseline: str | None = None
+    """The system that others are compared with; None: all with each other."""
+    depth: int | None = None
+    """How many documents the runs were asked for; None if that is not known."""
+    settings: Settings = field(default_factory=Settings)
+    """How differences are tested."""
+
+
+class AnalysisConfig(Part):
+    """What can be configured of an analysis; a key that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Analysed(Part):
+    """The result of an analysis; without findings it found nothing to remark."""
+
+    findings: tuple[Finding, ...] = ()
+    """What a reader should know."""
+
+
+Config = TypeVar("Config", bound=AnalysisConfig)
+Result = TypeVar("Result", bound=Analysed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis(Generic[Config, Result]):
+    """One question, and all that follows from asking it."""
+
+    name: str
+    """Of its stage, of its section in the config, and of its field in the record."""
+    title: str
+    """Of its section in reports."""
+    summary: str
+    """What it answers, in one sentence."""
+    config: type[Config]
+    """What can be configured; it must have defaults for everything."""
+    written: str
+    """How its section in the config is written; '' if there is nothing to configure."""
+    result: type[Result]
+    """What it makes."""
+    needs: tuple[Need, ...]
+    """What it looks at; these decide, with the config and the settings, its key in the cache."""
+    look: Callable[[Config, Inputs], Result | NotApplicable]
+    """From config and inputs to the result."""
+    section: Callable[[Result], Section]
+    """From the result to a section of a report."""
+    codes: tuple[Code, ...] = ()
+    """The findings it can make."""
+    place: int = 100
+    """Where it comes among other analyses in reports: the lowest first."""
+
+    def answer(self, config: Config, inputs: Inputs) -> Result | NotApplicable:
+        """Look, if all is given that it needs."""
+        for need in self.needs:
+            if getattr(inputs, need) is None:
+                return self.not_applicable(_WORDS[need])
+        return self.look(config, inputs)
+
+    def key_parts(self, config: Config, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
+        """Return all that decides the answer, as plain data, for its key in a cache.
+
+        ``hashes`` are those of what it may need.
+        """
+        return [
+            config.to_dict(),
+            inputs.settings.to_dict(),
+            inputs.baseline,
+            inputs.depth,
+            {need: hashes[need] for need in self.needs},
+        ]
+
+    def not_applicable(self, reason: str) -> NotApplicable:
+        """Say why it cannot look."""
+        return NotApplicable(name=self.name, reason=reason)
+
+    def of(self, analyses: Part) -> Result | None:
+        """Return its result in a record's ``analyses``; None if there is none."""
+        answer = getattr(analyses, self.name, None)
+        return answer if isinstance(answer, self.result) else None
+
+
+AnyAnalysis = Analysis[Any, Any]
+
+_ANALYSES: dict[str, AnyAnalysis] = {}
+
+
+def register(analysis: Analysis[Config, Result]) -> Analysis[Config, Result]:
+    """Add an analysis; each name can be taken once."""
+    if analysis.name in _ANALYSES:
+        raise ValueError(f"two analyses are called {analysis.name}")
+    _ANALYSES[analysis.name] = analysis
+    return analysis
+
+
+def all_analyses() -> list[AnyAnalysis]:
+    """Return every analysis, in the order of reports."""
+    package = import_module("rankscope.diagnosis")
+    for module in pkgutil.iter_modules(package.__path__, "rankscope.diagnosis."):
+        import_module(module.name)
+    return sorted(_ANALYSES.values(), key=lambda analysis: (analysis.place, analysis.name))
+
+
+def analyses_model() -> type[Part]:
+    """Return the part of a record that has a field for each analysis."""
+    fields: Any = {
+        analysis.name: (
+            analysis.result | NotApplicable | None,
+            Field(default=None, description=f"{analysis.summary} Null: it was not asked for."),
+        )
+        for analysis in all_analyses()
+    }
+    return create_model(
+        "Analyses", __base__=Part, __doc__="What analyses found, by name.", **fields
+    )

@@ -1,0 +1,132 @@
+"""A document as LaTeX for papers: booktabs tables with their notes, everything escaped.
+
+The text compiles with pdfLaTeX and the package booktabs, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rankscope.document.blocks import Chart, Code, Findings, Notes, Table
+from rankscope.document.text import (
+    behind,
+    findings_table,
+    interval_of,
+    table_notes,
+    title_of,
+    value_of,
+    visible,
+)
+
+if TYPE_CHECKING:
+    from rankscope.document.blocks import Block, Cell, Column, Document
+
+_ESCAPES = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\symbol{34}",
+        "`": r"\symbol{96}",
+        "[": "{[}",  # at the start of a row it would be an argument of the line break
+        "*": "{*}",  # likewise
+        "±": r"$\pm$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "∞": r"$\infty$",
+        "×": r"$\times$",
+        "·": r"$\cdot$",
+        "Σ": r"$\Sigma$",
+        "Π": r"$\Pi$",
+        "√": r"$\surd$",
+        "→": r"$\to$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "†": r"$\dagger$",
+        "‡": r"$\ddagger$",
+        "✓": r"$\surd$",
+        "✗": r"$\times$",
+        "−": "$-$",
+        "–": "--",
+        "…": r"\ldots{}",
+    }
+)
+_RAISED = str.maketrans({"†": r"\dagger", "‡": r"\ddagger", "↑": r"\uparrow", "↓": r"\downarrow"})
+
+
+def escaped(text: object) -> str:
+    """Return text that LaTeX shows as it is."""
+    return visible(text).translate(_ESCAPES)
+
+
+def as_latex(document: Document) -> str:
+    """Return a document as LaTeX; what is no table is a paragraph."""
+    parts = [r"% needs \usepackage{booktabs}"]
+    for section in document.sections:
+        for block in section.all_blocks:
+            parts += _block(block)
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Chart):
+        return
+    if isinstance(block, Table):
+        yield _table(block)
+    elif isinstance(block, Findings):
+        yield _table(findings_table(block)) if block.findings else "No findings."
+    elif isinstance(block, Notes):
+        yield _small(block.texts)
+    elif isinstance(block, Code):
+        lines = r"\\".join(escaped(line) for line in block.text.split("\n"))
+        yield rf"\noindent\texttt{{{lines}}}"
+    else:
+        yield from (escaped(sentence.text) for sentence in block.sentences)
+
+
+def _small(texts: tuple[str, ...] | list[str]) -> str:
+    said = ". ".join(text[:1].upper() + text[1:] for text in texts)
+    return rf"{{\footnotesize {escaped(said)}.\par}}"
+
+
+def _table(table: Table) -> str:
+    kinds = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    rows = [
+        " & ".join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
+        for row in table.rows
+    ]
+    notes = table_notes(table, "bold:")
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        *([rf"\caption{{{escaped(table.title)}}}"] if table.title else []),
+        rf"\begin{{tabular}}{{{kinds}}}",
+        r"\toprule",
+        " & ".join(escaped(title_of(column)) for column in table.columns) + r" \\",
+        r"\midrule",
+        *(rf"{row} \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *([r"\par\smallskip", _small(notes)] if notes else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    value = escaped(value_of(cell, column))
+    is_bold = cell.best or (isinstance(cell.value, str) and cell.tone in ("strong", "bad"))
+    shown = rf"\textbf{{{value}}}" if is_bold and value else value
+    is_raised = cell.marker.strip("†‡↑↓") == ""
+    above = cell.marker.translate(_RAISED) if is_raised else ""
+    above += rf"\mathrm{{{escaped(cell.letters)}}}" if cell.letters else ""
+    shown += f"$^{{{above}}}$" if above else ""
+    shown += "" if is_raised else escaped(cell.marker)
+    ends = interval_of(cell, column)
+    small = rf"{{\scriptsize {escaped(ends)}}}" if ends else ""
+    return " ".join(filter(None, [shown, small, escaped(behind(cell, column))]))

@@ -1,0 +1,141 @@
+r"""How values and foreign text are written, the same in every form.
+
+Numbers, intervals and p-values become text here and nowhere else. Names and messages come from
+anywhere: `visible` spells out what could steer a terminal or hide what is shown; what is special to
+one form (``<``, ``|``, ``\``) is escaped by that form's renderer.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rankscope.document.blocks import Cell, Column, Table, plain_rows, text_columns
+from rankscope.errors import counted
+
+if TYPE_CHECKING:
+    from rankscope.document.blocks import Findings
+
+NOTHING = "–"
+"""How a value that does not exist is written."""
+
+SIGNS = {"error": "✗", "warning": "!", "note": "·"}
+"""The sign of each severity."""
+
+
+def visible(text: object) -> str:
+    r"""Return text on one line, with control characters spelt out.
+
+    >>> visible("\x1b[31mred\n")
+    '\\x1b[31mred\\n'
+    """
+    line = str(text)
+    if line.isprintable():
+        return line
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
+
+
+def visible_lines(text: str) -> str:
+    """Return text with control characters spelt out and its line ends kept."""
+    return "".join(f"{visible(line)}\n" for line in text.split("\n"))[:-1]
+
+
+def percent(share: float) -> str:
+    """Return ``95 %`` for 0.95."""
+    return f"{100 * share:.4g} %"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value; it is never written as 0.
+
+    >>> p_value(0.0312), p_value(0.00002)
+    ('0.0312', '< 0.0001')
+    """
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+def number(value: float, *, digits: int | None = 4, signed: bool = False) -> str:
+    """Return a number; an ``int`` is a count, and what rounds to 0 has no sign.
+
+    >>> number(1024), number(0.05, digits=None), number(0.5, signed=True), number(-1e-9)
+    ('1,024', '0.05', '+0.5000', '0.0000')
+    """
+    if isinstance(value, int):
+        return f"{value:+,}" if signed and value else f"{value:,}"
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "-∞" if value < 0 else "undefined"
+    text = f"{value:g}" if digits is None else f"{value:z.{digits}f}"
+    return f"+{text}" if signed and text.strip("0.") and value > 0 else text
+
+
+def interval(ends: tuple[float, float], *, digits: int | None = 4, signed: bool = False) -> str:
+    """Return an interval as it is, in brackets.
+
+    >>> interval((0.735, 1.0), digits=3)
+    '[0.735, 1.000]'
+    """
+    low, high = (number(end, digits=digits, signed=signed) for end in ends)
+    return f"[{low}, {high}]"
+
+
+def value_of(cell: Cell, column: Column) -> str:
+    """Return a cell's value as its column writes it; text as it is."""
+    value = cell.value
+    if value is None or isinstance(value, str):
+        return NOTHING if value is None else value
+    if column.kind == "p" and isinstance(value, float):
+        return p_value(value)
+    return number(value, digits=column.digits, signed=column.signed)
+
+
+def interval_of(cell: Cell, column: Column) -> str:
+    """Return a cell's interval; '' if it has none."""
+    if cell.interval is None:
+        return ""
+    return interval(cell.interval, digits=column.digits, signed=column.signed)
+
+
+def behind(cell: Cell, column: Column) -> str:
+    """Return what is drawn last in a cell, in parentheses: the change, a note."""
+    change = "" if cell.change is None else number(cell.change, digits=column.digits, signed=True)
+    return " ".join(f"({part})" for part in (change, cell.note) if part)
+
+
+def plain_cell(cell: Cell, column: Column) -> str:
+    """Return all that a cell shows, as plain text."""
+    value = value_of(cell, column) + cell.marker
+    parts = (value, interval_of(cell, column), cell.letters, behind(cell, column))
+    return " ".join(filter(None, parts))
+
+
+def title_of(column: Column) -> str:
+    """Return a column's title with its note."""
+    return f"{column.title} ({column.note})" if column.note else column.title
+
+
+def table_notes(table: Table, best_sign: str) -> list[str]:
+    """Return the notes of a table; what marks the best values comes first."""
+    has_best = table.best and any(cell.best for row in table.rows for cell in row)
+    return [*([f"{best_sign} {table.best}"] if has_best else []), *table.notes]
+
+
+def findings_table(block: Findings) -> Table:
+    """Return findings as a table, for forms that have nothing better."""
+    by_system = any(finding.system is not None for finding in block.findings)
+    rows = []
+    for finding in block.findings:
+        where = ", ".join(map(str, finding.places))
+        more = finding.count - len(finding.places)
+        seen = f"{finding.message} ({where}{f' and {more:,} more' if more > 0 else ''})"
+        rows.append(
+            [
+                f"{SIGNS[finding.severity]} {finding.severity}",
+                f"{finding.code} {finding.name}",
+                *([finding.system or NOTHING] if by_system else []),
+                counted(finding.count, finding.unit),
+                seen if where else finding.message,
+                finding.advice,
+            ]
+        )
+    titles = ["severity", "code", *(["system"] if by_system else [])]
+    return Table(text_columns(*titles, "cases", "what was seen", "what to do"), plain_rows(rows))

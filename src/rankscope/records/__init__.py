@@ -1,0 +1,46 @@
+"""Records: what a benchmark leaves behind, versioned and documented field by field.
+
+Between what computes (`statistics`, `diagnosis`) and what shows (`reports`): records are made of
+the parts that were computed, and reports read records and compute nothing. Each record is one JSON
+file that names its schema, ``rankscope/<kind>/<n>``. A later version of rankscope reads earlier
+ones; one that is too new is refused with a sentence.
+
+- `EvaluationReport`: how good one system is, on one collection
+- `BenchmarkReport`: all systems of an experiment, compared
+- `ExperimentManifest`: what is needed to repeat the experiment, and to see that nothing changed
+"""
+
+from rankscope.records.manifest import ExperimentManifest, GitState, Machine, RunRef
+from rankscope.records.report import (
+    Analyses,
+    BenchmarkReport,
+    CollectionInfo,
+    Diagnostics,
+    EvaluationReport,
+    Kpi,
+    MeasureInfo,
+    MeasureValue,
+    RunInfo,
+    Status,
+    SystemRecord,
+    status_of,
+)
+
+__all__ = [
+    "Analyses",
+    "BenchmarkReport",
+    "CollectionInfo",
+    "Diagnostics",
+    "EvaluationReport",
+    "ExperimentManifest",
+    "GitState",
+    "Kpi",
+    "Machine",
+    "MeasureInfo",
+    "MeasureValue",
+    "RunInfo",
+    "RunRef",
+    "Status",
+    "SystemRecord",
+    "status_of",
+]

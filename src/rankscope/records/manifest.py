@@ -1,0 +1,87 @@
+"""The manifest of an experiment."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from rankscope.part import FileRef, Part
+from rankscope.records.kept import KeptRecord
+from rankscope.records.report import CollectionInfo
+
+
+class RunRef(Part):
+    """A run of an experiment."""
+
+    system: str
+    """The system."""
+    run_id: str
+    """The hash of the run's content."""
+    path: str
+    """The file, relative to the folder."""
+
+
+class Machine(Part):
+    """Where it ran."""
+
+    system: str
+    """Such as Linux."""
+    release: str
+    """Of the operating system."""
+    machine: str
+    """Such as x86_64."""
+    cores: int
+    """How many the process could use."""
+    memory: int | None
+    """Bytes; null if unknown."""
+
+
+class GitState(Part):
+    """The repository that contains the config."""
+
+    commit: str
+    """What is checked out."""
+    dirty: bool | None = None
+    """Whether files of the config's folder differ from it; null: not known."""
+
+
+class ExperimentManifest(KeptRecord):
+    """What is needed to repeat an experiment, and to see that nothing was changed."""
+
+    kind: ClassVar[str] = "manifest"
+
+    experiment: str
+    """The experiment's id: the same for the same config, data and versions."""
+    name: str
+    """What the config calls it."""
+    started: str
+    """In UTC (ISO 8601)."""
+    finished: str
+    """In UTC (ISO 8601)."""
+    config: dict[str, Any]
+    """The whole config, with what was overridden; secrets stay names of variables."""
+    config_sha256: str
+    """A hash of it."""
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    """What the environment and the command line changed."""
+    collection: CollectionInfo
+    """Hashes of corpus, queries and judgments."""
+    runs: list[RunRef]
+    """Every run."""
+    versions: dict[str, str]
+    """rankscope, Python, and the packages that took part."""
+    models: dict[str, Any]
+    """By system: the models that took part, by name and hash."""
+    snapshots: dict[str, str | None]
+    """By system: a hash of what was indexed."""
+    git: GitState | None
+    """Of the config's folder; null if it is in no repository."""
+    seed: int
+    """Of everything random."""
+    machine: Machine
+    """Where it ran."""
+    seconds: dict[str, float]
+    """How long each stage took."""
+    artifacts: list[FileRef]
+    """Every other file of the folder."""

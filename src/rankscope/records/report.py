@@ -1,0 +1,329 @@
+"""The reports of a benchmark: one for each system, and one for all of them compared."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import Field
+
+from rankscope.diagnosis.registry import analyses_model
+from rankscope.diagnosis.segments import SEGMENTS, Segment
+from rankscope.diagnosis.stages import STAGES, StageRow
+from rankscope.document.views import Shown
+from rankscope.findings import Finding
+from rankscope.part import FileRef, High, Low, Part
+from rankscope.records.kept import KeptRecord
+from rankscope.runs.origin import Identity, Timings
+from rankscope.scoring.accounting import Accounting
+from rankscope.statistics.compare import Comparison
+from rankscope.statistics.intervals import Interval
+
+Status = Literal["pass", "warn", "fail", "unknown"]
+
+WARN = 0.9
+"""A value of at least this share of its target is a warning, below it a failure."""
+
+
+def status_of(value: float, target: float | None, *, higher_is_better: bool = True) -> Status:
+    """Say whether a value reaches its target: pass, warn (within a tenth of it), fail, or unknown.
+
+    >>> status_of(0.38, 0.40), status_of(0.35, 0.40), status_of(0.35, None)
+    ('warn', 'fail', 'unknown')
+    """
+    if target is None or not math.isfinite(value):
+        return "unknown"
+    if higher_is_better:
+        return "pass" if value >= target else "warn" if value >= WARN * target else "fail"
+    return "pass" if value <= target else "warn" if value * WARN <= target else "fail"
+
+
+class MeasureValue(Part):
+    """One system's mean of one measure."""
+
+    measure: str
+    """The measure by its canonical name."""
+    asked: str
+    """The name it was asked for."""
+    value: float
+    """The mean over ``n`` queries."""
+    interval: Interval | None
+    """Of the mean; null for what is no mean, such as a sum or a geometric mean."""
+    n: int
+    """How many queries were averaged."""
+    target: float | None = None
+    """What it should reach."""
+    status: Status = "unknown"
+    """pass: the target is reached; warn: at least 0.9 of it; fail; unknown: no target."""
+    bands: dict[str, str] = Field(default_factory=dict)
+    """By set of bands, the one the value falls in."""
+
+
+class MeasureInfo(Part):
+    """What a measure is."""
+
+    measure: str
+    """The canonical name."""
+    asked: str
+    """The name it was asked for."""
+    title: str
+    """What it measures, in one sentence."""
+    higher_is_better: bool
+    """Whether more is better."""
+    low: Low
+    """The smallest value possible; null if there is none."""
+    high: High
+    """The largest value possible; null if there is none."""
+    target: float | None = None
+    """What a system should reach."""
+    best: list[str] = Field(default_factory=list)
+    """The systems with the best mean."""
+
+
+class CollectionInfo(Part):
+    """What was searched and judged, by content."""
+
+    name: str
+    """What it is called."""
+    split: str | None
+    """The part of the judgments that was used; null: there is only one."""
+    documents: int | None
+    """How many documents there are; null: no corpus was given."""
+    queries: int
+    """How many queries were asked: those that are judged."""
+    judgments: int
+    """How many pairs are judged."""
+    corpus_sha256: str | None
+    """A hash of all documents: ids and fields."""
+    queries_sha256: str
+    """A hash of the queries asked: ids, texts and metadata."""
+    qrels_sha256: str
+    """A hash of the judgments; the same as in a score file."""
+    training: str | None = None
+    """What trained parts learn from: a split, or cross-validation; null: nothing is trained."""
+
+
+class RunInfo(Part):
+    """A run and where it came from."""
+
+    system: str
+    """The system's name in the config."""
+    run_id: str
+    """The hash of the run's content: query ids, document ids and scores."""
+    file: FileRef
+    """The run as a TREC file."""
+    queries: int
+    """Queries that were answered, perhaps without documents."""
+    rows: int
+    """Documents in all answers."""
+    depth: int
+    """How many documents were asked for at most."""
+    failures: dict[str, str] = Field(default_factory=dict)
+    """Queries that could not be answered, with a sentence each; they are not in the run."""
+    identity: Identity
+    """What exactly answered: kind, version, parameters, snapshot of the index."""
+
+
+class Diagnostics(Part):
+    """What happened on the way."""
+
+    versions: dict[str, str]
+    """Packages that took part."""
+    seconds: dict[str, float]
+    """How long each stage took."""
+    timing: Timings
+    """How long the system took."""
+    findings: list[Finding]
+    """What the checks of the run say."""
+    notes: list[str] = Field(default_factory=list)
+    """Sentences of the system about what it indexed."""
+
+
+class EvaluationReport(KeptRecord):
+    """How good one system is on one collection."""
+
+    kind: ClassVar[str] = "evaluation"
+
+    experiment: str
+    """The experiment it belongs to."""
+    created: str
+    """When it was made, in UTC (ISO 8601)."""
+    run: RunInfo
+    """The run that was scored."""
+    collection: CollectionInfo
+    """What it was scored on."""
+    profile: str
+    """Whose rules counted."""
+    rules: dict[str, str]
+    """The single rules: ties, precision, queries, no_relevant."""
+    measures: list[MeasureValue]
+    """The means, in the order asked."""
+    accounting: Accounting
+    """What the means are made of."""
+    diagnostics: Diagnostics
+    """Versions, times, findings."""
+    per_query: FileRef
+    """Parquet with the columns query_id, measure, value: every value behind the means."""
+
+
+class SystemRecord(Part):
+    """One system of a benchmark."""
+
+    name: str
+    """What it is called."""
+    kind: str
+    """bm25, vector, fuse, rerank, …"""
+    spec: Any
+    """What the config says about it."""
+    of: list[str]
+    """The systems of this benchmark that it builds on."""
+    report: str
+    """Its EvaluationReport, relative to the folder."""
+    run: RunInfo
+    """What it answered."""
+    measures: list[MeasureValue]
+    """Its means."""
+    accounting: Accounting
+    """What they are made of."""
+    timing: Timings
+    """How long it took."""
+    per_query: FileRef
+    """Parquet: query_id, measure, value."""
+    results: FileRef
+    """Parquet with the top of each answer: query_id, rank, doc_id, title, score, grade (null: not
+    judged)."""
+
+
+class Kpi(Part):
+    """One measure of one system beside its target."""
+
+    system: str
+    """The system."""
+    measure: str
+    """The measure."""
+    asked: str
+    """The name it was asked for."""
+    value: float
+    """Its mean."""
+    target: float | None
+    """What it should reach."""
+    status: Status
+    """pass, warn, fail, unknown."""
+    bands: dict[str, str] = Field(default_factory=dict)
+    """By set of bands, the one the value falls in."""
+
+
+if TYPE_CHECKING:
+    Analyses: TypeAlias = Part
+else:
+    Analyses = analyses_model()
+"""What analyses found, in a field for each that is registered; `Analysis.of` reads it."""
+
+
+def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
+    """Bring a report of version 1 up to date.
+
+    It had segments and stages at its top, without what they are compared by, and a comparison
+    without what the rest of the report says already.
+    """
+    compared, settings = data.get("comparison"), {}
+    if isinstance(compared, dict):
+        settings = _object(compared.get("settings"))
+        accounting = {
+            str(system.get("name")): system.get("accounting")
+            for system in _objects(data, "systems")
+        }
+        judged = [_object(entry).get("judged") for entry in accounting.values()]
+        sizes = [size for size in (*judged, compared.get("queries")) if isinstance(size, int)]
+        compared = {
+            **compared,
+            "left_out": max(sizes, default=0) - sizes[-1] if sizes else 0,
+            "profile": data.get("profile"),
+            "strata": [],
+            "accounting": accounting,
+        }
+    main = next((info.get("measure") for info in _objects(data, "measures")), None)
+    common = {"measure": main, "alpha": settings.get("alpha", 0.05)}
+    analyses = {}
+    for analysis, more in ((SEGMENTS, {"baseline": data.get("baseline")}), (STAGES, {})):
+        codes = {code.code for code in analysis.codes}
+        if rows := data.get(analysis.name):
+            findings = [
+                finding for finding in _objects(data, "findings") if finding.get("code") in codes
+            ]
+            analyses[analysis.name] = {
+                **common,
+                **more,
+                analysis.name: rows,
+                "findings": findings,
+            }
+    return {**data, "comparison": compared, "analyses": analyses}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects of a list; what else it holds is for the check that follows."""
+    entries = data.get(key)
+    return (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
+
+
+class BenchmarkReport(KeptRecord, Shown):
+    """All systems of an experiment, scored and compared: everything a report shows."""
+
+    kind: ClassVar[str] = "benchmark"
+    version: ClassVar[int] = 2
+    upgrades: ClassVar[Any] = {1: _from_version_1}
+
+    experiment: str
+    """The experiment's id."""
+    name: str
+    """What the config calls it."""
+    created: str
+    """When it was made, in UTC (ISO 8601)."""
+    collection: CollectionInfo
+    """What was searched and judged."""
+    depth: int
+    """How many documents were asked for."""
+    baseline: str | None
+    """The system others are compared with."""
+    profile: str
+    """Whose rules counted."""
+    rules: dict[str, str]
+    """The single rules."""
+    measures: list[MeasureInfo]
+    """What was measured; the first is the main one."""
+    systems: list[SystemRecord]
+    """Every system, in the config's order."""
+    comparison: Comparison | None
+    """Differences and how sure they are; null where there is only one system."""
+    kpis: list[Kpi]
+    """Every system's measures beside their targets."""
+    analyses: Analyses
+    """What analyses found, by name."""
+    findings: list[Finding]
+    """What a reader should know, worst first."""
+    verdict: list[str]
+    """The result in sentences."""
+    queries: FileRef
+    """Parquet: query_id, text, metadata (JSON)."""
+    top: int
+    """How many results of each answer the results files hold."""
+    seconds: dict[str, float]
+    """How long each stage took."""
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The groups of queries that were looked at."""
+        segments = SEGMENTS.of(self.analyses)
+        return () if segments is None else segments.segments
+
+    @property
+    def stages(self) -> tuple[StageRow, ...]:
+        """The stages of the pipelines that were looked at."""
+        stages = STAGES.of(self.analyses)
+        return () if stages is None else stages.stages

@@ -1,0 +1,46 @@
+"""The accounting of a mean: what it is made of, and what was left out.
+
+Part of every result of `evaluate`. Apart from it, because a first evaluation of plain dicts loads
+this (and pydantic with it) only when the accounting is looked at.
+"""
+
+from __future__ import annotations
+
+from pydantic import field_serializer
+
+from rankscope.part import Part
+from rankscope.scoring.rules import NoRelevant, QueryPolicy
+
+__all__ = ["Accounting"]
+
+LISTED = 100
+"""How many missing queries JSON lists; their number is always given."""
+
+
+class Accounting(Part):
+    """What a mean is made of."""
+
+    queries: int
+    """Queries that were averaged."""
+    judged: int
+    """Queries in the judgments."""
+    missing: int
+    """Judged queries that the run lacks."""
+    missing_queries: tuple[str, ...]
+    """Their ids; in JSON the first hundred."""
+    missing_policy: QueryPolicy
+    """What happens to them: count as 0 (all), left out (both), an error (strict)."""
+    unjudged: int
+    """Queries of the run that nobody judged; they are left out."""
+    without_relevant: int
+    """Queries that have no document relevant to some measure."""
+    without_relevant_policy: NoRelevant
+    """What happens to them: they score 0 (zero), or are left out of the mean (out)."""
+    tied_hits: int
+    """Judged documents that share their score with another document of the query."""
+    tied_across_cutoff: dict[int, int]
+    """By cutoff: queries with a tie across it, where the order of equal scores decides."""
+
+    @field_serializer("missing_queries", when_used="json")
+    def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:
+        return query_ids[:LISTED]

@@ -1,0 +1,44 @@
+"""The names of tests, corrections and intervals, and what each is called in a sentence.
+
+Nothing heavy is imported here: the command line offers these names before anything is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
+PairTest = Test | Literal["tukey"]
+Correction = Literal["none", "bonferroni", "holm", "bh"]
+Method = Literal["bca", "percentile", "t", "wilson"]
+Family = Literal["measure", "all"]
+
+PAIR_TESTS: dict[PairTest, str] = {
+    "permutation": "paired permutation test",
+    "bootstrap": "paired bootstrap test",
+    "t": "Student's paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "sign": "sign test",
+    "tukey": "randomised Tukey HSD",
+}
+TESTS: tuple[Test, ...] = get_args(Test)
+"""The tests of one pair by itself."""
+
+CORRECTIONS: dict[Correction, str] = {
+    "none": "not corrected",
+    "bonferroni": "Bonferroni",
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+}
+
+METHODS: dict[Method, str] = {
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student t",
+    "wilson": "Wilson (BCa where values are not 0 and 1)",
+}
+
+FAMILIES: dict[Family, str] = {
+    "measure": "the pairs of each measure",
+    "all": "all pairs of all measures",
+}

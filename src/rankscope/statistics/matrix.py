@@ -1,0 +1,140 @@
+"""The matrix: values of several systems side by side, made in one place from whatever holds them.
+
+Between what holds scores (`rankscope.scoring`) and what compares them: `compare`, `gate`, `power`,
+analyses and experiments all work on a `Matrix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from rankscope.errors import InputError
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import aggregate
+
+if TYPE_CHECKING:
+    from rankscope.scoring.evaluate import Scores
+    from rankscope.statistics.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A measure's name, its lowest and highest value, and whether higher is better."""
+
+    name: str
+    bounds: tuple[float, float]
+    higher_is_better: bool = True
+
+    @classmethod
+    def of(cls, measure: str) -> Scale:
+        """Return the scale of a measure, which is given by its canonical name."""
+        definition = Measure.parse(measure).definition
+        return cls(measure, definition.range, definition.higher_is_better)
+
+    @property
+    def change(self) -> tuple[float, float]:
+        """The lowest and highest difference."""
+        return self.bounds[0] - self.bounds[1], self.bounds[1] - self.bounds[0]
+
+    def is_better(self, difference: float) -> bool:
+        """Tell whether a difference is a gain."""
+        return difference > 0 if self.higher_is_better else difference < 0
+
+
+class RunValues(Protocol):
+    """One run's values: ``values[m, n]``, a column for each of ``query_ids``."""
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """The queries."""
+
+    @property
+    def values(self) -> FloatArray:
+        """A row for each measure."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """Values of several systems: ``values[m, s, n]``, measures × systems × queries.
+
+    All systems have the same queries, ordered by id; so no order of queries changes a result.
+    """
+
+    systems: tuple[str, ...]
+    scales: tuple[Scale, ...]
+    query_ids: tuple[str, ...]
+    values: FloatArray
+
+    @classmethod
+    def of(cls, runs: Iterable[tuple[str, RunValues]], measures: Sequence[str]) -> Matrix:
+        """Put runs side by side, over the queries that all of them have."""
+        named = list(runs)
+        columns = [
+            {query_id: column for column, query_id in enumerate(run.query_ids)} for _, run in named
+        ]
+        common = sorted(set(columns[0]).intersection(*columns[1:]))
+        if not common:
+            raise InputError("not comparable: the runs have no judged query in common")
+        parts = [
+            run.values[:, [column[query_id] for query_id in common]]
+            for (_, run), column in zip(named, columns, strict=True)
+        ]
+        return cls(
+            systems=tuple(name for name, _ in named),
+            scales=tuple(map(Scale.of, measures)),
+            query_ids=tuple(common),
+            values=np.stack(parts, axis=1),
+        )
+
+    @classmethod
+    def of_scores(cls, scores: Scores, *, only_means: bool = False) -> Matrix:
+        """Put the runs of scores side by side.
+
+        ``only_means`` leaves out measures that are summed or averaged geometrically over queries.
+        """
+        rows = [
+            row
+            for row, measure in enumerate(scores.measures)
+            if not only_means or Measure.parse(measure).definition.aggregate == "mean"
+        ]
+        runs = [(name, scores.run(name).complete()) for name in scores.runs]
+        return cls.of(
+            [(name, replace(run, values=run.values[rows])) for name, run in runs],
+            [scores.measures[row] for row in rows],
+        )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many measures, systems and queries there are."""
+        measures, systems, queries = self.values.shape
+        return measures, systems, queries
+
+    @property
+    def proportions(self) -> frozenset[str]:
+        """The measures whose values are all 0 and 1."""
+        return frozenset(
+            scale.name
+            for scale, table in zip(self.scales, self.values, strict=True)
+            if np.isin(table, (0.0, 1.0)).all()
+        )
+
+    def row_scales(self) -> list[Scale]:
+        """Return the scale of each row of ``values.reshape(m * s, n)``."""
+        return [scale for scale in self.scales for _ in self.systems]
+
+    def only_queries(self, columns: Sequence[int]) -> Matrix:
+        """Return the part of some queries; one may be named twice."""
+        return replace(
+            self,
+            query_ids=tuple(self.query_ids[column] for column in columns),
+            values=self.values[:, :, list(columns)],
+        )
+
+    def mean(self, measure: int, system: int) -> float:
+        """Return a mean as `evaluate` has it: values added one after the other."""
+        row = self.values[measure, system]
+        return aggregate(Measure.parse(self.scales[measure].name), row)

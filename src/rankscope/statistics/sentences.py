@@ -1,0 +1,128 @@
+"""Sentences: how a difference, its interval and its p-value are written, in one place.
+
+`compare`, the gate and the verdict of a benchmark say the same thing in the same words. A system is
+better than another, worse, equivalent to it within a margin, or not shown to differ from it; beside
+the last stands what the queries could have shown.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rankscope.errors import counted
+from rankscope.statistics.detectable import POWER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rankscope.statistics.intervals import Interval
+    from rankscope.statistics.pairwise import Pair
+
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg"}
+"""The names of corrections."""
+
+
+def number(value: float, *, sign: bool = False) -> str:
+    """Return four decimals, or one digit of what is too small for them; infinite ends as signs.
+
+    >>> number(0.25), number(0.0312, sign=True), number(-0.00002), number(-math.inf)
+    ('0.2500', '+0.0312', '-2e-05', '-∞')
+    """
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    small = 0 < abs(value) < 0.00005
+    form = f"{'+' if sign and value else ''}{'.1g' if small else '.4f'}"
+    return f"{value or 0.0:{form}}"
+
+
+def ends(interval: Interval, *, turned: bool = False) -> str:
+    """Return an interval in brackets; ``turned`` is that of the opposite difference."""
+    low, high = interval.low, interval.high
+    low, high = (-high, -low) if turned else (low, high)
+    return f"[{number(low)}, {number(high)}]"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as people read it; it is never 0.
+
+    >>> p_value(0.04321), p_value(1.0), p_value(1e-9)
+    ('0.0432', '1', '< 0.0001')
+    """
+    return f"{p:.3g}" if p >= 0.0001 else "< 0.0001"
+
+
+def p_text(p: float) -> str:
+    """Return ``p = 0.0432`` or ``p < 0.0001``."""
+    return f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
+
+
+def percent(share: float) -> str:
+    """Return ``95 %`` for 0.95."""
+    return f"{100 * share:.4g} %"
+
+
+def about(count: int) -> str:
+    """Return a number of queries to two digits: more would promise too much.
+
+    >>> about(22_797), about(351), about(8)
+    ('about 23,000 queries', 'about 350 queries', 'about 8 queries')
+    """
+    digits = max(0, len(str(count)) - 2)
+    return f"about {counted(round(count, -digits), 'query')}"
+
+
+def listed(names: Iterable[str], most: int | None = None) -> str:
+    """Return ``a, b and c``; with ``most``, the rest as a number.
+
+    >>> listed(["a", "b", "c"]), listed("abcdef", 3)
+    ('a, b and c', 'a, b, c and 3 more')
+    """
+    entries = list(names)
+    if most is not None and len(entries) > most + 1:
+        return f"{', '.join(entries[:most])} and {len(entries) - most} more"
+    return " and ".join(filter(None, [", ".join(entries[:-1]), *entries[-1:]]))
+
+
+def measured(
+    difference: float, interval: Interval, p: str, *, turned: bool = False, sign: bool = True
+) -> str:
+    """Return a difference with interval and p-value: ``+0.0600 [0.0300, 0.0900], p = 0.002``.
+
+    ``turned`` gives the opposite difference; without ``sign`` a gain has no plus.
+    """
+    shown = number(-difference if turned else difference, sign=sign)
+    return f"{shown} {ends(interval, turned=turned)}, {p}"
+
+
+def within(margin: float | None) -> str:
+    """Return `` within ±0.05``; nothing if there is no margin."""
+    return "" if margin is None else f" within ±{margin:g}"
+
+
+def could_have_shown(queries: int, difference: float) -> str:
+    """Say what difference some queries would have shown."""
+    return (
+        f"{counted(queries, 'query')} like these would show a difference of {number(difference)} "
+        f"with {percent(POWER)} probability"
+    )
+
+
+def pair_sentence(pair: Pair) -> str:
+    """Say what a pair shows, with the numbers behind it."""
+    p = p_text(pair.p_corrected) + (" after correction" if pair.p != pair.p_corrected else "")
+    if pair.verdict in ("better", "worse"):
+        # how much better or worse: the size of the difference, whichever way is better
+        turned = pair.difference < 0
+        size = measured(pair.difference, pair.interval, p, turned=turned, sign=False)
+        return f"{pair.system} is {pair.verdict} than {pair.base} by {size}"
+    numbers = measured(pair.difference, pair.interval, p)
+    if pair.verdict == "equivalent" and pair.equivalence is not None:
+        margin = within(pair.equivalence.margin)
+        return f"{pair.system} and {pair.base} are equivalent{margin}: {numbers}"
+    shown = f"{pair.system} is not shown to differ from {pair.base}: {numbers}"
+    if pair.is_same:
+        return f"{shown}; they are the same on every query"
+    if math.isinf(pair.detectable):
+        return shown
+    return f"{shown}; {could_have_shown(pair.queries, pair.detectable)}"

@@ -1,0 +1,204 @@
+"""Which format is a file in? One detector for qrels, runs, queries and corpora.
+
+`sniff` looks at the first bytes and the suffix, without knowing what kind of table the file holds;
+`detect_format` adds the kind. The content decides, the suffix only where the content leaves a
+choice. What `Sniffed` says of the columns also tells one kind of table from another.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.files import source_name, suffix_of
+from rankscope.tables.columns import PairLayout
+
+if TYPE_CHECKING:
+    from rankscope.files import PathLike
+    from rankscope.tables.columns import Layout, RecordLayout
+
+HEAD = 1 << 16
+"""So many bytes from the beginning of a file are enough to recognise it."""
+
+BOM = b"\xef\xbb\xbf"
+PARQUET_MAGIC = b"PAR1"
+
+_SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
+_BY_SUFFIX = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".tsv": "tsv",
+}
+_JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not every id that begins with a bracket
+_FIRST_KEY = re.compile(r'\s*\[?\s*\{\s*"((?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Sniffed:
+    """What the beginning of a file looks like, whatever kind of table it holds.
+
+    ``names`` are the keys of the first JSON record (only the first key if the record is cut off),
+    or the cells of the first line of text, which ``separator`` splits. ``widths`` are the numbers
+    of columns the first lines have if split by white space, the most frequent first.
+    """
+
+    content: Literal["empty", "parquet", "json list", "json object", "json lines", "markup", "text"]
+    by_suffix: str | None
+    line: str = ""
+    separator: str = ","
+    names: tuple[str, ...] = ()
+    widths: tuple[int, ...] = ()
+
+
+def sniff(head: bytes, suffix: str) -> Sniffed:
+    """Look at the first bytes of a file, decompressed, and at its suffix."""
+    by_suffix = _BY_SUFFIX.get(suffix)
+    text = head.removeprefix(BOM).lstrip()
+    if head.startswith(PARQUET_MAGIC):
+        return Sniffed("parquet", by_suffix)
+    if not text:
+        return Sniffed("empty", by_suffix)
+    lines = data_lines(head) or [text.split(b"\n", 1)[0].decode("utf-8", "replace")]
+    if _JSON.match(text) or by_suffix in ("json", "jsonl"):
+        return Sniffed(_json_content(text, by_suffix), by_suffix, lines[0], names=_keys(text))
+    separator = separator_of(lines[0])
+    whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
+    widths = Counter(len(fields_of(line)) for line in whole[:100])
+    return Sniffed(
+        "markup" if text.startswith(b"<") else "text",
+        by_suffix,
+        lines[0],
+        separator,
+        tuple(cells_of(lines[0], separator)),
+        tuple(width for width, _ in widths.most_common()),
+    )
+
+
+def detect_format(sniffed: Sniffed, layout: Layout) -> str | None:
+    """Return the format of a table of this kind; None if it is none that is known."""
+    if sniffed.content == "parquet":
+        return "parquet"
+    if sniffed.content == "json lines":
+        return "jsonl"
+    if sniffed.content == "json list":
+        return "json"
+    if isinstance(layout, PairLayout):
+        return _format_of_pairs(sniffed, layout)
+    return _format_of_records(sniffed, layout)
+
+
+def _format_of_pairs(sniffed: Sniffed, layout: PairLayout) -> str:
+    if sniffed.content == "json object":  # a single pair is one line of plain values
+        line = sniffed.line.rstrip()
+        is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
+        return "jsonl" if is_pair and sniffed.by_suffix != "json" else "json"
+    if sniffed.by_suffix in ("parquet", "csv"):
+        return sniffed.by_suffix
+    delimited = "tsv" if sniffed.separator == "\t" else "csv"
+    if layout.is_header(sniffed.names):
+        return delimited
+    width = usual_width(sniffed, layout)
+    if width not in layout.headerless and len(sniffed.names) in layout.headerless:
+        return delimited
+    return "msmarco" if width == 3 and "msmarco" in layout.formats else "trec"
+
+
+def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
+    """Return how many columns most lines have; a number that this kind can have goes first."""
+    sensible = [width for width in sniffed.widths if width in layout.headerless]
+    return next(iter([*sensible, *sniffed.widths]), 0)
+
+
+def _format_of_records(sniffed: Sniffed, layout: RecordLayout) -> str | None:
+    if sniffed.content == "json object":  # a single record, or all of them by id
+        return "jsonl" if layout.is_header(sniffed.names) else "json"
+    if sniffed.by_suffix in ("parquet", "tsv", "csv"):
+        return sniffed.by_suffix
+    if sniffed.content == "markup" and layout.markup:
+        return next(iter(layout.markup))
+    if "\t" in sniffed.line:
+        return "tsv"
+    return "csv" if layout.is_header(sniffed.names) else None
+
+
+def named_format(format: str | None, layout: Layout) -> str | None:
+    """Check the name of a format; other names of a format become ours."""
+    if format is None:
+        return None
+    name = _SYNONYMS.get(format.lower(), format.lower())
+    if name not in layout.formats:
+        raise UnknownNameError("format", format, layout.formats)
+    return name
+
+
+def format_for(path: PathLike, format: str | None, layout: Layout) -> str:
+    """Return the format to write: as named, or as the file's suffix says."""
+    suffixes = {**_BY_SUFFIX, **layout.suffixes}
+    chosen = named_format(format, layout) or suffixes.get(suffix_of(path))
+    if chosen is None:
+        raise InputError(
+            f"{source_name(path)}: the suffix does not tell the format; use one of "
+            f"{', '.join(sorted(suffixes))} or name the format: {', '.join(layout.formats)}"
+        )
+    return chosen
+
+
+def data_lines(head: bytes) -> list[str]:
+    """Return the lines that hold data: not blank and not a comment.
+
+    For recognising a file only: bytes that are not UTF-8 are for its reader to refuse.
+    """
+    lines = (line.rstrip(b"\r") for line in head.removeprefix(BOM).split(b"\n"))
+    data = (line for line in lines if (text := line.strip()) and not text.startswith(b"#"))
+    return [line.decode("utf-8", "replace") for line in data]
+
+
+def fields_of(line: str) -> list[str]:
+    """Split a line as a TREC file is split: by what is white space to C."""
+    return re.findall(r"[^ \t\v\f\r]+", line)
+
+
+def separator_of(line: str) -> str:
+    """Return the separator of a header or first line: tab, comma or semicolon."""
+    return max("\t,;", key=line.count)
+
+
+def cells_of(line: str, separator: str) -> list[str]:
+    """Split one line; where the quotes make no sense they are ordinary characters."""
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return line.split(separator)
+
+
+def _json_content(
+    text: bytes, by_suffix: str | None
+) -> Literal["json list", "json object", "json lines"]:
+    """Tell one value from a value on each line."""
+    if text.startswith(b"["):
+        return "json list"
+    first, _, rest = text.partition(b"\n")
+    many = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+    return "json lines" if many or by_suffix == "jsonl" else "json object"
+
+
+def _keys(text: bytes) -> tuple[str, ...]:
+    """Return the keys of a first record; of one that is cut off, the first key."""
+    whole = text if text.startswith(b"[") else text.partition(b"\n")[0]
+    start = whole.decode("utf-8", "replace")
+    try:
+        value, _ = json.JSONDecoder().raw_decode(start)
+    except (ValueError, RecursionError):
+        key = _FIRST_KEY.match(start)
+        return (key[1],) if key else ()
+    record = value[0] if isinstance(value, list) and value else value
+    return tuple(record) if isinstance(record, dict) else ()

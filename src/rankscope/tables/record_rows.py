@@ -1,0 +1,159 @@
+"""Rows of records: the fields of a query or a document, and where they were found.
+
+The counterpart of `rows` for queries and corpora. Readers of all formats, and the functions here
+for Python objects, make `Placed` rows one at a time, so that a corpus can be streamed; `identify`
+then finds the id. Nothing is repaired: what cannot be understood is an error that names its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankscope.errors import FormatError, InputError, shown
+from rankscope.tables.columns import RecordLayout, find_name
+from rankscope.tables.frames import frame_of
+from rankscope.tables.ids import id_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where rows come from, and what their positions count: lines of a file, items, rows."""
+
+    source: str | None
+    unit: Literal["line", "item", "row"]
+
+    def error(self, problem: str, position: int | None = None) -> InputError:
+        """Return the error to raise for a problem at this position."""
+        if self.source is not None and self.unit == "line":
+            return FormatError(problem, source=self.source, line=position)
+        where = "" if position is None else f"{self.unit} {position}: "
+        if self.source is None:
+            return InputError(where + problem)
+        return FormatError(where + problem, source=self.source)
+
+
+Placed = tuple[Origin, int, Row]
+
+
+def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
+    """Return the id of a row and its other fields; a query's text is then called ``text``."""
+    origin, position, row = placed
+    key = find_name(row, layout.id_names)
+    if key is None:
+        raise origin.error(
+            f"no id among the fields {shown(', '.join(map(str, row)))}; "
+            f"name one of them {', '.join(layout.id_names[:4])}",
+            position,
+        )
+    try:
+        record_id = id_text(row[key])
+        record_id.encode()
+    except UnicodeError:
+        raise origin.error("the id is not valid text", position) from None
+    except ValueError as error:
+        raise origin.error(f"the id is {error}", position) from None
+    if not record_id.strip():
+        raise origin.error(f"the id is empty; give every {layout.noun} one", position)
+    fields = {name: value for name, value in row.items() if name != key}
+    if layout.needs_text:
+        text_key = find_name(fields, layout.text_names)
+        text = None if text_key is None else fields.pop(text_key)
+        if not isinstance(text, str):
+            given = "no text" if text is None else f"{shown(text)} ({type(text).__name__}) as text"
+            raise origin.error(
+                f"{layout.noun} {shown(record_id)} has {given}; expected a string in a field "
+                f"named {', '.join(layout.text_names[:3])}",
+                position,
+            )
+        fields = {"text": text, **fields}
+    return record_id, fields
+
+
+# --- from Python objects
+
+
+def rows_of(data: Any, layout: RecordLayout, source: str | None = None) -> Iterator[Placed]:
+    """Return the rows of whatever was given: a mapping, a frame, or an iterable of rows.
+
+    ``source`` is the JSON file that the data was parsed from.
+    """
+    if isinstance(data, str | bytes | os.PathLike):
+        raise InputError(
+            f"{shown(data)} is a name, not {layout.nouns}; to read a file use "
+            f"read_{layout.kind}(path)"
+        )
+    if hasattr(data, "__arrow_c_stream__"):
+        return frame_rows(frame_of(data, source=layout.nouns), Origin(None, "row"), layout)
+    if isinstance(data, Mapping):
+        return _keyed_rows(data, Origin(source, "item"), layout)
+    if isinstance(data, Iterable):
+        return _listed_rows(data, Origin(source, "row" if source is None else "item"), layout)
+    raise InputError(
+        f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
+        f"({type(data).__name__})"
+    )
+
+
+def _keyed_rows(
+    data: Mapping[Any, object], origin: Origin, layout: RecordLayout
+) -> Iterator[Placed]:
+    """Yield the rows of a mapping from id to text, or from id to fields."""
+    id_name = layout.id_names[0]
+    for position, (key, value) in enumerate(data.items(), start=1):
+        if isinstance(value, str):
+            yield origin, position, {id_name: key, "text": value}
+        elif isinstance(value, Mapping):
+            inner = value.get(id_name, key)
+            if str(inner) != str(key):
+                problem = f"{layout.noun} {shown(key)} calls itself {shown(inner)}; give it one id"
+                raise origin.error(problem, position)
+            yield origin, position, {**value, id_name: key}
+        else:
+            raise origin.error(
+                f"expected text or named fields for {layout.noun} {shown(key)}, got "
+                f"{shown(value)} ({type(value).__name__})",
+                position,
+            )
+
+
+def _listed_rows(data: Iterable[object], origin: Origin, layout: RecordLayout) -> Iterator[Placed]:
+    """Yield the rows of a list of mappings or of tuples."""
+    for position, item in enumerate(data, start=1):
+        if isinstance(item, Mapping):
+            yield origin, position, dict(item)
+        elif isinstance(item, tuple | list) and len(item) in layout.headerless:
+            yield origin, position, dict(zip(layout.headerless[len(item)], item, strict=True))
+        else:
+            tuples = " or ".join(f"({names})" for names in headerless_columns(layout))
+            raise origin.error(f"expected named fields or {tuples}, got {shown(item)}", position)
+
+
+def headerless_columns(layout: RecordLayout) -> list[str]:
+    """Return the columns of a tuple or of a line without a header, for a message."""
+    return [", ".join(names) for names in layout.headerless.values()]
+
+
+def frame_rows(
+    frame: pl.DataFrame, origin: Origin, layout: RecordLayout, *, before: int = 0
+) -> Iterator[Placed]:
+    """Yield the rows of a frame, counted on from ``before``; a null is no field.
+
+    Except as an id or a text that is needed: there a null is an error with its place.
+    """
+    needed = {find_name(frame.columns, layout.id_names)}
+    if layout.needs_text:
+        needed.add(find_name(frame.columns, layout.text_names))
+    for position, row in enumerate(frame.iter_rows(named=True), start=before + 1):
+        yield (
+            origin,
+            position,
+            {name: value for name, value in row.items() if value is not None or name in needed},
+        )

@@ -1,0 +1,244 @@
+"""Records by id: what `Queries` and `Corpus` have in common.
+
+Rows from objects (`record_rows`) or files (`reading`) are identified and kept as columns: ids and
+text as they are, all other fields of a row as one JSON text that is parsed when needed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from rankscope.errors import UnknownNameError, shown
+from rankscope.files import PathLike
+from rankscope.tables.columns import RecordLayout
+from rankscope.tables.frames import ArrowFrame, to_pandas
+from rankscope.tables.jsontext import dump_json
+from rankscope.tables.reading import read_records
+from rankscope.tables.record_rows import Placed, Row, identify, rows_of
+from rankscope.tables.writing import write_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CHUNK = 50_000  # rows that become columns at a time
+_SUGGESTED_FROM = 2_000  # ids among which the nearest to an unknown one is looked for
+
+
+class RecordTable:
+    """Records by id, immutable; the base of `Queries` and `Corpus`."""
+
+    __slots__ = ("_frame", "_positions")
+
+    layout: ClassVar[RecordLayout]
+
+    def __init__(self, data: Mapping[Any, object] | Iterable[object] | ArrowFrame) -> None:
+        self._positions: dict[str, int] | None = None
+        if isinstance(data, type(self)):
+            self._frame: pl.DataFrame = data._frame
+        else:
+            self._frame = _collected(rows_of(data, self.layout), self.layout)
+
+    @classmethod
+    def _read(cls, path: PathLike, format: str | None) -> Self:
+        table = cls.__new__(cls)
+        table._positions = None
+        table._frame = _collected(read_records(path, cls.layout, format=format), cls.layout)
+        return table
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids, in the order given."""
+        return self._frame["id"].to_list()
+
+    def __len__(self) -> int:
+        return self._frame.height
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __contains__(self, record_id: object) -> bool:
+        return record_id in self._index()
+
+    def _index(self) -> dict[str, int]:
+        if self._positions is None:
+            self._positions = {record_id: row for row, record_id in enumerate(self.ids)}
+        return self._positions
+
+    def _position(self, record_id: str) -> int:
+        try:
+            return self._index()[record_id]
+        except (KeyError, TypeError):
+            known = islice(self._index(), _SUGGESTED_FROM)
+            raise UnknownNameError(f"{self.layout.noun} id", str(record_id), known) from None
+
+    def _fields(self, row: tuple[str | None, ...]) -> Row:
+        """Return the fields of one stored row, without the id."""
+        fields: Row = {
+            name: text
+            for name, text in zip(self.layout.columns, row[1:-1], strict=True)
+            if text is not None
+        }
+        if row[-1] is not None:
+            fields.update(json.loads(row[-1]))
+        return fields
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Iterate over (id, fields)."""
+        for row in self._frame.iter_rows():
+            yield row[0], self._fields(row)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RecordTable) or type(other) is not type(self):
+            return NotImplemented
+        if len(self) != len(other):
+            return False
+        mine, theirs = self._frame.sort("id"), other._frame.sort("id")
+        if not mine.drop("extras").equals(theirs.drop("extras")):
+            return False
+        pairs = zip(mine["extras"], theirs["extras"], strict=True)
+        return all(a == b or _canonical(a) == _canonical(b) for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        rows = (self._fields(row) for row in self._frame.head(3).iter_rows())
+        texts = (next(iter(fields.values()), "") for fields in rows)
+        examples = [
+            f"{shown(record_id, 24)}: {shown(text, 40)}"
+            for record_id, text in zip(self.ids[:3], texts, strict=True)
+        ]
+        more = ", …" if len(self) > len(examples) else ""
+        noun = self.layout.noun if len(self) == 1 else self.layout.nouns
+        return f"{type(self).__name__}({len(self)} {noun}: {', '.join(examples)}{more})"
+
+    def to_dict(self) -> dict[str, Row]:
+        """Return ``{id: {"text": ..., and every other field}}``; the constructor takes it back."""
+        return dict(self.rows())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a frame with one column per field.
+
+        A field with one type (text, whole number, number, truth, or lists of one of them) is a
+        column of that type, any other is a column of JSON text.
+        """
+        frame, _ = self.expanded()
+        id_column = self.layout.id_column
+        free = id_column
+        while free in frame.columns:  # a field of that name beside the id
+            free = f"metadata.{free}"
+        beside = {id_column: free} if free != id_column else {}
+        return frame.rename({**beside, "_id": id_column})
+
+    def expanded(self) -> tuple[pl.DataFrame, list[str]]:
+        """Return all fields as columns, and the names of those that hold JSON text."""
+        columns, as_json = {"_id": self._frame["id"]}, []
+        for name, values in self._by_field():
+            dtype = _column_type(values)
+            if dtype is None:
+                as_json.append(name)
+                texts = [None if value is None else dump_json(value) for value in values]
+                columns[name] = pl.Series(texts, dtype=pl.String())
+            else:
+                columns[name] = pl.Series(values, dtype=dtype)
+        return pl.DataFrame(columns), as_json
+
+    def as_text(self) -> pl.DataFrame:
+        """Return all fields as columns of text; a value that is not text is its JSON."""
+        columns = {"_id": self._frame["id"]}
+        for name, values in self._by_field():
+            texts = [
+                value if value is None or isinstance(value, str) else dump_json(value)
+                for value in values
+            ]
+            columns[name] = pl.Series(texts, dtype=pl.String())
+        return pl.DataFrame(columns)
+
+    def _by_field(self) -> Iterator[tuple[str, list[object]]]:
+        """Yield each field with its values, those kept as text first."""
+        rows = [fields for _, fields in self.rows()]
+        names = dict.fromkeys(name for fields in rows for name in fields)
+        for name in sorted(names, key=lambda name: name not in self.layout.columns):
+            yield name, [fields.get(name) for fields in rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `to_polars` as a pandas frame; needs pandas and pyarrow."""
+        return to_pandas(self.to_polars(), needed_for=f"{type(self).__name__}.to_pandas")
+
+    def write(self, path: PathLike, *, format: str | None = None) -> None:
+        """Write a file, in the format named or the one its suffix tells, compressed by suffix."""
+        write_records(self, path, format=format)
+
+
+def _collected(records: Iterable[Placed], layout: RecordLayout) -> pl.DataFrame:
+    """Store rows as columns: ``id``, the layout's text columns, and the other fields as JSON."""
+    schema = pl.Schema(dict.fromkeys(("id", *layout.columns, "extras"), pl.String()))
+    chunks = [schema.to_frame()]
+    values: list[tuple[str | None, ...]] = []
+    first: dict[str, int] = {}
+    for placed in records:
+        origin, position, _ = placed
+        record_id, fields = identify(placed, layout)
+        if record_id in first:  # positions may be equal: several topics can share a line
+            raise origin.error(
+                f"{layout.noun} {shown(record_id)} was given before, at {origin.unit} "
+                f"{first[record_id]}; give every {layout.noun} its own id",
+                position,
+            )
+        first[record_id] = position
+        try:
+            values.append((record_id, *_stored(fields, layout)))
+        except ValueError as error:
+            raise origin.error(f"{layout.noun} {shown(record_id)}: {error}", position) from None
+        if len(values) == _CHUNK:
+            chunks.append(pl.DataFrame(values, schema=schema, orient="row"))
+            values = []
+    chunks.append(pl.DataFrame(values, schema=schema, orient="row"))
+    return pl.concat(chunks)
+
+
+def _stored(fields: Row, layout: RecordLayout) -> list[str | None]:
+    texts: list[str | None] = []
+    for name in layout.columns:
+        text = fields.get(name)
+        if isinstance(text, str):
+            del fields[name]
+            dump_json(text)  # text that is not Unicode is refused here
+        texts.append(text if isinstance(text, str) else None)
+    return [*texts, dump_json(fields) if fields else None]
+
+
+def _canonical(extras: str | None) -> str:
+    """Return fields such that equal content compares equal: a null field is no field, 1.0 is 1."""
+    fields = json.loads(extras, parse_float=_number) if extras else {}
+    present = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps(present, sort_keys=True)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _column_type(values: list[object]) -> pl.DataType | None:
+    """Return the Polars type that holds these values unchanged; None if there is none."""
+    present = [value for value in values if value is not None]
+    if present and all(isinstance(value, list) for value in present):
+        inner = _column_type([item for value in present for item in value])  # type: ignore[attr-defined]
+        whole = all(None not in value for value in present)  # type: ignore[operator]
+        return pl.List(inner) if whole and inner is not None and not inner.is_nested() else None
+    types = {type(value) for value in present}
+    if types <= {str}:
+        return pl.String()
+    if types == {bool}:
+        return pl.Boolean()
+    if types == {int} and all(-(2**63) <= value < 2**63 for value in present):  # type: ignore[operator]
+        return pl.Int64()
+    if not types <= {int, float}:
+        return None
+    exact = all(isinstance(value, float) or abs(value) <= 2**53 for value in present)  # type: ignore[arg-type]
+    return pl.Float64() if exact else None

@@ -1,0 +1,171 @@
+"""What all commands share: help, formats, debugging, and faults of our own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from rankscope.cli.app import app
+from rankscope.cli.output import FORMATS
+from rankscope.scoring.rules import PROFILES
+from rankscope.statistics import correction, intervals, paired, pairwise
+from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS, TESTS
+
+Rankscope = Callable[..., Any]
+
+SMALL = Path(__file__).parents[1] / "data" / "small"
+QRELS, RUN, OTHER = (str(SMALL / name) for name in ("qrels.tsv", "letters.run", "words.run"))
+
+
+def commands(group: click.Group = app, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield every command that is no group."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+@pytest.mark.parametrize("path", [*commands()], ids=" ".join)
+def test_help_is_plain_text_that_fits(rankscope: Rankscope, path: tuple[str, ...]) -> None:
+    done = rankscope(*path, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(sign.isprintable() or sign == "\n" for sign in done.stdout)
+    assert "\\b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_names_of_choices_are_those_of_the_library() -> None:
+    assert tuple(TESTS) == paired.TESTS
+    assert tuple(PAIR_TESTS) == pairwise.PAIR_TESTS
+    assert tuple(CORRECTIONS) == correction.CORRECTIONS
+    assert tuple(METHODS) == intervals.METHODS
+    assert tuple(FAMILIES) == pairwise.FAMILIES
+
+
+def test_an_unknown_profile_gets_the_nearest(rankscope: Rankscope) -> None:
+    done = rankscope("evaluate", QRELS, RUN, "--profile", "rank")
+    assert done.returncode == 2
+    assert "unknown profile 'rank'; nearest: ranx" in done.stderr
+    assert all(name in rankscope("evaluate", "--help").stdout for name in PROFILES)
+
+
+# --- formats -------------------------------------------------------------------------------------
+
+ARGUMENTS = {
+    "evaluate": [QRELS, RUN, OTHER, "-m", "RR"],
+    "evaluate by query": [QRELS, RUN, "-m", "RR", "--per-query"],
+    "compare": [QRELS, RUN, OTHER, "-m", "RR", "--resamples", "200"],
+    "gate": [RUN, OTHER, "--qrels", QRELS, "--resamples", "200"],
+    "explain": [QRELS, RUN, "--query", "q01", "-m", "RR", "-m", "AP"],
+    "why": [QRELS, RUN, "-m", "RR", "--theirs", "0.25"],
+    "power": [QRELS, RUN, OTHER, "--difference", "0.1"],
+    "power by assumption": ["--sd", "0.2", "--difference", "0.1", "--queries", "50"],
+    "measures": [],
+    "measures of one": ["nDCG"],
+    "runs validate": [RUN, OTHER],
+}
+STARTS = {"html": "<!doctype html>\n", "latex": "% needs \\usepackage{booktabs}\n"}
+
+
+def command_of(title: str) -> list[str]:
+    return title.split(" by ", maxsplit=1)[0].split(" of ", maxsplit=1)[0].split()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("title", ARGUMENTS)
+def test_every_format_of_every_command(
+    rankscope: Rankscope, tmp_path: Path, title: str, format: str
+) -> None:
+    arguments = [*command_of(title), *ARGUMENTS[title], "--format", format]
+    done = rankscope(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(STARTS.get(format, ""))
+    assert done.stdout.count("\n") > 1
+    if format == "json":
+        json.loads(done.stdout)
+    if format == "table":
+        assert max(map(len, done.stdout.splitlines())) <= 100
+    again = rankscope(*arguments, "-o", "out.txt")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    assert (tmp_path / "out.txt").read_text("utf-8") == done.stdout
+
+
+@pytest.mark.parametrize("title", ["gate", "explain", "power", "compare"])
+def test_csv_holds_all_measures(rankscope: Rankscope, title: str) -> None:
+    arguments = [*ARGUMENTS[title], "-m", "R@50", "-m", "P@1", "--format", "csv"]
+    done = rankscope(title, *arguments)
+    assert done.returncode in (0, 1)
+    head, *rows = csv.DictReader(io.StringIO(done.stdout))
+    assert {"R@50", "P@1"} <= {row["measure"] for row in (head, *rows)}
+
+
+# --- debugging -----------------------------------------------------------------------------------
+
+
+def test_a_mistake_is_one_sentence_and_with_debug_a_traceback(
+    rankscope: Rankscope, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.run").write_text("q1 Q0 d1 1 high t\n")
+    plain = rankscope("evaluate", QRELS, "bad.run")
+    assert (plain.returncode, plain.stderr.count("\n")) == (2, 1)
+    debug = rankscope("--debug", "evaluate", QRELS, "bad.run")
+    assert debug.returncode == 2
+    assert "Traceback (most recent call last)" in debug.stderr
+    assert debug.stderr.endswith(plain.stderr), "the sentence comes last"
+    assert rankscope("evaluate", QRELS, "bad.run").stderr == plain.stderr, "silent again"
+
+
+def test_debug_by_the_environment(rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_DEBUG", "1")
+    assert "Traceback" in rankscope("evaluate", "nowhere", RUN).stderr
+    monkeypatch.setenv("RANKSCOPE_DEBUG", "0")
+    assert "Traceback" not in rankscope("evaluate", "nowhere", RUN).stderr
+
+
+def test_logs_are_shown_with_debug_only(rankscope: Rankscope) -> None:
+    done = rankscope("--debug", "measures", "nDCG")
+    assert done.returncode == 0
+    assert "DEBUG rankscope.cli.debugging: Python 3." in done.stderr
+    logging.getLogger("rankscope.anything").warning("nobody listens")
+    done = rankscope("measures", "nDCG")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+class FaultError(Exception):
+    """What nobody expects."""
+
+
+def faulty(*_: object, **__: object) -> None:
+    try:
+        raise KeyError("the cause")
+    except KeyError:
+        raise FaultError("oh\x1b[31m no") from None
+
+
+def test_a_fault_of_our_own_exits_70(rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankscope.measures.registry.all_definitions", faulty)
+    done = rankscope("measures")
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr == (
+        "rankscope: this is a fault of rankscope (FaultError: oh\\x1b[31m no); run again with "
+        "'rankscope --debug …' and report what it prints\n"
+    )
+    debug = rankscope("--debug", "measures")
+    assert debug.returncode == 70
+    assert "KeyError: 'the cause'" in debug.stderr, "also a cause that was hidden"
+    assert debug.stderr.index("KeyError") < debug.stderr.index("FaultError")
+
+
+def test_exit_codes_are_in_the_help(rankscope: Rankscope) -> None:
+    assert "70 a fault of rankscope itself" in " ".join(rankscope("--help").stdout.split())

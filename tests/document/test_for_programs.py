@@ -1,0 +1,47 @@
+"""csv and JUnit: what programs read is exactly what was there."""
+
+from __future__ import annotations
+
+import csv
+import io
+from xml.etree import ElementTree as Xml
+
+from hypothesis import given, settings
+
+from document.samples import any_text, document
+from rankscope.document.blocks import Cell, Column, Document, Section, Table, cells, plain_rows
+from rankscope.document.csv_text import as_csv
+from rankscope.document.junit import as_junit
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_csv_holds_any_text(text: str) -> None:
+    made = Table((Column("name", "text"), Column("value")), plain_rows([[text, 0.1], ["b", None]]))
+    rows = list(csv.reader(io.StringIO(as_csv(Document("", (Section("", (made,)),))), newline="")))
+    assert rows == [["name", "value"], [text, "0.1"], ["b", ""]]
+
+
+def test_csv_holds_every_digit() -> None:
+    row = (Cell("a"), Cell(0.1 + 0.2, (1 / 3, float("inf")), "↑†", best=True), Cell(12345))
+    made = Table((Column("name", "text"), Column("mean", digits=2), Column("n")), (row,))
+    assert as_csv(Document("", (Section("", (made,)),))) == (
+        "name,mean,mean low,mean high,n\na,0.30000000000000004,0.3333333333333333,,12345\n"
+    )
+
+
+def test_csv_prefers_the_data() -> None:
+    shown = Table((Column("shown"),), (cells(1),))
+    data = Table((Column("data"),), (cells(2),))
+    assert as_csv(Document("", (Section("", (shown,)),), data=lambda: data)) == "data\n2\n"
+    assert as_csv(Document("", ())) == ""
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_junit_always_parses(text: str) -> None:
+    root = Xml.fromstring(as_junit(document(text), suite="rankscope gate"))
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "1")
+    assert len(list(root.iter("testcase"))) == 3
+    assert len(list(root.iter("failure"))) == 1
+    assert len(list(root.iter("error"))) == 1
