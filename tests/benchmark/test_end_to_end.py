@@ -29,6 +29,7 @@ from benchmark.world import (
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
+from rankscope.part import Record
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 
 DATA = Path(rs.__file__).parent / "data" / "recipes"
