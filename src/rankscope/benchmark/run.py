@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -78,13 +78,14 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     """
     folder = make_folder(output / CACHE if cache is None else Path(cache))
     sweep(folder)
-    for left in folder.glob(f"{_FRESH}*"):  # by a process that was killed
-        if time.time() - left.stat().st_mtime > DAY:
-            shutil.rmtree(left, ignore_errors=True)
+    for path in folder.glob(f"{_FRESH}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > DAY:  # of a process that was killed
+                shutil.rmtree(path)
     if not fresh:
         yield folder
         return
-    with TemporaryDirectory(prefix=_FRESH, dir=folder) as name:
+    with TemporaryDirectory(prefix=_FRESH, dir=folder, ignore_cleanup_errors=True) as name:
         try:
             yield Path(name)
         finally:

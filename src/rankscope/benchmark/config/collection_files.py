@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +15,7 @@ from pydantic_core import CoreSchema
 
 from rankscope.benchmark.config.sections import Section, refuse
 from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import COMPRESSIONS
+from rankscope.files import COMPRESSIONS, nearest_file
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.stages.training import FOLDS
 
@@ -134,9 +133,10 @@ class CollectionConfig(Section):
         )
 
     def _in_folder(self, home: Path, folder: Path, training: TrainingConfig) -> CollectionFiles:
+        if home.is_file():
+            raise InputError(f"collection.path: expected a folder, got a file: {home}")
         if not home.is_dir():
-            reason = "expected a folder, got a file" if home.exists() else "folder not found"
-            raise InputError(f"collection.path: {reason}: {home}{_nearest(home)}")
+            raise InputError(f"collection.path: folder not found: {home}{_hint(home)}")
         queries = _find(home, "queries")
         if queries is None:
             raise InputError(f"{home}: queries.jsonl not found; a collection has its queries there")
@@ -220,11 +220,10 @@ def _existing(path: Path, key: str) -> Path:
     if path.is_dir():
         raise InputError(f"{key}: expected a file, got a folder: {path}")
     if not path.exists():
-        raise InputError(f"{key}: file not found: {path}{_nearest(path)}")
+        raise InputError(f"{key}: file not found: {path}{_hint(path)}")
     return path
 
 
-def _nearest(path: Path) -> str:
-    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, beside, n=1)
-    return f"; did you mean {path.parent / close[0]}?" if close and close[0] != path.name else ""
+def _hint(path: Path) -> str:
+    near = nearest_file(path)
+    return f"; did you mean {near}?" if near else ""
