@@ -17,7 +17,7 @@ import sys
 import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError
 
@@ -28,6 +28,7 @@ __all__ = [
     "COMPRESSIONS",
     "PathLike",
     "can_be_read_again",
+    "is_path",
     "is_plain_file",
     "open_bytes",
     "read_bytes",
@@ -41,6 +42,11 @@ PathLike = str | os.PathLike[str]
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+
+
+def is_path(data: object) -> TypeGuard[PathLike]:
+    """Tell whether something given is a path rather than data."""
+    return isinstance(data, str | os.PathLike)
 
 
 def source_name(path: PathLike, *, output: bool = False) -> str:

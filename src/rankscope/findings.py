@@ -203,11 +203,15 @@ class Checks(Generic[Subject]):
         return iter(self._checks)
 
     def add(
-        self, code: str, name: str, severity: Severity, *, unit: str, advice: str
+        self, code: str, severity: Severity, *, advice: str, unit: str = "line"
     ) -> Callable[[Callable[[Subject], Seen | Unable | None]], Check[Subject]]:
-        """Register the decorated function as a check; its docstring says what it means."""
+        """Register the decorated function as a check.
+
+        Its name is the check's, with hyphens, and its docstring says what the check means.
+        """
 
         def register(look: Callable[[Subject], Seen | Unable | None]) -> Check[Subject]:
+            name = look.__name__.replace("_", "-")
             meaning = " ".join((inspect.getdoc(look) or "").split())
             check = _registered(Check(code, name, severity, unit, advice, meaning, look))
             self._checks.append(check)

@@ -57,7 +57,7 @@ def test_a_table_for_people(rankscope: Rankscope) -> None:
     out = rankscope("runs", "validate", "bad.run", "--depth", "2").stdout
     assert "✗ not valid  bad.run  1 query, 2 lines, 2 documents a query; 2 errors" in out
     assert "RS104 score-not-a-number  1 line" in out
-    assert "the score is 'high', which is no number" in out
+    assert "the score is 'high', which is not a number" in out
     assert "at: bad.run:2, query 'q1', document 'd1'" in out
     assert "do: write the score as a decimal number" in out
 

@@ -90,6 +90,19 @@ def test_a_query_does_not_depend_on_the_others(world: World) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@given(world=worlds(), data=st.data())
+def test_leaving_queries_out_changes_no_other(world: World, data: st.DataObject) -> None:
+    run = world.judged_run
+    keep = np.array(data.draw(st.lists(st.booleans(), min_size=len(run), max_size=len(run))))
+    some = run.only(keep)
+    assert some.query_ids == tuple(q for q, stays in zip(run.query_ids, keep, strict=True) if stays)
+    for measure in VARIANTS:
+        assert compute(measure, some).tolist() == pytest.approx(
+            compute(measure, run)[keep].tolist(), abs=1e-12
+        ), measure
+
+
+@settings(max_examples=60, deadline=None)
 @given(world=worlds())
 def test_blind_below_the_cutoff(world: World) -> None:
     for measure in VARIANTS:

@@ -72,8 +72,8 @@ def test_things_are_remembered() -> None:
 def test_relevance_string() -> None:
     qrels = {"q": {"a": 0.0, "b": 3.0, "c": 12.0, "d": -1.0}, "none": {"a": 1.0}}
     run, _ = make(qrels, {"q": {"a": 9.0, "b": 8.0, "c": 7.0, "d": 6.0, "e": 5.0}})
-    assert relevance_string(run, 10) == ["03>.-", ""]
-    assert relevance_string(run, 2) == ["03", ""]
+    assert [relevance_string(run, query, 10) for query in (0, 1)] == ["03>.-", ""]
+    assert [relevance_string(run, query, 2) for query in (0, 1)] == ["03", ""]
 
 
 @settings(max_examples=60, deadline=None)

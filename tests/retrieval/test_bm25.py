@@ -16,9 +16,9 @@ from rankscope import Corpus
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.lexical.bm25 import BM25
 from rankscope.retrieval.lexical.words import Analyzer, stop_words
-from rankscope.retrieval.order import best_positions
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
+from rankscope.runs.order import best_positions
 
 TEXTS = {
     f"d{n}": " ".join(

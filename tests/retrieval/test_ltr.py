@@ -150,9 +150,7 @@ def test_what_can_only_be_remembered_is_not_known() -> None:
     by_luck = mean(scores(build(of="bm25")), grades, "P@3")
     known = mean(scores(system), grades, "P@3")
     assert known < by_luck + 0.1
-    disguised = [
-        Query(f"new {query.query_id}", f"{query.text} of the") for query in QUERIES
-    ]
+    disguised = [Query(f"new {query.query_id}", f"{query.text} of the") for query in QUERIES]
     run = {
         query_id.removeprefix("new "): pairs
         for query_id, pairs in scores(system, disguised).items()
@@ -178,9 +176,7 @@ def test_what_gives_the_answer_away_in_one_fold_only_is_not_used_there() -> None
 
     tipped_off = reranked({"python": canary})
     assert scores(tipped_off, inside) == scores(reranked(), inside)
-    disguised = [
-        Query(f"new {query.query_id}", f"{query.text} of the") for query in inside
-    ]
+    disguised = [Query(f"new {query.query_id}", f"{query.text} of the") for query in inside]
     run = {
         query_id.removeprefix("new "): pairs
         for query_id, pairs in scores(tipped_off, disguised).items()

@@ -84,7 +84,7 @@ CASES = [
         lacks={"run": "q1 Q0 d1 1 +1e5 tag\nq1 Q0 d2 2 .5 tag\nq1 Q0 d3 3 -7. tag\n"},
         count=2,
         places=[(1, "q1", "d1"), (2, "q1", "d2")],
-        message="the score is 'high', which is no number",
+        message="the score is 'high', which is not a number",
     ),
     Case(
         "RS105",
@@ -100,7 +100,7 @@ CASES = [
         lacks={"run": "q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 D1 2 2 t\nq1 Q0 01 3 1 t\n"},
         count=1,
         places=[(3, "q1", "d1")],
-        message="the document stands more than once for this query",
+        message="the document appears more than once for this query",
     ),
     Case(
         "RS111",
@@ -108,7 +108,7 @@ CASES = [
         lacks={"run": "q1 Q0 d1 1 3 t\nq2 Q0 d2 1 2 t\nq1 Q0 d3 2 1 t\n"},
         count=1,
         places=[(3, "q1", "d3")],
-        message="a rank stands more than once for this query",
+        message="a rank appears more than once for this query",
     ),
     Case(
         "RS112",
@@ -272,7 +272,7 @@ CASES = [
         lacks={"run": RUN, "qrels": "q1 0 d1 +1\nq1 0 d2 1e0\n"},
         count=2,
         places=[(1, "q1", "d1"), (3, "q1", "d3")],
-        message="the grade is 'E', which is no number",
+        message="the grade is 'E', which is not a number",
         at="qrels",
     ),
     Case(
@@ -403,9 +403,9 @@ def test_every_check_is_documented() -> None:
 def test_a_code_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "_CODES", {})
     checks: Checks[object] = Checks()
-    checks.add("RS1", "one", "note", unit="line", advice="")(lambda _: None)
+    checks.add("RS1", "note", advice="")(lambda _: None)
     with pytest.raises(ValueError, match="RS1 is declared twice"):
-        checks.add("RS1", "two", "note", unit="line", advice="")(lambda _: None)
+        checks.add("RS1", "note", advice="")(lambda _: None)
 
 
 # --- the whole

@@ -242,7 +242,7 @@ def test_the_runs_are_not_changed() -> None:
         ({"method": "combmax", "weights": [1, 2]}, "combmax takes no weights; it takes normalise"),
         (
             {"method": "probfuse"},
-            "probfuse learns from judgments; give qrels, of queries the runs answer",
+            "probfuse learns from judgments; give qrels of queries in the runs",
         ),
         (
             {"method": "probfuse", "qrels": {"other": {"a": 1}}},
@@ -281,7 +281,7 @@ def test_no_run(runs: Any) -> None:
 def test_a_run_in_place_of_runs() -> None:
     with pytest.raises(InputError, match="q holds numbers where lists of documents should be"):
         fuse(ONE)
-    with pytest.raises(InputError, match="expected a list of runs, found 'int'"):
+    with pytest.raises(InputError, match="expected a list of runs, got 'int'"):
         fuse(3)
 
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.runs.fusion import pooling
+from rankscope.runs import order
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.fusion.methods import METHODS
 from rankscope.runs.fusion.normalisation import NORMALISATIONS
@@ -184,7 +184,7 @@ def fused_by_twin(twin: Twin, runs: list[Lists], weights: list[float]) -> Lists:
 @given(
     data=st.data(),
     runs=st.lists(RUNS, min_size=1, max_size=4),
-    block=st.sampled_from([1, pooling.BLOCK]),
+    block=st.sampled_from([1, order.BLOCK]),
 )
 def test_twins(name: str, data: st.DataObject, runs: list[Lists], block: int) -> None:
     weights = [1.0] * len(runs)
@@ -194,7 +194,7 @@ def test_twins(name: str, data: st.DataObject, runs: list[Lists], block: int) ->
         weights = data.draw(drawn)
     given_weights = weights if METHODS[name].is_weighted else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "BLOCK", block)
+        patch.setattr(order, "BLOCK", block)
         fused = fuse(runs, method=name, weights=given_weights)
     close(fused, fused_by_twin(TWINS[name], runs, weights))
 

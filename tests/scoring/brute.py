@@ -7,7 +7,8 @@ from itertools import groupby, permutations, product
 
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
-from rankscope.scoring.align import Judgments, align
+from rankscope.scoring.align import align
+from rankscope.scoring.judgments import Judgments
 
 
 def orders(scores: dict[str, float]) -> Iterator[dict[str, float]]:

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError
+from rankscope.runs.order import Precision, Ties
 from rankscope.runs.table import Run
 from rankscope.scoring import align_tables as tables
-from rankscope.scoring.align import Judgments, Precision, Ties, align
+from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.judgments import Judgments
 from scoring.worlds import World, hits_of, naive_hits, naive_tied, worlds
 
 TIES = st.sampled_from(["trec", "id-asc", "given"])
@@ -42,7 +44,7 @@ def test_all_ways_rank_as_the_naive_one(world: World, ties: Ties, precision: Pre
         assert sorted(hits_of(found)) == expected
         sizes = dict(zip(found.judged.query_ids, found.judged.retrieved.tolist(), strict=True))
         assert sizes == {query: len(world.run.get(query, {})) for query in world.qrels}
-        assert found.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
+        assert found.hits.tied_at == {k: naive_tied(world, k, precision) for k in (1, 2, 5)}
 
 
 @settings(max_examples=100, deadline=None)
@@ -85,8 +87,7 @@ def test_interleaved_rows_rank_as_grouped_ones(world: World, random: Random) -> 
 @given(world=worlds(), precision=PRECISION)
 def test_ties_are_placed_where_they_begin_and_end(world: World, precision: Precision) -> None:
     for judgments, run in sources(world):
-        hits = align(judgments, run, precision=precision).found
-        assert hits is not None
+        hits = align(judgments, run, precision=precision).hits
         rows = zip(hits.query.tolist(), hits.doc_ids(), hits.tie_first.tolist(), strict=True)
         for place, (number, doc, first) in enumerate(rows):
             scores = world.run[judgments.query_ids[number]]
@@ -262,7 +263,55 @@ def test_ids_that_are_numbers_go_through_the_table() -> None:
         assert evaluate(one, other, "RR")["RR"] == 0.5
 
 
-def test_ids_of_several_kinds_that_tie_are_refused() -> None:
-    run: Any = {"q": {"a": 1.0, 5: 1.0}}
-    with pytest.raises(InputError, match="'5' is not text"):
-        evaluate({"q": {"a": 1}}, run)
+IDS = ["7", "-3", "007", "a", "12", "0"]
+
+
+def some_as_numbers(documents: dict[str, float], chosen: dict[str, bool]) -> dict[Any, float]:
+    """Give some of the ids that are a whole number's digits as this number."""
+    return {
+        int(doc) if chosen[doc] and doc not in ("a", "007") else doc: number
+        for doc, number in documents.items()
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    grades=st.dictionaries(st.sampled_from(IDS), st.sampled_from([0, 1, 2]), min_size=1),
+    scores=st.dictionaries(st.sampled_from(IDS), st.sampled_from([1.0, 2.0]), min_size=1),
+    judged=st.fixed_dictionaries(dict.fromkeys(IDS, st.booleans())),
+    retrieved=st.fixed_dictionaries(dict.fromkeys(IDS, st.booleans())),
+    ties=TIES,
+)
+def test_whole_numbers_and_text_are_the_same_ids(
+    grades: dict[str, float],
+    scores: dict[str, float],
+    judged: dict[str, bool],
+    retrieved: dict[str, bool],
+    ties: Ties,
+) -> None:
+    expected = align(Judgments({"q": grades}), {"q": scores}, ties=ties)
+    mixed: Any = {"q": some_as_numbers(scores, retrieved)}
+    for qrels in (grades, some_as_numbers(grades, judged)):
+        found = align(Judgments({"q": qrels}), mixed, ties=ties)
+        assert hits_of(found) == hits_of(expected)
+        assert found.hits.doc_ids() == expected.hits.doc_ids()
+        [told] = evaluate({"q": qrels}, mixed, "RR", ties=ties).values("RR").values()
+        assert told == evaluate({"q": grades}, {"q": scores}, "RR", ties=ties)["RR"]
+
+
+def test_a_document_given_as_text_and_as_a_number_is_refused() -> None:
+    run: Any = {"q": {"a": 1.0, "5": 1.0, 5: 2.0}}
+    with pytest.raises(InputError, match=r"query 'q': the document '5' appears twice"):
+        evaluate({"q": {"5": 1}}, run)
+
+
+@pytest.mark.parametrize("odd", [5.0, True, None, ("a",)])
+def test_ids_that_are_neither_text_nor_whole_numbers_are_refused(odd: Any) -> None:
+    run: Any = {"q": {"a": 1.0, odd: 1.0, "5": 2.0}}
+    with pytest.raises(InputError, match="neither text nor a whole number"):
+        evaluate({"q": {"5": 1, "1": 1, "a": 1}}, run)
+
+
+def test_a_query_that_is_its_own_document_is_found_whatever_the_id_is_given_as() -> None:
+    run: Any = {"5": {"a": 1.0, 5: 2.0}}
+    assert evaluate({"5": {"a": 1}}, run, "P@1", profile="beir")["P@1"] == 1.0

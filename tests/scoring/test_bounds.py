@@ -12,7 +12,8 @@ import rankscope as rs
 from measures.variants import VARIANTS
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
-from rankscope.scoring.align import Judgments, align
+from rankscope.scoring.align import align
+from rankscope.scoring.judgments import Judgments
 from scoring.brute import tie_band
 
 DOCS = list("abcdefgh")
@@ -138,7 +139,7 @@ def test_bounds_as_plain_data() -> None:
 def test_bounds_are_of_one_run_and_of_a_grade_that_can_be() -> None:
     run = {"q": {"a": 1.0}}
     assert rs.bounds({"q": {"a": 1}}, {"bm25": run}, "RR")[0].value == 1.0
-    with pytest.raises(rs.InputError, match="one run was expected, not 2"):
+    with pytest.raises(rs.InputError, match="expected one run, got 2"):
         rs.bounds({"q": {"a": 1}}, {"x": run, "y": run})
     for grade in (-1.0, float("inf"), float("nan")):
         with pytest.raises(rs.InputError, match="from 0 up"):

@@ -151,5 +151,5 @@ def test_ids_given_as_numbers_and_unknown_queries() -> None:
     assert rs.explain({1: {2: 1}}, {1: {2: 1.0}}, 1, "RR").value == 1.0  # type: ignore[arg-type]
     with pytest.raises(rs.UnknownNameError, match="unknown judged query 'q3'; nearest: q1"):
         rs.explain({"q1": {"a": 1}}, {"q1": {"a": 1.0}}, "q3", "RR")
-    with pytest.raises(rs.InputError, match="one run was expected"):
+    with pytest.raises(rs.InputError, match="expected one run, got 2"):
         rs.explain({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"q": {"a": 1.0}}}, "q", "RR")

@@ -21,6 +21,35 @@ def test_the_time_spent_above_discounts_a_document(run: object) -> None:
     assert scores.values("TBG") == pytest.approx(expected)
 
 
+def naive_tbg(qrels: dict[str, int], ranking: list[str]) -> float:
+    """Add up what a user saves; each document above takes its time."""
+    seconds = gain = 0.0
+    for doc in ranking:
+        relevant = qrels.get(doc, 0) >= 1
+        gain += relevant * 0.64 * 0.77 * 2 ** (-seconds / 224)
+        seconds += 4.4 + (0.64 if relevant else 0.39) * (0.018 * LENGTHS[doc] + 7.8)
+    return gain
+
+
+def test_queries_that_are_left_out_take_their_lengths_with_them() -> None:
+    qrels = {"none": {"d1": 0}, "gone": {"d1": 1}, **QRELS}
+    run = {"none": {"d3": 3.0, "d2": 2.0}, **RUN}
+    expected = {"q1": naive_tbg(QRELS["q1"], ["d2", "d1"]), "q2": naive_tbg(QRELS["q2"], ["d3"])}
+    for given in (run, rs.Run(run)):
+        scores = rs.evaluate(qrels, given, "TBG", profile="sentence-transformers", lengths=LENGTHS)
+        assert scores.values("TBG") == pytest.approx({"gone": 0.0, **expected})
+        scores = rs.evaluate(qrels, given, "TBG", profile="trec_eval-9", lengths=LENGTHS)
+        assert scores.values("TBG") == pytest.approx({"none": 0.0, **expected})
+
+
+def test_a_document_that_is_dropped_takes_its_length_with_it() -> None:
+    run = {"q1": {"q1": 9.0, **RUN["q1"]}, "q2": RUN["q2"]}
+    expected = {"q1": naive_tbg(QRELS["q1"], ["d2", "d1"]), "q2": naive_tbg(QRELS["q2"], ["d3"])}
+    for given in (run, rs.Run(run)):
+        scores = rs.evaluate(QRELS, given, "TBG", profile="beir", lengths={**LENGTHS, "q1": 7000})
+        assert scores.values("TBG") == pytest.approx(expected)
+
+
 def test_without_lengths_it_says_what_it_needs() -> None:
     with pytest.raises(InputError, match="needs the lengths"):
         rs.evaluate(QRELS, RUN, ["TBG"])

@@ -19,6 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
+from measures.variants import VARIANTS
+from rankscope.measures.language import Measure
+from rankscope.scoring.rules import PROFILES
 
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
@@ -188,6 +191,55 @@ def test_sentence_transformers(qrels: Qrels, run: Run) -> None:
     agrees_with_sentence_transformers(sentence_transformers_twin, qrels, run)
 
 
+# --- every profile -------------------------------------------------------------------------------
+
+MEASURES = [measure for measure in VARIANTS if measure.definition.needs != "subtopics"]
+LENGTHS = {doc: float(10 + 7 * number) for number, doc in enumerate(DOCS)}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@settings(max_examples=25, deadline=None)
+@given(qrels=qrels_of(-1, 0, 0, 1, 1, 2), run=RUNS)
+def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run) -> None:
+    if PROFILES[profile].queries == "strict":
+        run = {query: run.get(query, {}) for query in qrels}
+    try:
+        scores = rs.evaluate(qrels, run, MEASURES, profile=profile, lengths=LENGTHS)
+    except rs.InputError as error:
+        assert "leaves no query to average over" in str(error)  # noqa: PT017
+        return
+    rows = scores.per_query.group_by("measure", maintain_order=True).agg("value")
+    listed = dict(zip(rows["measure"], rows["value"].to_list(), strict=True))
+    written = scores.to_dict(per_query=True)["runs"]["run"]
+    for name, mean in scores.means.items():
+        values = list(scores.values(name).values())
+        kind = Measure.parse(name).definition.aggregate
+        if kind == "geometric":
+            expected = math.exp(statistics.fmean(math.log(max(value, 1e-5)) for value in values))
+        else:
+            expected = sum(values) / (1 if kind == "sum" else len(values))
+        assert mean == pytest.approx(expected, abs=1e-12), name
+        assert values == listed[name]
+        by_query = written["per_query"].values()
+        assert values == [column[name] for column in by_query if name in column]
+
+
+def test_beir_counts_missing_queries_as_0_in_some_measures_and_leaves_them_out_of_others() -> None:
+    qrels, run = {"q": {"a": 1}, "p": {"a": 1}}, {"q": {"a": 1.0}}
+    alone = rs.evaluate(qrels, run, "RR", profile="beir")
+    assert (alone["RR"], alone.values("RR")) == (0.5, {"q": 1.0, "p": 0.0})
+    assert alone.accounting.queries == 2
+    assert alone.accounting.missing_policy == "all"
+    both = rs.evaluate(qrels, run, ["nDCG@3", "RR"], profile="beir")
+    assert both.means == {"nDCG@3": 1.0, "RR": 0.5}
+    assert both.values("nDCG@3") == {"q": 1.0}
+    assert both.values("RR") == {"q": 1.0, "p": 0.0}
+    assert both.run().complete().query_ids == ("q",)
+    other = {"q": {"b": 1.0}, "p": {"a": 1.0}}
+    compared = rs.compare(qrels, {"x": run, "y": other}, ["nDCG@3", "RR"], profile="beir")
+    assert compared.queries == 1  # that all measures count in both runs
+
+
 # --- rules that count for some measures only -----------------------------------------------------
 
 
@@ -198,7 +250,8 @@ def test_a_measure_apart_is_scored_under_its_own_rules() -> None:
     assert scores["RR@10"] == 1 / 2  # a first as given, over both queries
     assert scores["nDCG@1"] == 0.0  # b first by its id, over the query the run has
     assert scores["P@2"] == 1 / 2
-    assert scores.values("RR@10") == {"q": 1.0}
+    assert scores.values("RR@10") == {"q": 1.0, "p": 0.0}
+    assert scores.values("P@2") == {"q": 0.5}
     [bound] = rs.bounds(qrels, run, "RR@10", profile="beir")
     assert (bound.value, bound.ties) == (1 / 2, (1 / 4, 1 / 2))
     [outcome] = rs.why(qrels, run, "RR@10", profiles=["beir"])

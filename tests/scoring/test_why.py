@@ -123,7 +123,7 @@ def test_what_is_no_number_is_refused(number: str) -> None:
 
 def test_one_run_at_a_time() -> None:
     assert rs.why({"q": {"a": 1}}, {"x": GIVEN_FIRST}, "RR", profiles=["ranx"])[0].value == 1.0
-    with pytest.raises(rs.InputError, match="one run was expected"):
+    with pytest.raises(rs.InputError, match="expected one run, got 2"):
         rs.why({"q": {"a": 1}}, {"x": GIVEN_FIRST, "y": GIVEN_FIRST}, "RR")
 
 

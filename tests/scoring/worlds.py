@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from rankscope.scoring.align import Aligned, Precision, Ties
+from rankscope.runs.order import Precision, Ties
+from rankscope.scoring.align import Aligned
 
 Grades = dict[str, dict[str, float]]
 Scores = dict[str, dict[str, float]]

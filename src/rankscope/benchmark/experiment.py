@@ -191,7 +191,9 @@ class _Writer:
         settings = self.benchmark.settings
         rows, bounds, names = [], [], []
         for name in scores.runs:
-            for measure, row in zip(scores.measures, scores.run(name).values, strict=True):
+            for measure, row in zip(
+                scores.measures, scores.run(name).complete().values, strict=True
+            ):
                 definition = Measure.parse(measure).definition
                 if definition.aggregate == "mean":
                     rows.append(row)

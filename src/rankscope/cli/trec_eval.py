@@ -57,4 +57,9 @@ def trec_eval(
         zscores=zscores,
         version=9 if version_9 else 10,
     )
-    click.echo("".join(f"{line}\n" for line in trec_eval_lines(qrels, results, options)), nl=False)
+    printed: list[str] = []
+    try:
+        for line in trec_eval_lines(qrels, results, options):
+            printed.append(line + "\n")  # noqa: PERF401  (what came before an error is printed)
+    finally:
+        click.echo("".join(printed), nl=False)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError, shown
+from rankscope.files import is_path
 from rankscope.tables.columns import QRELS, rater_columns
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.objects import rows_from_object
@@ -220,6 +221,13 @@ def parse_labels(text: str) -> dict[str, float]:
                 "E=3,S=2,C=1,I=0"
             ) from None
     return labels
+
+
+def as_qrels(data: Any) -> Qrels:
+    """Take qrels in any form: qrels as they are, a path, or data that makes them."""
+    if is_path(data):
+        return read_qrels(data)
+    return data if isinstance(data, Qrels) else Qrels(data)
 
 
 def read_qrels(

@@ -5,84 +5,48 @@ from __future__ import annotations
 import polars as pl
 
 from rankscope.collection.qrels import grades_of
-from rankscope.errors import shown
-from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
-from rankscope.tables.rows import Rows, as_ids, missing
-
-__all__ = ["QRELS_CHECKS"]
+from rankscope.findings import Checks, Place, Seen
+from rankscope.tables import row_checks
+from rankscope.tables.row_checks import seen_rows
+from rankscope.tables.rows import Rows
 
 QRELS_CHECKS: Checks[Rows] = Checks()
 
 
-def _places(rows: Rows, numbers: pl.Series) -> tuple[Place, ...]:
-    return tuple(rows.place(int(row)) for row in numbers[:PLACES_SHOWN])
-
-
-@QRELS_CHECKS.add(
-    *("RS201", "qrels-empty", "error"),
-    unit="file",
-    advice="give a file with judgments",
-)
+@QRELS_CHECKS.add("RS201", "error", unit="file", advice="give a file with judgments")
 def qrels_empty(rows: Rows) -> Seen | None:
-    """The table has no row."""
-    if rows.frame.height or rows.malformed_count:
-        return None
-    return Seen("the qrels are empty", places=(Place(rows.source),))
+    """The file holds no judgment."""
+    return row_checks.no_row(rows, "the qrels are empty")
 
 
-@QRELS_CHECKS.add(
-    *("RS202", "qrels-malformed-line", "error"),
-    unit="line",
-    advice="write every line as query_id 0 doc_id grade, in UTF-8",
-)
+@QRELS_CHECKS.add("RS202", "error", advice="write every line as query_id 0 doc_id grade, in UTF-8")
 def qrels_malformed_line(rows: Rows) -> Seen | None:
-    """A line has the wrong number of columns, or is not text."""
-    if not rows.malformed_count:
-        return None
-    places = tuple(Place(rows.source, line.line) for line in rows.malformed)
-    return Seen(rows.malformed[0].reason, rows.malformed_count, places)
+    """A line does not have the columns of its format, or holds bytes that are not UTF-8."""
+    return row_checks.malformed(rows)
 
 
 @QRELS_CHECKS.add(
-    *("RS203", "qrels-missing-id", "error"),
-    unit="line",
-    advice="give every line a query id and a document id, or drop it",
+    "RS203", "error", advice="give every line a query id and a document id, or drop it"
 )
 def qrels_missing_id(rows: Rows) -> Seen | None:
-    """A query id or document id is empty."""
-    frame = rows.frame
-    lost = missing(as_ids(frame["query_id"], rows)) | missing(as_ids(frame["doc_id"], rows))
-    found = lost.arg_true()
-    return Seen("an id is missing", len(found), _places(rows, found)) if len(found) else None
+    """A query id or a document id is empty."""
+    return row_checks.id_missing(rows)
 
 
 @QRELS_CHECKS.add(
-    *("RS204", "grade-not-a-number", "error"),
-    unit="line",
+    "RS204",
+    "error",
     advice="write grades as numbers, or say what labels mean (labels E=3,S=2,C=1,I=0)",
 )
 def grade_not_a_number(rows: Rows) -> Seen | None:
     """A grade cannot be read as a number."""
-    found = grades_of(rows).is_null().arg_true()
-    if not len(found):
-        return None
-    value = rows.frame["grade"][int(found[0])]
-    what = "is missing" if value is None else f"is {shown(value, 30)}, which is no number"
-    return Seen(f"the grade {what}", len(found), _places(rows, found))
+    return row_checks.not_a_number(rows, grades_of(rows), "grade")
 
 
-@QRELS_CHECKS.add(
-    *("RS205", "grade-not-finite", "error"),
-    unit="line",
-    advice="give the pair a grade, or drop the line",
-)
+@QRELS_CHECKS.add("RS205", "error", advice="give the pair a grade, or drop the line")
 def grade_not_finite(rows: Rows) -> Seen | None:
     """A grade is NaN or infinite."""
-    grade = grades_of(rows)
-    found = (~grade.is_finite()).arg_true()
-    if not len(found):
-        return None
-    return Seen(f"the grade is {grade[int(found[0])]}", len(found), _places(rows, found))
+    return row_checks.not_finite(rows, grades_of(rows))
 
 
 def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:
@@ -97,50 +61,44 @@ def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:
 
 
 @QRELS_CHECKS.add(
-    *("RS206", "duplicate-pair", "error"),
-    unit="line",
-    advice="keep one line a pair, or combine them (raters: mean, median, max or majority)",
+    "RS206",
+    "error",
+    advice="keep one line per pair, or combine them (raters: mean, median, max or majority)",
 )
 def duplicate_pair(rows: Rows) -> Seen | None:
-    """A pair stands twice with the same grade."""
-    found, _ = _repeats(rows)
-    if not len(found):
-        return None
-    return Seen("the pair was judged before, with the same grade", len(found), _places(rows, found))
+    """A pair was judged before, with the same grade."""
+    return seen_rows("the pair was judged before, with the same grade", rows, _repeats(rows)[0])
 
 
 @QRELS_CHECKS.add(
-    *("RS207", "conflicting-grades", "error"),
-    unit="line",
-    advice="decide for one grade, or combine them (raters: mean, median, max or majority)",
+    "RS207",
+    "error",
+    advice="choose one grade, or combine them (raters: mean, median, max or majority)",
 )
 def conflicting_grades(rows: Rows) -> Seen | None:
-    """A pair stands twice with different grades."""
-    _, found = _repeats(rows)
-    if not len(found):
-        return None
-    return Seen("the pair was judged before, with another grade", len(found), _places(rows, found))
+    """A pair was judged before, with another grade."""
+    return seen_rows("the pair was judged before, with another grade", rows, _repeats(rows)[1])
 
 
 @QRELS_CHECKS.add(
-    *("RS211", "negative-grades", "note"),
-    unit="line",
+    "RS211",
+    "note",
     advice="a negative grade means pooled and not judged, as in trec_eval; write 0 for "
     "judged nonrelevant",
 )
 def negative_grades(rows: Rows) -> Seen | None:
-    """A grade is below zero."""
-    found = (grades_of(rows) < 0).arg_true()
-    return Seen("grades below zero", len(found), _places(rows, found)) if len(found) else None
+    """A grade is below zero: pooled and not judged, as in trec_eval."""
+    return seen_rows("grades below zero", rows, (grades_of(rows) < 0).arg_true())
 
 
 @QRELS_CHECKS.add(
-    *("RS212", "no-relevant-document", "warning"),
+    "RS212",
+    "warning",
     unit="query",
     advice="such a query scores 0 for every system; judge more for it, or take it out of the set",
 )
 def no_relevant_document(rows: Rows) -> Seen | None:
-    """A query has no document of grade 1 or above."""
+    """A query has no document of grade 1 or above, so every system scores 0 on it."""
     frame = rows.frame.select(pl.col("query_id").cast(pl.String)).with_columns(grades_of(rows))
     best = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
     ids = best.filter(pl.col("grade") < 1)["query_id"].to_list() + list(rows.empty_queries)
@@ -151,14 +109,12 @@ def no_relevant_document(rows: Rows) -> Seen | None:
 
 
 @QRELS_CHECKS.add(
-    *("RS213", "fractional-grades", "note"),
-    unit="line",
+    "RS213",
+    "note",
     advice="graded measures use them as they are; trec_eval reads whole numbers only",
 )
 def fractional_grades(rows: Rows) -> Seen | None:
     """A grade is not a whole number."""
     grade = grades_of(rows)
-    found = (grade != grade.floor()).arg_true()
-    if not len(found):
-        return None
-    return Seen("grades that are not whole numbers", len(found), _places(rows, found))
+    fractional = (grade != grade.floor()).arg_true()
+    return seen_rows("grades that are not whole numbers", rows, fractional)

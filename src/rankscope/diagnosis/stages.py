@@ -19,7 +19,6 @@ from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
-from rankscope.scoring.align import only_queries
 from rankscope.scoring.inputs import as_judgments, without_identical
 from rankscope.statistics.arrays import row_means
 from rankscope.statistics.paired import paired_tests
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.table import Run
-    from rankscope.scoring.align import Judgments
     from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import Judgments
     from rankscope.statistics.intervals import Interval
 
 __all__ = ["Change", "Stage", "StageSpec", "stage_table"]
@@ -227,7 +226,7 @@ def _with_ceiling(row: Stage, below: View, own: View, scores: Scores) -> Stage:
     counted_in = set(scores.run(row.system).query_ids)
     ids = below.judged.query_ids
     keep = np.fromiter((query_id in counted_in for query_id in ids), np.bool_, len(ids))
-    given, kept = (only_queries(one.judged, keep) for one in (below, own))
+    given, kept = (one.judged.only(keep) for one in (below, own))
     best = best_order(given, row.depth)
     recall = Measure.of("R", cutoff=row.depth)
     measures = [Measure.parse(name) for name in scores.measures]

@@ -38,17 +38,15 @@ class Table:
             Scale(scores.measures[row], definitions[row].range, definitions[row].higher_is_better)
             for row in rows
         ]
-        places = [
-            {query_id: place for place, query_id in enumerate(scores.run(name).query_ids)}
-            for name in self.systems
-        ]
+        runs = [scores.run(name).complete() for name in self.systems]
+        places = [{query_id: place for place, query_id in enumerate(run.query_ids)} for run in runs]
         self.query_ids = sorted(set(places[0]).intersection(*places[1:]))
         if not self.query_ids:
             raise InputError("not comparable: the runs have no judged query in common")
         self.values: FloatArray = np.stack(
             [
-                scores.run(name).values[rows][:, [place[one] for one in self.query_ids]]
-                for name, place in zip(self.systems, places, strict=True)
+                run.values[rows][:, [place[one] for one in self.query_ids]]
+                for run, place in zip(runs, places, strict=True)
             ],
             axis=1,
         )

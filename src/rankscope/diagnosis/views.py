@@ -17,7 +17,7 @@ from rankscope.scoring.align import align
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
-    from rankscope.scoring.align import Judgments
+    from rankscope.scoring.judgments import Judgments
 
 __all__ = ["RELEVANT", "View", "best_order"]
 
@@ -46,8 +46,7 @@ class View:
     def of(cls, judgments: Judgments, run: Any) -> View:
         """Align a run."""
         aligned = align(judgments, run)
-        hits = aligned.found
-        assert hits is not None
+        hits = aligned.hits
         pairs = judgments.pairs.select(
             "doc_id", pl.Series("query", judgments.query, dtype=pl.Int64)
         ).with_row_index("doc")

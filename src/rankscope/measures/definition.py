@@ -14,26 +14,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from rankscope.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray, JudgedRun
+    from collections.abc import Callable
 
-__all__ = [
-    "JUDGED_ONLY",
-    "Aggregate",
-    "CutoffRule",
-    "Definition",
-    "Function",
-    "GainTable",
-    "Parameter",
-    "Value",
-    "choice",
-    "flag",
-    "gain",
-    "number",
-    "numbers",
-    "optional_number",
-    "relevance_level",
-    "written",
-]
+    from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.measures.language import Measure
 
 GainTable = tuple[tuple[float, float], ...]
 """Gains by grade, sorted by grade; a grade that is not listed keeps itself as its gain."""
@@ -154,6 +138,14 @@ class Parameter:
         return tuple(float(item) for item in items if item is not None)
 
 
+def without_cutoff(measure: Measure) -> bool:
+    """Tell whether a measure has no cutoff, for ``tie_bounds``.
+
+    With one, what enters above it may change the divisor as well.
+    """
+    return measure.cutoff is None
+
+
 def _plain(value: object) -> str:
     """Quote what was given for a message; a number needs no quotes."""
     if isinstance(value, int | float) and abs(value) < 1e20:
@@ -243,6 +235,18 @@ JUDGED_ONLY = flag("judged_only", "leave out unjudged documents before ranks are
 
 
 @dataclass(frozen=True, slots=True)
+class Factors:
+    """The two factors of a measure that is a sum of gains times discounts."""
+
+    gain: Callable[[float], float]
+    """The gain of a grade."""
+    discount: Callable[[int], float]
+    """The discount of a rank."""
+    share_of: str = ""
+    """The measure that is this sum, if the measure itself is its share of the best possible."""
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """One measure: how it is computed, written, aggregated and explained."""
 
@@ -273,6 +277,13 @@ class Definition:
     """What a run must have beside hits and judgments."""
     not_monotone: str = ""
     """Why it may fall when a relevant document moves up past a nonrelevant one; '' if never."""
+    tie_bounds: bool | Callable[[Measure], bool] = True
+    """Whether a few orders of equal scores, such as relevant documents first and last, are known to
+    give the lowest and the highest value; may depend on cutoff and options."""
+    sees_unjudged: bool = False
+    """Whether it tells unjudged documents from those judged nonrelevant."""
+    factors: Callable[..., Factors] | None = None
+    """For a sum of gains times discounts: the two factors, from a run and the options."""
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of this name, if the measure has it."""

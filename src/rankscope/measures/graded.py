@@ -6,16 +6,19 @@ A gain is what a document of some grade is worth: its grade (linear), 2^grade âˆ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.measures.definition import Factors, number, optional_number, relevance_level
 from rankscope.measures.definition import gain as gain_parameter
-from rankscope.measures.definition import number, optional_number, relevance_level
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import (
     discounted_total,
     gained,
+    gains_of,
     ideal,
     ratio,
     running,
@@ -43,7 +46,32 @@ def ideal_total(run: JudgedRun, gain: Gain, rel: float, cutoff: int | None) -> F
     )
 
 
-@define("DCG", cutoff="optional", parameters=[GAIN, REL], range=(0.0, INFINITY), example="DCG@10")
+def _logarithmic_factors(
+    run: JudgedRun,  # noqa: ARG001
+    *,
+    gain: Gain,
+    rel: float,
+    **_: object,
+) -> Factors:
+    """Return the gain of a grade and 1 / log2(rank + 1)."""
+    return Factors(
+        lambda grade: float(gains_of(np.array([grade]), gain, rel)[0]),
+        lambda rank: 1.0 / math.log2(rank + 1),
+    )
+
+
+def _normalised_factors(run: JudgedRun, **options: Any) -> Factors:
+    return replace(_logarithmic_factors(run, **options), share_of="DCG")
+
+
+@define(
+    "DCG",
+    cutoff="optional",
+    parameters=[GAIN, REL],
+    range=(0.0, INFINITY),
+    example="DCG@10",
+    factors=_logarithmic_factors,
+)
 def discounted_gain(run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float) -> FloatArray:
     """Sum of gains, each divided by the logarithm of its rank.
 
@@ -54,7 +82,13 @@ def discounted_gain(run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: floa
     return discounted_total(run, gained(run, gain, rel), cutoff)
 
 
-@define("nDCG", cutoff="optional", parameters=[GAIN, REL], example="nDCG@10")
+@define(
+    "nDCG",
+    cutoff="optional",
+    parameters=[GAIN, REL],
+    example="nDCG@10",
+    factors=_normalised_factors,
+)
 def normalised_discounted_gain(
     run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float
 ) -> FloatArray:

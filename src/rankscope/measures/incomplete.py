@@ -33,7 +33,7 @@ def _preference(run: JudgedRun, rel: float) -> FloatArray:
     return ratio(run.total(hits.query, 1.0 - wrong), relevant)
 
 
-@define("Bpref", parameters=[REL], example="Bpref")
+@define("Bpref", parameters=[REL], example="Bpref", sees_unjudged=True)
 def binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     """How seldom documents judged nonrelevant stand above relevant ones; unjudged are skipped.
 
@@ -45,7 +45,7 @@ def binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     return _preference(run, rel)
 
 
-@define("GMBpref", parameters=[REL], aggregate="geometric", example="GMBpref")
+@define("GMBpref", parameters=[REL], aggregate="geometric", example="GMBpref", sees_unjudged=True)
 def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     """Binary preference, its geometric mean over queries taken.
 
@@ -61,6 +61,8 @@ def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     parameters=[REL],
     example="infAP",
     not_monotone="a pooled but unjudged document above is expected to be as relevant as the judged",
+    tie_bounds=False,
+    sees_unjudged=True,
 )
 def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Average precision estimated from judgments of a random sample of the pool.
@@ -85,6 +87,7 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     cutoff="optional",
     example="Judged@10",
     not_monotone="it does not look at relevance",
+    sees_unjudged=True,
 )
 def judged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Share of the first k documents that are judged.
@@ -103,6 +106,7 @@ def judged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     higher_is_better=False,
     example="Unjudged@10",
     not_monotone="it does not look at relevance",
+    sees_unjudged=True,
 )
 def unjudged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     """Share of the first k ranks that hold a document nobody judged for this query.

@@ -5,7 +5,7 @@ hits), how many documents each query retrieved, and the grades in the judgments.
 measure needs nothing else, so measuring costs time in the number of hits, not of rows.
 
 Queries are numbered 0, 1, … in the order of ``query_ids``; every other array refers to these
-numbers. Measures only read; a change (`JudgedRun.cut`, `JudgedRun.condensed`) makes a new object.
+numbers. Measures only read; a change (`JudgedRun.only`, `cut`, `condensed`) makes a new object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "JudgedRun", "Ranked", "Subtopics", "place_in"]
+__all__ = ["JudgedRun"]
 
 IntArray: TypeAlias = "npt.NDArray[np.int64]"
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
@@ -56,7 +56,7 @@ class Subtopics:
 def place_in(group: IntArray) -> IntArray:
     """Count within each group from 1: ``[0, 0, 3, 3, 3]`` gives ``[1, 2, 1, 2, 3]``.
 
-    Equal numbers must stand together.
+    Equal numbers must be next to each other.
     """
     size = len(group)
     place = np.arange(1, size + 1, dtype=np.int64)
@@ -110,16 +110,15 @@ class JudgedRun:
         try:
             return cast("_T", self._memory[key])
         except KeyError:
-            made = make()
-            self._memory[key] = made
-            return made
+            value = self._memory[key] = make()
+            return value
 
     def count(self, query: IntArray) -> IntArray:
         """Count entries by query."""
         return np.bincount(query, minlength=len(self.query_ids))
 
     def total(self, query: IntArray, weights: FloatArray) -> FloatArray:
-        """Sum weights by query, one after the other as they stand (so: in rank order)."""
+        """Sum weights by query, one after the other as they come (so: in rank order)."""
         if len(query) == 0:  # bincount would count nothing as whole numbers
             return self.zeros()
         return cast("FloatArray", np.bincount(query, weights, minlength=len(self.query_ids)))
@@ -149,14 +148,42 @@ class JudgedRun:
         return Ranked(whole.query[keep], whole.rank[keep], whole.seen[keep])
 
     def found(self, rel: float, cutoff: int | None = None) -> IntArray:
-        """By query: how many hits with grade ``rel`` or more stand in the first ``cutoff``."""
+        """By query: how many hits with grade ``rel`` or more are in the first ``cutoff``."""
         return self.remember(
             ("found", rel, cutoff), lambda: self.count(self.relevant(rel, cutoff).query)
         )
 
     def shown(self, cutoff: int | None = None) -> IntArray:
-        """By query: how many documents stand in the first ``cutoff``."""
+        """By query: how many documents are in the first ``cutoff``."""
         return self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
+
+    def only(self, keep: BoolArray) -> JudgedRun:
+        """Return this run with some of its queries; ``keep`` says by query which."""
+        number = np.cumsum(keep) - 1  # the new number of each query that stays
+        hits, judgments = keep[self.hit_query], keep[self.judged_query]
+        topics = self.subtopics
+        if topics is not None:
+            stays = keep[topics.query]
+            topics = Subtopics(
+                number[topics.query[stays]],
+                topics.doc[stays],
+                topics.subtopic[stays],
+                topics.grade[stays],
+                topics.rank[stays],
+            )
+        return replace(
+            self,
+            query_ids=tuple(self.query_ids[query] for query in np.flatnonzero(keep).tolist()),
+            retrieved=self.retrieved[keep],
+            in_run=self.in_run[keep],
+            hit_query=number[self.hit_query[hits]],
+            hit_rank=self.hit_rank[hits],
+            hit_grade=self.hit_grade[hits],
+            judged_query=number[self.judged_query[judgments]],
+            judged_grade=self.judged_grade[judgments],
+            subtopics=topics,
+            lengths=None if self.lengths is None else self.lengths[np.repeat(keep, self.retrieved)],
+        )
 
     def cut(self, cutoff: int) -> JudgedRun:
         """Return this run with only its first ``cutoff`` documents; judgments stay whole."""
@@ -191,12 +218,12 @@ class JudgedRun:
         place = place_in(query)
         topics = self.subtopics
         if topics is not None:
-            height = int(self.retrieved.max(initial=0)) + 1
+            height = int(self.retrieved.max(initial=0)) + 1  # one key for query and rank
             old, wanted = query * height + rank, topics.query * height + topics.rank
             at = np.searchsorted(old, wanted)
-            kept = np.isin(wanted, old) & (topics.rank > 0)
+            stays = np.isin(wanted, old) & (topics.rank > 0)
             moved = np.zeros_like(topics.rank)
-            moved[kept] = place[at[kept]]
+            moved[stays] = place[at[stays]]
             topics = replace(topics, rank=moved)
         lengths = self.lengths
         if lengths is not None:

@@ -23,19 +23,6 @@ from rankscope.errors import InputError, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = [
-    "NICKNAMES",
-    "SPELLED",
-    "TREC_NAMES",
-    "Request",
-    "alias_of",
-    "fold",
-    "from_sentence_transformers",
-    "from_trec_eval",
-    "is_exact",
-    "renamed_parameters",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
-__all__ = ["Reader", "words"]
-
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?![\w.]))"
     r"|(?P<word>\w[\w-]*)"

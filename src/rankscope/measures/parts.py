@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     Gain = str | GainTable
 
-__all__ = [
-    "Gained",
-    "decay",
-    "discounted_total",
-    "gained",
-    "gains_of",
-    "ideal",
-    "nonrelevant_above",
-    "ratio",
-    "running",
-    "scaled_gains",
-    "total_within",
-]
-
 
 class Gained(NamedTuple):
     """Documents with a gain above 0, by query and rank."""

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import choice, number, numbers, optional_number, relevance_level
+from rankscope.measures.definition import (
+    choice,
+    number,
+    numbers,
+    optional_number,
+    relevance_level,
+    without_cutoff,
+)
 from rankscope.measures.parts import nonrelevant_above, ratio
 from rankscope.measures.registry import define
 
@@ -124,6 +131,7 @@ def _precision_sum(run: JudgedRun, rel: float, cutoff: int | None) -> FloatArray
         ),
     ],
     example="AP@100",
+    tie_bounds=lambda measure: measure.cutoff is None or measure.options["norm"] != "retrieved",
 )
 def average_precision(run: JudgedRun, *, cutoff: int | None, rel: float, norm: str) -> FloatArray:
     """Mean of the precision at each relevant document.
@@ -235,6 +243,7 @@ def eleven_points(
     parameters=[REL, optional_number("depth", "how many documents are looked at", whole=True)],
     example="Accuracy(depth=100)",
     not_monotone="a relevant document that enters above depth may lower the mean over all of them",
+    tie_bounds=False,
 )
 def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
     """Chance that a retrieved relevant document stands above a retrieved nonrelevant one.
@@ -259,6 +268,7 @@ def accuracy(run: JudgedRun, *, rel: float, depth: int | None) -> FloatArray:
     parameters=[REL, optional_number("collection", "how many documents there are", whole=True)],
     higher_is_better=False,
     example="FallOut@10",
+    tie_bounds=without_cutoff,
 )
 def fall_out(
     run: JudgedRun, *, cutoff: int | None, rel: float, collection: int | None
@@ -279,7 +289,7 @@ def fall_out(
     return ratio(above, run.graded(0.0) - run.graded(rel))
 
 
-@define("AUC", cutoff="optional", parameters=[REL], example="AUC")
+@define("AUC", cutoff="optional", parameters=[REL], example="AUC", tie_bounds=without_cutoff)
 def area_under_curve(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Chance that a judged relevant document stands above a judged nonrelevant one.
 

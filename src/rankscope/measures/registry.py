@@ -18,6 +18,7 @@ from rankscope.measures.definition import (
     Aggregate,
     CutoffRule,
     Definition,
+    Factors,
     Parameter,
     Value,
 )
@@ -82,6 +83,9 @@ def define(
     aggregate: Aggregate = "mean",
     needs: Literal["", "subtopics", "lengths"] = "",
     not_monotone: str = "",
+    tie_bounds: bool | Callable[[Measure], bool] = True,
+    sees_unjudged: bool = False,
+    factors: Callable[..., Factors] | None = None,
 ) -> Callable[[_F], _F]:
     """Make a function of a `JudgedRun` a measure that can be asked for by ``name``.
 
@@ -121,6 +125,9 @@ def define(
             aggregate=aggregate,
             needs=needs,
             not_monotone=not_monotone,
+            tie_bounds=tie_bounds,
+            sees_unjudged=sees_unjudged,
+            factors=factors,
         )
         return function
 

@@ -49,7 +49,7 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(run.total(hits.query, worth), run.graded(rel))
 
 
-@define("G", parameters=[GAIN, REL], example="G")
+@define("G", parameters=[GAIN, REL], example="G", tie_bounds=False)
 def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Gains discounted by how far they lag behind the best possible ranking.
 
@@ -134,16 +134,15 @@ def log_odds_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     return np.log((1.0 + sums) / (1.0 + run.graded(rel) - sums))
 
 
-def relevance_string(run: JudgedRun, length: int) -> list[str]:
-    """By query: the grades of its first documents as characters, as trec_eval's relstring.
+def relevance_string(run: JudgedRun, query: int, length: int) -> str:
+    """Return the grades of one query's first documents as characters, as trec_eval's relstring.
 
     A grade from 0 to 9 is its digit, a higher one ``>``; ``-`` is an unjudged document and ``.``
     one that was pooled but not judged. A fraction is cut off.
     """
-    rows = [["-"] * min(length, size) for size in run.retrieved.tolist()]
-    hits = zip(run.hit_query.tolist(), run.hit_rank.tolist(), run.hit_grade.tolist(), strict=True)
-    for query, rank, grade in hits:
+    marks = ["-"] * min(length, int(run.retrieved[query]))
+    low, high = np.searchsorted(run.hit_query, [query, query + 1]).tolist()
+    for rank, grade in zip(run.hit_rank[low:high].tolist(), run.hit_grade[low:high], strict=True):
         if rank <= length:
-            mark = "." if grade < 0 else ">" if grade >= 10 else str(int(grade))
-            rows[query][rank - 1] = mark
-    return ["".join(row) for row in rows]
+            marks[rank - 1] = "." if grade < 0 else ">" if grade >= 10 else str(int(grade))
+    return "".join(marks)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rankscope.measures.definition import choice, flag, number, optional_number, relevance_level
+from rankscope.measures.definition import (
+    Factors,
+    choice,
+    flag,
+    number,
+    optional_number,
+    relevance_level,
+)
 from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import (
@@ -60,6 +67,17 @@ def _highest_by_query(run: JudgedRun, gain: Gain) -> FloatArray:
     return highest
 
 
+def _persistence_factors(
+    run: JudgedRun, *, p: float, gain: Gain, scale: str, rel: float, **_: object
+) -> Factors:
+    """Return the gain of a grade and (1 − p)·p^(rank − 1), for a run of one query."""
+    highest = 1.0 if gain == "binary" else float(_highest_gain(run, gain, scale)[0]) or 1.0
+    return Factors(
+        lambda grade: float(gains_of(np.array([grade]), gain, rel)[0]) / highest,
+        lambda rank: (1.0 - p) * p ** (rank - 1),
+    )
+
+
 @define(
     "RBP",
     cutoff="optional",
@@ -72,6 +90,7 @@ def _highest_by_query(run: JudgedRun, gain: Gain) -> FloatArray:
         REL,
     ],
     example="RBP(p=0.95)",
+    factors=_persistence_factors,
 )
 def rank_biased_precision(
     run: JudgedRun, *, cutoff: int | None, p: float, gain: Gain, scale: str, rel: float
@@ -103,6 +122,7 @@ def rank_biased_precision(
     ],
     higher_is_better=False,
     example="RBP_residual(p=0.95)",
+    sees_unjudged=True,
 )
 def rank_biased_residual(run: JudgedRun, *, p: float, tail: str) -> FloatArray:
     """How much RBP could still rise if everything unjudged were of the highest grade.
@@ -186,6 +206,7 @@ def insq(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
     cutoff="required",
     parameters=[number("T", 1.0, WANTED, open_ended=True), MIN_REL, MAX_REL],
     example="BPM(T=2)@10",
+    tie_bounds=False,
 )
 def bejewelled_player(
     run: JudgedRun,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from typing import TYPE_CHECKING
 
 from rankscope.errors import counted
@@ -39,7 +40,9 @@ _POLICY = {
 
 
 def shown_value(measure: str, value: float) -> str:
-    """Return a mean as people read it: four decimals, counts as whole numbers."""
+    """Return a value as people read it: four decimals, counts as whole numbers, NaN as nothing."""
+    if math.isnan(value):
+        return ""
     summed = Measure.parse(measure).definition.aggregate == "sum"
     return f"{value:.0f}" if summed and value == int(value) else f"{value:.4f}"
 
@@ -199,6 +202,7 @@ def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
                 for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
                 for measure, value in zip(scores.measures, column, strict=True)
                 if Measure.parse(measure).definition.aggregate != "geometric"
+                and not math.isnan(value)
             ]
         lines += [
             f"{labels[measure]}\tall\t{_trec_number(measure, value)}"

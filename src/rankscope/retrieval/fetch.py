@@ -27,7 +27,7 @@ from concurrent.futures import (
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,8 +50,6 @@ from rankscope.retrieval.protocol import (
     without_secrets,
 )
 from rankscope.runs.table import Run
-from rankscope.tables.columns import RUN
-from rankscope.tables.rows import Rows
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -463,9 +461,13 @@ def _checked(task: _Task, ranking: Ranking) -> Ranking:
     problem = refusal(ranking, task.depth)
     if problem is not None:
         return Ranking.failed(problem, ranking.seconds)
-    if task.system.capabilities.ties == "trec":
-        return ranking
-    return Ranking.of(ranking.pairs(), seconds=ranking.seconds)
+    return ranking if _in_order(ranking) else Ranking.of(ranking.pairs(), seconds=ranking.seconds)
+
+
+def _in_order(ranking: Ranking) -> bool:
+    """Tell whether scores fall, and ids where scores are equal."""
+    keys = zip(ranking.scores, ranking.doc_ids, strict=True)
+    return all(above > below for above, below in pairwise(keys))
 
 
 def refusal(ranking: Ranking, depth: int) -> str | None:
@@ -489,25 +491,19 @@ def refusal(ranking: Ranking, depth: int) -> str | None:
 
 
 def _run(rankings: dict[str, Ranking], name: str) -> Run:
-    """Make a run of all answers, which `refusal` has looked at; failed queries are not in it."""
-    answered = {
-        query_id: ranking for query_id, ranking in rankings.items() if ranking.error is None
-    }
-    if not answered:
-        return Run(name=name)
-    lengths = [len(ranking.doc_ids) for ranking in answered.values()]
-    queries = pl.Series("query_id", list(answered), dtype=pl.String)
-    doc_ids = chain(*(ranking.doc_ids for ranking in answered.values()))
-    scores = chain(*(ranking.scores for ranking in answered.values()))
-    frame = pl.DataFrame(
-        [
-            queries.gather(np.repeat(np.arange(len(lengths)), lengths)),
-            pl.Series("doc_id", list(doc_ids), pl.String),
-            pl.Series("score", list(scores), pl.Float64),
-        ]
+    """Make a run of all answers, each of them `_checked`; failed queries are not in it."""
+    query_ids = [query_id for query_id, ranking in rankings.items() if ranking.error is None]
+    answers = [rankings[query_id] for query_id in query_ids]
+    doc_ids = chain.from_iterable(ranking.doc_ids for ranking in answers)
+    scores = chain.from_iterable(ranking.scores for ranking in answers)
+    return Run.trusted(
+        query_ids,
+        np.array([len(ranking.doc_ids) for ranking in answers], np.int64),
+        pl.Series("doc_id", list(doc_ids), pl.String),
+        pl.Series("score", list(scores), pl.Float64),
+        name=name,
+        is_best_first=True,
     )
-    empty = tuple(query_id for query_id, ranking in answered.items() if not ranking.doc_ids)
-    return Run.from_rows(Rows(frame, name, RUN, empty_queries=empty), name=name)
 
 
 def _timings(

@@ -28,7 +28,7 @@ from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
 from rankscope.part import Part
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
-from rankscope.retrieval.order import ranked
+from rankscope.runs.order import ranked
 from rankscope.runs.table import Run
 
 __all__ = [

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
@@ -26,8 +25,6 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.runs.table import Run, as_run, read_run
-from rankscope.tables.columns import RUN
-from rankscope.tables.rows import Rows
 
 
 class RunOptions(Options):
@@ -68,31 +65,28 @@ class RunSystem(System):
             snapshot=self._snapshot,
         )
 
-    def ready_run(self, queries: Sequence[Query], depth: int) -> Run | None:
-        """Return the run's part that is asked for, if its scores fall and none is shared."""
+    def ready_run(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the part of the run that is asked for."""
         run, depth = self._run, check_depth(depth)
-        offsets, scores = run.offsets, run.scores.to_numpy()
-        rises = np.flatnonzero(scores[1:] >= scores[:-1]) + 1
-        if not np.isin(rises, offsets).all():
-            return None
-        place = {query_id: at for at, query_id in enumerate(run.query_ids)}
-        places = [place[query.query_id] for query in queries if query.query_id in place]
-        group = np.array(places, np.intp)
-        lengths = np.minimum(np.diff(offsets)[group], depth)
-        ends = np.cumsum(lengths)
-        rows = np.arange(ends[-1] if len(ends) else 0)
-        rows += np.repeat(offsets[group] - (ends - lengths), lengths)
-        ids = pl.Series("query_id", [run.query_ids[at] for at in group], dtype=pl.String)
-        frame = pl.DataFrame(
-            [
-                ids.gather(np.repeat(np.arange(len(group)), lengths)),
-                run.doc_ids.gather(rows),
-                run.scores.gather(rows),
-            ]
+        number = {query_id: at for at, query_id in enumerate(run.query_ids)}
+        groups = np.array([number.get(query.query_id, -1) for query in queries], np.intp)
+        sizes = np.zeros(len(groups), np.int64)
+        known = groups >= 0
+        sizes[known] = np.minimum(run.sizes[groups[known]], depth)
+        # of query i the rows starts[i], starts[i] + 1, …: as many as sizes[i]
+        starts = run.offsets[groups] - (np.cumsum(sizes) - sizes)
+        rows = np.arange(sizes.sum()) + np.repeat(starts, sizes)
+        best = run.best_first()
+        if best is not None:
+            rows = best[rows]
+        return Run.trusted(
+            [query.query_id for query in queries],
+            sizes,
+            run.doc_ids.gather(rows),
+            run.scores.gather(rows),
+            name=run.name,
+            is_best_first=True,
         )
-        held = {query_id for query_id, length in zip(ids.to_list(), lengths, strict=True) if length}
-        empty = tuple(query.query_id for query in queries if query.query_id not in held)
-        return Run.from_rows(Rows(frame, run.name, RUN, empty_queries=empty), name=run.name)
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the run's documents."""

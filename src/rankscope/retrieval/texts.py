@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from rankscope.collection.corpus import Corpus, Document, document_text
 from rankscope.errors import shown
-from rankscope.retrieval.order import by_id_descending
+from rankscope.runs.order import by_id_descending
 
 
 def _weights(value: Any) -> dict[str, int]:

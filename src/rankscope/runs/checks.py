@@ -15,16 +15,16 @@ import polars as pl
 
 from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
+from rankscope.runs import order
 from rankscope.runs.table import scores_of
+from rankscope.tables import row_checks
 from rankscope.tables.grouping import Groups, group_by_query, repeated_rows
-from rankscope.tables.rows import as_ids, as_numbers, missing
+from rankscope.tables.rows import as_ids, as_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankscope.tables.rows import Rows
-
-__all__ = ["RUN_CHECKS", "RunUnderTest"]
 
 
 class RunUnderTest:
@@ -57,14 +57,9 @@ class RunUnderTest:
         """How many rows each query has."""
         return np.diff(self.offsets)
 
-    @property
-    def group(self) -> NDArray[np.int64]:
-        """The query's number of every row."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-    def queries_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    def queries_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the queries that some rows belong to."""
-        return np.unique(np.searchsorted(self.offsets, rows, side="right") - 1)
+        return np.unique(order.groups_of(self.offsets, rows))
 
     @cached_property
     def query_ids(self) -> list[str]:
@@ -100,13 +95,18 @@ class RunUnderTest:
     @cached_property
     def by_score(self) -> NDArray[np.float64]:
         """The scores, best first within each query."""
-        score = self.score
-        if not ((score[1:] > score[:-1]) & self.same_query).any():
-            return score
-        return score[np.lexsort((-score, self.group))]
+        by_score = order.falling(self.offsets, self.score)
+        return self.score if by_score is None else self.score[by_score]
+
+    @cached_property
+    def by_rank(self) -> NDArray[np.int64] | None:
+        """The rows of each query by rank; None if they are in this order already."""
+        if self.rank is None:
+            return None
+        return order.best_first(self.offsets, -self.rank, self.doc_id.gather, ties="given")
 
     def places(self, positions: NDArray[np.integer]) -> tuple[Place, ...]:
-        """Return where the first rows stand, in the order of the file."""
+        """Return where the first rows are, in the order of the file."""
         rows = positions if self.groups.order is None else self.groups.order[positions]
         if len(rows) > PLACES_SHOWN:
             rows = np.partition(rows, PLACES_SHOWN)[:PLACES_SHOWN]
@@ -118,154 +118,114 @@ class RunUnderTest:
         ids = self.query_ids
         return tuple(Place(source, query_id=ids[int(n)]) for n in numbers[:PLACES_SHOWN])
 
+    def seen(self, message: str, positions: NDArray[np.integer]) -> Seen | None:
+        """Say something about rows at some positions; nothing if there are none."""
+        return Seen(message, len(positions), self.places(positions)) if positions.size else None
+
+    def seen_queries(
+        self, message: str, numbers: NDArray[np.integer], **evidence: object
+    ) -> Seen | None:
+        """Say something about queries, by their numbers; nothing if there are none."""
+        if not numbers.size:
+            return None
+        return Seen(message, len(numbers), self.query_places(numbers), evidence)
+
 
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
 
 @RUN_CHECKS.add(
-    *("RS101", "empty", "error"),
+    "RS101",
+    "error",
     unit="file",
     advice="make the run again and check the format of the queries it was made from",
 )
 def empty(run: RunUnderTest) -> Seen | None:
-    """The table has no row."""
-    if run.rows.frame.height or run.rows.malformed_count:
-        return None
-    return Seen("the run is empty", places=(Place(run.rows.source),))
+    """The file holds no line of data."""
+    return row_checks.no_row(run.rows, "the run is empty")
 
 
 @RUN_CHECKS.add(
-    *("RS102", "malformed-line", "error"),
-    unit="line",
-    advice="write every line as query_id Q0 doc_id rank score tag, in UTF-8",
+    "RS102", "error", advice="write every line as query_id Q0 doc_id rank score tag, in UTF-8"
 )
 def malformed_line(run: RunUnderTest) -> Seen | None:
-    """A line has the wrong number of columns, or is not text."""
-    if not run.rows.malformed_count:
-        return None
-    lines = run.rows.malformed
-    return Seen(
-        lines[0].reason,
-        run.rows.malformed_count,
-        tuple(Place(run.rows.source, line.line) for line in lines),
-    )
+    """A line does not have the columns of its format, or holds bytes that are not UTF-8."""
+    return row_checks.malformed(run.rows)
 
 
-@RUN_CHECKS.add(
-    *("RS103", "missing-id", "error"),
-    unit="line",
-    advice="give every line a query id and a document id, or drop it",
-)
+@RUN_CHECKS.add("RS103", "error", advice="give every line a query id and a document id, or drop it")
 def missing_id(run: RunUnderTest) -> Seen | None:
-    """A query id or document id is empty."""
-    if run.rows.ids_complete:
-        return None
-    frame = run.rows.frame
-    lost = missing(as_ids(frame["query_id"], run.rows)) | missing(as_ids(frame["doc_id"], run.rows))
-    rows = lost.arg_true().to_numpy()
-    if not rows.size:
-        return None
-    places = tuple(run.rows.place(int(row)) for row in rows[:PLACES_SHOWN])
-    return Seen("an id is missing", len(rows), places)
+    """A query id or a document id is empty."""
+    return row_checks.id_missing(run.rows)
 
 
-@RUN_CHECKS.add(
-    *("RS104", "score-not-a-number", "error"),
-    unit="line",
-    advice="write the score as a decimal number",
-)
+@RUN_CHECKS.add("RS104", "error", advice="write the score as a decimal number")
 def score_not_a_number(run: RunUnderTest) -> Seen | None:
-    """A score cannot be read as a number."""
-    rows = scores_of(run.rows).is_null().arg_true().to_numpy()
-    if not rows.size:
-        return None
-    column = run.rows.frame["score" if "score" in run.rows.frame.columns else "rank"]
-    found = column[int(rows[0])]
-    what = "is missing" if found is None else f"is {shown(found, 30)}, which is no number"
-    places = tuple(run.rows.place(int(row)) for row in rows[:PLACES_SHOWN])
-    return Seen(f"the {column.name} {what}", len(rows), places)
+    """A score cannot be read as a number: text, a decimal comma, nothing at all."""
+    role = "score" if "score" in run.rows.frame.columns else "rank"
+    return row_checks.not_a_number(run.rows, scores_of(run.rows), role)
 
 
 @RUN_CHECKS.add(
-    *("RS105", "score-not-finite", "error"),
-    unit="line",
+    "RS105",
+    "error",
     advice="find out why the system gave no finite score, and leave the document out or score it",
 )
 def score_not_finite(run: RunUnderTest) -> Seen | None:
-    """A score is NaN or infinite."""
-    score = scores_of(run.rows)
-    rows = (~score.is_finite()).arg_true().to_numpy()
-    if not rows.size:
-        return None
-    places = tuple(run.rows.place(int(row)) for row in rows[:PLACES_SHOWN])
-    return Seen(f"the score is {score[int(rows[0])]}", len(rows), places)
+    """A score is NaN or infinite, or too large for double precision."""
+    return row_checks.not_finite(run.rows, scores_of(run.rows))
 
 
 @RUN_CHECKS.add(
-    *("RS106", "duplicate-document", "error"),
-    unit="line",
+    "RS106",
+    "error",
     advice="keep each document once per query; where chunks share a document id, keep the best one",
 )
 def duplicate_document(run: RunUnderTest) -> Seen | None:
-    """A document stands twice for one query."""
+    """A document appears twice for one query, so it would count twice."""
     repeated = repeated_rows(run.offsets, run.doc_id)
-    if not repeated.size:
-        return None
-    message = "the document stands more than once for this query"
-    return Seen(message, len(repeated), run.places(repeated))
+    return run.seen("the document appears more than once for this query", repeated)
 
 
 @RUN_CHECKS.add(
-    *("RS111", "duplicate-rank", "warning"),
-    unit="line",
+    "RS111",
+    "warning",
     advice="number the documents of a query 1, 2, 3, …; the ranks are ignored, scores decide",
 )
 def duplicate_rank(run: RunUnderTest) -> Seen | None:
     """Two documents of a query have the same rank."""
     if run.rank is None:
         return None
-    order = _rank_order(run)
-    rank = run.rank if order is None else run.rank[order]
+    by_rank = run.by_rank
+    rank = run.rank if by_rank is None else run.rank[by_rank]
     twice = np.flatnonzero((rank[1:] == rank[:-1]) & run.same_query) + 1
-    if not twice.size:
-        return None
-    positions = twice if order is None else order[twice]
-    message = "a rank stands more than once for this query"
-    return Seen(message, len(twice), run.places(positions))
-
-
-def _rank_order(run: RunUnderTest) -> NDArray[np.int64] | None:
-    """Return the order by rank within queries; None if the rows are in it."""
-    rank = run.rank
-    if rank is None or not ((rank[1:] < rank[:-1]) & run.same_query).any():
-        return None
-    return np.lexsort((rank, run.group))
+    positions = twice if by_rank is None else by_rank[twice]
+    return run.seen("a rank appears more than once for this query", positions)
 
 
 @RUN_CHECKS.add(
-    *("RS112", "ranks-not-contiguous", "warning"),
+    "RS112",
+    "warning",
     unit="query",
     advice="number the documents of a query 1, 2, 3, … without gaps; the ranks are ignored, "
     "scores decide",
 )
 def ranks_not_contiguous(run: RunUnderTest) -> Seen | None:
-    """A query's ranks do not run from 1 (or 0) without gaps."""
+    """The ranks of a query do not run from 1 (or 0) without gaps; lines may have been lost."""
     if run.rank is None or not run.rank.size:
         return None
-    order = _rank_order(run)
-    rank = run.rank if order is None else run.rank[order]
+    by_rank = run.by_rank
+    rank = run.rank if by_rank is None else run.rank[by_rank]
     jumps = np.flatnonzero((rank[1:] - rank[:-1] != 1) & run.same_query)
     first = rank[run.offsets[:-1]]
     elsewhere = np.flatnonzero((first != 0) & (first != 1))
     queries = np.union1d(run.queries_of(jumps), elsewhere)
-    if not queries.size:
-        return None
-    message = "the ranks of a query do not run from 1 (or 0) without gaps"
-    return Seen(message, len(queries), run.query_places(queries))
+    return run.seen_queries("the ranks of a query do not run from 1 (or 0) without gaps", queries)
 
 
 @RUN_CHECKS.add(
-    *("RS113", "rank-against-score", "warning"),
+    "RS113",
+    "warning",
     unit="query",
     advice="scores decide, as in trec_eval; if the ranks are what you mean, write scores that fall "
     "with the rank",
@@ -274,42 +234,39 @@ def rank_against_score(run: RunUnderTest) -> Seen | None:
     """The order by rank is not the order by score."""
     if run.rank is None or "score" not in run.rows.frame.columns:
         return None
-    order = _rank_order(run)
-    score = run.score if order is None else run.score[order]
+    by_rank = run.by_rank
+    score = run.score if by_rank is None else run.score[by_rank]
     queries = run.queries_of(np.flatnonzero((score[1:] > score[:-1]) & run.same_query))
-    if not queries.size:
-        return None
-    message = "a document with a worse rank has a better score"
-    return Seen(message, len(queries), run.query_places(queries))
+    return run.seen_queries("a document with a worse rank has a better score", queries)
 
 
 @RUN_CHECKS.add(
-    *("RS121", "tied-scores", "warning"),
+    "RS121",
+    "warning",
     unit="query",
     advice="ties are broken by document id, descending; write scores with more digits, or break "
     "ties yourself, so that the order is the system's own",
 )
 def tied_scores(run: RunUnderTest) -> Seen | None:
-    """Documents of a query have equal scores."""
+    """Documents of a query have equal scores.
+
+    The message tells in how many queries a tie straddles rank 10 and the depth.
+    """
     score = run.by_score
     tied = (score[1:] == score[:-1]) & run.same_query
-    count = int(np.count_nonzero(tied))
-    if not count:
+    if not tied.any():
         return None
     straddling = {cutoff: _straddling(run, tied, cutoff) for cutoff in {10, run.depth}}
     queries = run.queries_of(np.flatnonzero(tied))
     documents = int(np.count_nonzero(np.append(tied, False) | np.append([False], tied)))
-    shares = " and ".join(f"rank {k} in {counted(n, 'query')}"
-                          for k, n in sorted(straddling.items()))  # fmt: skip
-    return Seen(
+    by_cutoff = sorted(straddling.items())
+    shares = " and ".join(f"rank {cutoff} in {counted(n, 'query')}" for cutoff, n in by_cutoff)
+    return run.seen_queries(
         f"{counted(documents, 'document')} share a score with another of the same query; "
         f"ties straddle {shares}",
-        len(queries),
-        run.query_places(queries),
-        {
-            "documents": documents,
-            "straddling": {str(k): n for k, n in sorted(straddling.items())},
-        },
+        queries,
+        documents=documents,
+        straddling={str(cutoff): n for cutoff, n in by_cutoff},
     )
 
 
@@ -320,13 +277,14 @@ def _straddling(run: RunUnderTest, tied: NDArray[np.bool_], cutoff: int) -> int:
 
 
 @RUN_CHECKS.add(
-    *("RS122", "equal-in-single-precision", "note"),
+    "RS122",
+    "note",
     unit="query",
     advice="trec_eval 9 reads scores in single precision and ties these; rescale the scores if its "
     "numbers must agree",
 )
 def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
-    """Scores differ in double precision and are equal in single precision."""
+    """Scores differ in double precision and are equal in single, which trec_eval 9 uses."""
     score = run.by_score
     with np.errstate(over="ignore", under="ignore"):
         single = score.astype(np.float32)
@@ -336,53 +294,48 @@ def equal_in_single_precision(run: RunUnderTest) -> Seen | None:
         return None
     queries = run.queries_of(np.flatnonzero(lost))
     message = f"{counted(count, 'pair')} of neighbouring scores differ only in double precision"
-    return Seen(message, len(queries), run.query_places(queries), {"pairs": count})
+    return run.seen_queries(message, queries, pairs=count)
 
 
 @RUN_CHECKS.add(
-    *("RS131", "too-deep", "warning"),
+    "RS131",
+    "warning",
     unit="query",
     advice="cut the run at the limit, or name the limit that holds with --depth",
 )
 def too_deep(run: RunUnderTest) -> Seen | None:
-    """A query has more documents than the limit."""
-    queries = np.flatnonzero(run.lengths > run.depth)
-    if not queries.size:
-        return None
-    most = int(run.lengths.max())
+    """A query has more documents than `--depth`."""
+    most = int(run.lengths.max(initial=0))
     message = f"more than {run.depth} documents for a query, up to {most:,}"
-    return Seen(message, len(queries), run.query_places(queries), {"deepest": most})
+    return run.seen_queries(message, np.flatnonzero(run.lengths > run.depth), deepest=most)
 
 
 @RUN_CHECKS.add(
-    *("RS132", "incomplete", "warning"),
+    "RS132",
+    "warning",
     unit="query",
-    advice="mark the run as incomplete and say why; measures deeper than the run count what is "
-    "missing as not found",
+    advice="expected if the system returns fewer hits; otherwise raise its top-k",
 )
 def incomplete(run: RunUnderTest) -> Seen | None:
-    """A query has fewer documents than the limit."""
+    """A query has fewer documents than `--depth`; the message gives the distribution."""
     lengths = np.concatenate([run.lengths, np.zeros(len(run.rows.empty_queries), np.int64)])
     queries = np.flatnonzero(lengths < run.depth)
     if not queries.size:
         return None
     lowest, *quartiles, highest = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1], method="nearest")
     spread = f"{lowest} to {highest}, quartiles {', '.join(str(q) for q in quartiles)}"
-    return Seen(
+    return run.seen_queries(
         f"fewer than {run.depth} documents for a query ({spread})",
-        len(queries),
-        run.query_places(queries),
-        {
-            "min": int(lowest),
-            "quartiles": [int(q) for q in quartiles],
-            "max": int(highest),
-        },
+        queries,
+        min=int(lowest),
+        quartiles=[int(q) for q in quartiles],
+        max=int(highest),
     )
 
 
 @RUN_CHECKS.add(
-    *("RS141", "query-is-document", "note"),
-    unit="line",
+    "RS141",
+    "note",
     advice="if queries are documents of the corpus, leave each one out of its own results",
 )
 def query_is_document(run: RunUnderTest) -> Seen | None:
@@ -390,21 +343,19 @@ def query_is_document(run: RunUnderTest) -> Seen | None:
     ids = run.groups.query_ids
     alike = np.repeat(ids.hash().to_numpy(), run.lengths) == run.doc_id.hash().to_numpy()
     rows = np.flatnonzero(alike)
-    query = np.searchsorted(run.offsets, rows, side="right") - 1
+    query = order.groups_of(run.offsets, rows)
     rows = rows[(run.doc_id.gather(rows) == ids.gather(query)).to_numpy()]
-    if not rows.size:
-        return None
-    message = "a document has the id of the query it was found for"
-    return Seen(message, len(rows), run.places(rows))
+    return run.seen("a document has the id of the query it was found for", rows)
 
 
 @RUN_CHECKS.add(
-    *("RS151", "several-tags", "warning"),
+    "RS151",
+    "warning",
     unit="tag",
-    advice="keep one run a file; split it, or give all lines one tag",
+    advice="keep one run per file; split it, or give all lines one tag",
 )
 def several_tags(run: RunUnderTest) -> Seen | None:
-    """Lines of one file carry different run tags."""
+    """The lines of one file carry different run tags."""
     if "tag" not in run.rows.frame.columns:
         return None
     tag = run.rows.frame["tag"]
@@ -412,10 +363,10 @@ def several_tags(run: RunUnderTest) -> Seen | None:
     tags = stretches.drop_nulls().unique(maintain_order=True).to_list()
     if len(tags) < 2:
         return None
-    rows = [int(row) for row in (tag.cast(pl.String) != tags[0]).arg_true()[:PLACES_SHOWN]]
+    rows = (tag.cast(pl.String) != tags[0]).arg_true()[:PLACES_SHOWN]
     names = ", ".join(shown(name, 30) for name in tags[:PLACES_SHOWN])
     return Seen(
         f"{len(tags)} run tags in one file ({names}{', …' if len(tags) > PLACES_SHOWN else ''})",
         len(tags),
-        tuple(run.rows.place(row) for row in rows),
+        tuple(run.rows.place(int(row)) for row in rows),
     )

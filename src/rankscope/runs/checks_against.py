@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.errors import shown
-from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
+from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen, Unable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from rankscope.collection.qrels import Qrels
     from rankscope.runs.checks import RunUnderTest
 
-__all__ = ["AGAINST_CHECKS", "RunAgainst", "guess_mismatch"]
+_NO_QRELS = Unable("no qrels were given")
+_NO_QUERIES = Unable("no queries were given")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,171 +32,169 @@ class RunAgainst:
     qrels: Qrels | None = None
     query_ids: list[str] | None = None
     corpus_ids: Iterable[str] | None = None
+    no_qrels: Unable = _NO_QRELS
+    """Why there are no qrels, where there are none."""
 
-    def query_places(self, ids: list[str]) -> tuple[Place, ...]:
-        """Return places that name queries."""
+    def seen(self, message: str, query_ids: list[str]) -> Seen | None:
+        """Say something about queries; nothing if there are none."""
+        if not query_ids:
+            return None
         source = self.run.rows.source
-        return tuple(Place(source, query_id=query_id) for query_id in ids[:PLACES_SHOWN])
+        places = tuple(Place(source, query_id=query_id) for query_id in query_ids[:PLACES_SHOWN])
+        return Seen(message, len(query_ids), places)
 
 
 AGAINST_CHECKS: Checks[RunAgainst] = Checks()
 
 
+def _absent(query_ids: Iterable[str], known: Container[str]) -> list[str]:
+    return [query_id for query_id in query_ids if query_id not in known]
+
+
 @AGAINST_CHECKS.add(
-    *("RS161", "judged-queries-missing", "warning"),
+    "RS161",
+    "warning",
     unit="query",
     advice="run the system on these queries too; until then they count as 0 in every mean",
 )
-def judged_queries_missing(against: RunAgainst) -> Seen | None:
-    """A query of the qrels is not in the run."""
+def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
+    """Queries of the qrels are not in the run; they count as 0 in every mean."""
     if against.qrels is None:
-        return None
-    found = set(against.run.query_ids)
-    missing = [query_id for query_id in against.qrels.query_ids if query_id not in found]
-    if not missing or len(missing) == len(against.qrels.query_ids):
-        return None
-    of = len(against.qrels.query_ids)
-    message = f"{len(missing):,} of {of:,} judged queries are missing from the run"
-    return Seen(message, len(missing), against.query_places(missing))
+        return against.no_qrels
+    judged = against.qrels.query_ids
+    missing = _absent(judged, set(against.run.query_ids))
+    if len(missing) == len(judged):
+        return None  # said by no-query-in-common
+    message = f"{len(missing):,} of {len(judged):,} judged queries are missing from the run"
+    return against.seen(message, missing)
 
 
 @AGAINST_CHECKS.add(
-    *("RS162", "listed-queries-missing", "warning"),
-    unit="query",
-    advice="run the system on every query of the list",
+    "RS162", "warning", unit="query", advice="run the system on every query of the list"
 )
-def listed_queries_missing(against: RunAgainst) -> Seen | None:
-    """A query of the list of queries is not in the run."""
+def listed_queries_missing(against: RunAgainst) -> Seen | Unable | None:
+    """Queries of the list are not in the run."""
     if against.query_ids is None:
-        return None
-    found = set(against.run.query_ids)
-    missing = [query_id for query_id in against.query_ids if query_id not in found]
-    if not missing:
-        return None
-    message = f"{len(missing):,} of {len(against.query_ids):,} queries are missing from the run"
-    return Seen(message, len(missing), against.query_places(missing))
+        return _NO_QUERIES
+    missing = _absent(against.query_ids, set(against.run.query_ids))
+    of = len(against.query_ids)
+    return against.seen(f"{len(missing):,} of {of:,} queries are missing from the run", missing)
 
 
 @AGAINST_CHECKS.add(
-    *("RS163", "unknown-queries", "warning"),
-    unit="query",
-    advice="check that the run was made from this list of queries",
+    "RS163", "warning", unit="query", advice="check that the run was made from this list of queries"
 )
-def unknown_queries(against: RunAgainst) -> Seen | None:
-    """The run has a query that is not in the list of queries."""
+def unknown_queries(against: RunAgainst) -> Seen | Unable | None:
+    """The run has queries that are not in the list."""
     if against.query_ids is None:
-        return None
-    known = set(against.query_ids)
-    unknown = [query_id for query_id in against.run.query_ids if query_id not in known]
-    if not unknown:
-        return None
-    message = "the run has queries that are not in the list"
-    return Seen(message, len(unknown), against.query_places(unknown))
+        return _NO_QUERIES
+    unknown = _absent(against.run.query_ids, set(against.query_ids))
+    return against.seen("the run has queries that are not in the list", unknown)
 
 
 @AGAINST_CHECKS.add(
-    *("RS164", "unjudged-queries", "note"),
-    unit="query",
-    advice="they are left out of every measure, as in trec_eval",
+    "RS164", "note", unit="query", advice="they are left out of every measure, as in trec_eval"
 )
-def unjudged_queries(against: RunAgainst) -> Seen | None:
-    """The run has a query that nobody judged."""
+def unjudged_queries(against: RunAgainst) -> Seen | Unable | None:
+    """The run has queries that nobody judged; no measure uses them."""
     if against.qrels is None:
-        return None
-    unjudged = [query_id for query_id in against.run.query_ids if query_id not in against.qrels]
-    if not unjudged or len(unjudged) == len(against.run.query_ids):
-        return None
-    message = "the run has queries without judgments"
-    return Seen(message, len(unjudged), against.query_places(unjudged))
+        return against.no_qrels
+    unjudged = _absent(against.run.query_ids, against.qrels)
+    if len(unjudged) == len(against.run.query_ids):
+        return None  # said by no-query-in-common
+    return against.seen("the run has queries without judgments", unjudged)
 
 
 @AGAINST_CHECKS.add(
-    *("RS165", "unknown-documents", "error"),
+    "RS165",
+    "error",
     unit="document",
     advice="check that the run was made from this corpus, and that ids were not changed on the way",
 )
-def unknown_documents(against: RunAgainst) -> Seen | None:
-    """The run has a document that is not in the corpus."""
+def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
+    """The run names documents that are not in the corpus."""
     if against.corpus_ids is None:
-        return None
+        return Unable("no corpus was given")
     docs = against.run.doc_id
-    pending = set(docs.unique().to_list())
+    unknown = set(docs.unique().to_list())
     for doc_id in against.corpus_ids:
-        pending.discard(doc_id)
-    if not pending:
+        unknown.discard(doc_id)
+    if not unknown:
         return None
-    rows = docs.is_in(pl.Series(sorted(pending), dtype=pl.String).implode()).arg_true()
+    rows = docs.is_in(pl.Series(sorted(unknown), dtype=pl.String).implode()).arg_true()
     message = f"{len(rows):,} lines name documents that are not in the corpus"
     places = against.run.places(rows.to_numpy())
-    return Seen(message, len(pending), places, {"lines": len(rows)})
+    return Seen(message, len(unknown), places, {"lines": len(rows)})
 
 
 @AGAINST_CHECKS.add(
-    *("RS171", "no-query-in-common", "error"),
-    unit="file",
-    advice="make the query ids of run and qrels the same",
+    "RS171", "error", unit="file", advice="make the query ids of run and qrels the same"
 )
-def no_query_in_common(against: RunAgainst) -> Seen | None:
-    """Run and qrels share no query id."""
+def no_query_in_common(against: RunAgainst) -> Seen | Unable | None:
+    """Run and qrels share no query id; the message guesses why."""
     run, qrels = against.run, against.qrels
-    if qrels is None or not len(qrels) or not run.query_ids:
-        return None
-    if any(query_id in qrels for query_id in run.query_ids):
+    if qrels is None:
+        return against.no_qrels
+    if not len(qrels) or not run.query_ids or _share_queries(run, qrels):
         return None
     guess = guess_mismatch(
         run.query_ids, qrels.query_ids, run.doc_id.head(1000), qrels.doc_ids.to_list()
     )
-    example = f"the run has {_few(run.query_ids)}, the qrels have {_few(qrels.query_ids)}"
-    places = (Place(run.rows.source),)
-    return Seen(f"no query id in common with the qrels: {example}{guess}", 1, places)
+    return _nothing_in_common("query", run.query_ids, qrels.query_ids, guess, run)
 
 
 @AGAINST_CHECKS.add(
-    *("RS172", "no-document-in-common", "error"),
-    unit="file",
-    advice="make the document ids of run and qrels the same",
+    "RS172", "error", unit="file", advice="make the document ids of run and qrels the same"
 )
-def no_document_in_common(against: RunAgainst) -> Seen | None:
-    """Run and qrels share query ids and no document id."""
+def no_document_in_common(against: RunAgainst) -> Seen | Unable | None:
+    """Run and qrels share queries and no document id; the message guesses why."""
     run, qrels = against.run, against.qrels
-    if qrels is None or not len(qrels) or not run.doc_id.len():
-        return None
-    if not any(query_id in qrels for query_id in run.query_ids):
+    if qrels is None:
+        return against.no_qrels
+    if not len(qrels) or not run.doc_id.len() or not _share_queries(run, qrels):
         return None
     if run.doc_id.is_in(qrels.doc_ids.unique().implode()).any():
         return None
-    judged, found = qrels.doc_ids.to_list(), run.doc_id.unique(maintain_order=True).to_list()
-    guess = guess_mismatch(found, judged, run.query_ids, qrels.query_ids)
-    example = f"the run has {_few(found)}, the qrels have {_few(judged)}"
-    places = (Place(run.rows.source),)
-    return Seen(f"no document id in common with the qrels: {example}{guess}", 1, places)
+    judged, retrieved = qrels.doc_ids.to_list(), run.doc_id.unique(maintain_order=True).to_list()
+    guess = guess_mismatch(retrieved, judged, run.query_ids, qrels.query_ids)
+    return _nothing_in_common("document", retrieved, judged, guess, run)
 
 
-def _few(ids: list[str]) -> str:
-    return ", ".join(shown(one, 30) for one in ids[:2])
+def _share_queries(run: RunUnderTest, qrels: Qrels) -> bool:
+    return any(query_id in qrels for query_id in run.query_ids)
+
+
+def _nothing_in_common(
+    what: str, ours: Sequence[str], theirs: Sequence[str], guess: str, run: RunUnderTest
+) -> Seen:
+    """Say that run and qrels share no id, with two examples of each and a guess why."""
+    mine, judged = (", ".join(shown(id_, 30) for id_ in ids[:2]) for ids in (ours, theirs))
+    message = f"no {what} id in common with the qrels: the run has {mine}, the qrels have {judged}"
+    return Seen(message + guess, 1, (Place(run.rows.source),))
 
 
 _WAYS: dict[str, Callable[[str], str]] = {
     "blanks around an id": str.strip,
     "upper and lower case": str.casefold,
-    "leading zeros": lambda one: re.sub(r"(?<![0-9])0+(?=[0-9])", "", one),
-    "a number written with a fraction": lambda one: re.sub(r"\.0+$", "", one),
-    "a prefix": lambda one: re.sub(r"^[^0-9]*(?=[0-9])", "", one),
-    "a folder or namespace before the id": lambda one: re.split(r"[/:#]", one)[-1],
-    "a file ending": lambda one: re.sub(r"\.[A-Za-z]{1,5}$", "", one),
+    "leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
+    "a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
+    "a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
+    "a folder or namespace before the id": lambda text: re.split(r"[/:#]", text)[-1],
+    "a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
 }
+"""How ids of one thing may differ, and the change that makes them the same."""
 
 
 def guess_mismatch(
-    mine: list[str], theirs: list[str], my_others: Iterable[str], their_others: Iterable[str]
+    ours: list[str], theirs: list[str], our_others: Iterable[str], their_others: Iterable[str]
 ) -> str:
     """Guess why two sets of ids do not meet: which one change would make most of them meet."""
     best, most = "", 0
     for reason, change in _WAYS.items():
-        overlap = len({change(one) for one in mine} & {change(one) for one in theirs})
+        overlap = len(set(map(change, ours)) & set(map(change, theirs)))
         if overlap > most:
             best, most = f"; they differ in {reason}", overlap
-    crossed = min(len(set(mine) & set(their_others)), len(set(theirs) & set(my_others)))
+    crossed = min(len(set(ours) & set(their_others)), len(set(theirs) & set(our_others)))
     return (
         "; query and document columns seem to be swapped" if crossed and crossed >= most else best
     )

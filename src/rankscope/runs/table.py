@@ -1,28 +1,33 @@
 """Run: what one system returned.
 
-A run is valid once made: every pair stands once and every score is a finite number. A file or
-table that breaks this is refused with the same words `rankscope runs validate` uses.
+A run is valid once made: every pair occurs once and every score is a finite number. A file or
+table that breaks this is refused with the same words `rankscope runs validate` uses. What rankscope
+made itself is not checked again (`Run.trusted`), and a run is sorted and hashed at most once.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 
 from rankscope.errors import InvalidDataError
-from rankscope.files import source_name
+from rankscope.files import is_path
+from rankscope.runs import order
+from rankscope.runs.naming import stem_of
 from rankscope.tables.columns import RUN
-from rankscope.tables.grouping import group_by_query, repeated_rows
+from rankscope.tables.grouping import Groups, group_by_query, repeated_rows
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankscope.files import PathLike
+    from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
 
@@ -38,10 +43,13 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_fingerprint", "_is_sorted", "_name", "_order")
 
     layout = RUN
     _name: str
+    _is_sorted: bool  # whether _order is known
+    _order: Ints | None
+    _fingerprint: str
 
     def __init__(self, data: object = (), *, name: str = "run") -> None:
         self._take(rows_from_object(data, RUN, source=name), name)
@@ -59,16 +67,47 @@ class Run(PairTable):
         self._fill(groups, pl.DataFrame([doc_id, score]), rows.empty_queries)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
-        object.__setattr__(self, "_name", name)
+        self._set(_name=name, _is_sorted=False, _order=None, _fingerprint="")
+
+    def _set(self, **slots: object) -> None:
+        for slot, value in slots.items():
+            object.__setattr__(self, slot, value)
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
         """Make a run of rows as a reader gives them; a file without any is an error."""
         if not rows.frame.height and not rows.empty_queries:
             refuse(rows)
-        made = object.__new__(cls)
-        made._take(rows, name)
-        return made
+        run = object.__new__(cls)
+        run._take(rows, name)
+        return run
+
+    @classmethod
+    def trusted(
+        cls,
+        query_ids: Sequence[str] | pl.Series,
+        sizes: Ints,
+        doc_ids: pl.Series,
+        scores: Floats | pl.Series,
+        *,
+        name: str,
+        is_best_first: bool = False,
+        fingerprint: str = "",
+    ) -> Run:
+        """Make a run of content that is known to be right; nothing is checked or grouped again.
+
+        The first ``sizes[0]`` rows are the first query's, and so on; 0 is a query without
+        documents. Every query and every pair occurs once, no id is empty, scores are finite.
+        ``is_best_first`` says that the rows are in the default order within each query (see
+        `best_first`), and ``fingerprint`` what `fingerprint` returned for the same content.
+        """
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        queries = pl.Series("query_id", query_ids, dtype=pl.String)
+        columns = [doc_ids.alias("doc_id"), pl.Series("score", scores, dtype=pl.Float64).rechunk()]
+        run = object.__new__(cls)
+        run._fill(Groups(queries, offsets, None), pl.DataFrame(columns))
+        run._set(_name=name, _is_sorted=is_best_first, _order=None, _fingerprint=fingerprint)
+        return run
 
     @property
     def name(self) -> str:
@@ -80,16 +119,49 @@ class Run(PairTable):
         """The scores of all rows, grouped by query."""
         return self.values
 
+    @property
+    def sizes(self) -> Ints:
+        """How many documents each query has."""
+        return np.diff(self._offsets)
+
     def named(self, name: str) -> Run:
         """Return the same run under another name."""
-        made: Run = object.__new__(Run)
-        for slot in PairTable.__slots__:
-            object.__setattr__(made, slot, getattr(self, slot))
-        object.__setattr__(made, "_name", name)
-        return made
+        run: Run = object.__new__(Run)
+        run._set(**{**self.__getstate__(), "_name": name})
+        return run
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether `best_first` is known already."""
+        return self._is_sorted
+
+    def best_first(self) -> Ints | None:
+        """Return the rows of each query best first, ties by id descending; found once.
+
+        None says that the rows are in this order already.
+        """
+        if not self._is_sorted:
+            self._set(_order=self._sort(), _is_sorted=True)
+        return self._order
+
+    def _sort(self) -> Ints | None:
+        offsets, score = self._offsets, self.scores.to_numpy()
+        groups = np.flatnonzero(order.unsettled(offsets, score, ties=True))
+        in_order: Ints | None = None
+        for low, high in order.blocks(self.sizes[groups]):
+            rows, _, best = order.best_first_rows(offsets, groups[low:high], score, self.doc_ids)
+            if best is not rows:
+                in_order = np.arange(len(score)) if in_order is None else in_order
+                in_order[rows] = best
+        return in_order
 
     def fingerprint(self) -> str:
-        """Return a hash of the content: queries, documents and scores, best first."""
+        """Return a hash of the content: queries, documents and scores, best first; made once."""
+        if not self._fingerprint:
+            self._set(_fingerprint=self._hash())
+        return self._fingerprint
+
+    def _hash(self) -> str:
         import hashlib  # noqa: PLC0415
         import io  # noqa: PLC0415
 
@@ -102,24 +174,22 @@ class Run(PairTable):
         return f"Run {self._name!r}"
 
     def trec_columns(self) -> pl.DataFrame:
-        """Return the six columns of a TREC file: by query, best score first, ties as given."""
-        lengths = np.diff(self._offsets)
-        group = np.repeat(np.arange(len(lengths)), lengths)
-        order = np.lexsort((-self.values.to_numpy(), group))
-        frame = self.to_polars()[order]
-        tag = "_".join(self._name.split()) or "run"
+        """Return the six columns of a TREC file: by query, best first, ties by id descending."""
+        rows = self.best_first()
+        frame = self.to_polars() if rows is None else self.to_polars()[rows]
+        rank = np.arange(1, len(self) + 1) - np.repeat(self._offsets[:-1], self.sizes)
         return frame.select(
             "query_id",
             pl.lit("Q0").alias("_"),
             "doc_id",
-            pl.Series("rank", np.arange(len(group)) - self._offsets[group] + 1),
+            pl.Series("rank", rank),
             "score",
-            pl.lit(tag).alias("tag"),
+            pl.lit("_".join(self._name.split()) or "run").alias("tag"),
         )
 
 
 def scores_of(rows: Rows) -> pl.Series:
-    """Return the scores as Float64, null where there is no number; ranks stand in negated."""
+    """Return the scores as Float64, null where there is no number; or ranks, negated."""
     frame = rows.frame
     if "score" in frame.columns:
         return as_numbers(frame["score"]).cast(pl.Float64).alias("score")
@@ -143,7 +213,7 @@ def read_run(path: PathLike, *, format: str | None = None, name: str | None = No
 
     Raises:
         FormatError: the file is not of its format.
-        InvalidDataError: it is, but a document stands twice for a query, a score is no number, …
+        InvalidDataError: a document occurs twice for a query, a score is not a number, …
     """
     return run_from(TableFile.open(path, RUN, format=format), name=name)
 
@@ -158,12 +228,8 @@ def run_from(file: TableFile, *, name: str | None = None) -> Run:
         raise
 
 
-def stem_of(path: PathLike) -> str:
-    """Return a file's name without folder and suffixes."""
-    name = Path(source_name(path)).name
-    return name.split(".")[0] or name
-
-
 def as_run(data: Any, *, name: str = "run") -> Run:
-    """Return a run as it is, or make one of whatever was given."""
+    """Take a run in any form: a run as it is, a path, or data that makes one."""
+    if is_path(data):
+        return read_run(data)
     return data if isinstance(data, Run) else Run(data, name=name)

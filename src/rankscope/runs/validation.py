@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from rankscope.collection.corpus import Corpus, stream_doc_ids
 from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
-from rankscope.files import can_be_read_again
+from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, worst_first
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
@@ -121,13 +120,9 @@ def validate_run(
     return reference.validate(run, depth=depth, format=format)
 
 
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
 def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
     """Return rows with all columns; values as text where some are not what they should be."""
-    if not _is_path(data):
+    if not is_path(data):
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
             found = tuple(data.query_ids[place] for place in empty)
@@ -144,7 +139,7 @@ def _rows(data: Any, layout: Layout, *, format: str | None = None) -> Rows:
 def _query_ids(queries: Any) -> list[str] | None:
     if queries is None:
         return None
-    if _is_path(queries):
+    if is_path(queries):
         return read_queries(queries).ids
     return _ids_of(queries, Queries)
 
@@ -153,9 +148,9 @@ def _corpus_ids(corpus: Any) -> Callable[[], Iterable[str]] | None:
     """Return a function that passes over the ids; only what cannot be read again is kept."""
     if corpus is None:
         return None
-    if _is_path(corpus) and can_be_read_again(corpus):
+    if is_path(corpus) and can_be_read_again(corpus):
         return lambda: stream_doc_ids(corpus)
-    ids = set(stream_doc_ids(corpus)) if _is_path(corpus) else _ids_of(corpus, Corpus)
+    ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
 
 

@@ -1,57 +1,65 @@
-"""Align: rank a run, break its ties and join it with the judgments, once and in one place.
+"""Align: rank a run and join it with the judgments, once and in one place.
 
-What comes out is a `JudgedRun`: only judged documents that were retrieved, with their ranks. A rank
-is found by counting: a document stands behind those with a higher score, and behind those with the
-same score that the tie rule puts first. Counts add up over parts of a run, so a run that comes in
-pieces will need no other way.
+The result is a `JudgedRun`: only judged documents that were retrieved, with their ranks. A rank is
+found by counting: a document comes after those with a higher score, and after those with the same
+score that the tie rule puts first. Counts add up over parts of a run, so a run that comes in pieces
+needs no other way.
 
-Two sources, one result: `tables` joins `Run` tables by hash, block by block (equal hashes are then
-compared as text); `dicts` looks plain dicts up as they are and never copies one.
+There are two sources and one result: `align_tables` joins `Run` tables by hash, block by block
+(equal hashes are then compared as text); `align_dicts` looks plain dicts up as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.measures.judged import JudgedRun, Subtopics
-from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.policies import Hits, NoRelevant, Precision, QueryPolicy, Ties
+from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.measures.judged import JudgedRun
+from rankscope.runs.order import Precision, Ties
+from rankscope.scoring.rules import QueryPolicy
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import BoolArray
+    from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.runs.table import Run
+    from rankscope.scoring.judgments import Judgments
 
-__all__ = [
-    "Aligned",
-    "Hits",
-    "Judgments",
-    "NoRelevant",
-    "Precision",
-    "QueryPolicy",
-    "Ties",
-    "align",
-    "only_queries",
-]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Judged retrieved documents by query and rank, and how many documents each query has.
+
+    Queries are numbered as in the judgments, those a run lacks included.
+    """
+
+    query: IntArray
+    rank: IntArray
+    grade: FloatArray
+    tie_first: IntArray
+    """By hit: the rank of the first document that has its score."""
+    tie_size: IntArray
+    """By hit: how many documents of its query have its score, itself included."""
+    doc_ids: Callable[[], list[str]]
+    """The documents by hit; made when asked for."""
+    retrieved: IntArray
+    """By query: how many documents it has."""
+    tied_at: dict[int, int]
+    """For each cutoff asked for: how many queries have a tie across it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
-    """A judged run with what the accounting tells about it.
-
-    ``missing`` are judged queries the run lacks, ``unjudged`` counts queries of the run nobody
-    judged, ``tied_at`` gives for each cutoff asked for how many queries have a tie across it.
-    """
+    """A judged run with what the accounting tells about it."""
 
     judged: JudgedRun
     missing: tuple[str, ...]
+    """Judged queries the run lacks."""
     unjudged: int
-    tied_at: dict[int, int] = field(default_factory=dict)
-    found: Hits | None = None
+    """How many queries of the run nobody judged."""
+    hits: Hits
 
 
 _RULES: dict[str, tuple[str, ...]] = {
@@ -82,61 +90,32 @@ def align(
         from rankscope.scoring.align_dicts import hits_in_dicts  # noqa: PLC0415
 
         known = run.keys()
-        found = hits_in_dicts(judgments, run, ties, precision, cutoffs)
+        hits = hits_in_dicts(judgments, run, ties, precision, cutoffs)
     else:
         from rankscope.scoring.align_tables import hits_in_table  # noqa: PLC0415
 
         known = dict.fromkeys(run.query_ids).keys()
-        found = hits_in_table(judgments, run, ties, precision, cutoffs)
+        hits = hits_in_table(judgments, run, ties, precision, cutoffs)
     present = np.fromiter((query_id in known for query_id in ids), np.bool_, len(ids))
-    missing = tuple(q for q, there in zip(ids, present, strict=True) if not there)
+    missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
     if missing and queries == "strict":
-        count = len(missing)
+        are = "is" if len(missing) == 1 else "are"
         raise InputError(
-            f"{count:,} judged {'query is' if count == 1 else 'queries are'} missing from the run, "
+            f"{counted(len(missing), 'judged query')} {are} missing from the run, "
             f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
         )
     judged = JudgedRun(
         query_ids=ids,
-        retrieved=found.retrieved,
+        retrieved=hits.retrieved,
         in_run=present,
-        hit_query=found.query,
-        hit_rank=found.rank,
-        hit_grade=found.grade,
+        hit_query=hits.query,
+        hit_rank=hits.rank,
+        hit_grade=hits.grade,
         judged_query=judgments.judged_query,
         judged_grade=judgments.judged_grade,
         max_grade=judgments.max_grade,
-        subtopics=judgments.subtopics(found),
+        subtopics=judgments.subtopics(hits),
     )
     if missing and queries == "both":
-        judged = only_queries(judged, present)
-    unjudged = len(known) - (len(ids) - len(missing))
-    return Aligned(judged, missing, unjudged, found.tied_at, found)
-
-
-def only_queries(judged: JudgedRun, keep: BoolArray) -> JudgedRun:
-    """Return a judged run with some of its queries."""
-    number = np.cumsum(keep) - 1
-    hits, judgments = keep[judged.hit_query], keep[judged.judged_query]
-    topics = judged.subtopics
-    if topics is not None:
-        kept = keep[topics.query]
-        topics = Subtopics(
-            number[topics.query[kept]],
-            topics.doc[kept],
-            topics.subtopic[kept],
-            topics.grade[kept],
-            topics.rank[kept],
-        )
-    return replace(
-        judged,
-        query_ids=tuple(q for q, there in zip(judged.query_ids, keep, strict=True) if there),
-        retrieved=judged.retrieved[keep],
-        in_run=judged.in_run[keep],
-        hit_query=number[judged.hit_query[hits]],
-        hit_rank=judged.hit_rank[hits],
-        hit_grade=judged.hit_grade[hits],
-        judged_query=number[judged.judged_query[judgments]],
-        judged_grade=judged.judged_grade[judgments],
-        subtopics=topics,
-    )
+        judged = judged.only(present)
+    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)), hits)

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankscope.scoring.policies import Hits
+from rankscope.runs import order
+from rankscope.scoring.align import Hits
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray
+    from rankscope.runs.order import Precision, Ties
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.policies import Precision, Ties
-
-__all__ = ["hits_in_table"]
 
 SMALL = 1 << 17
 """A run of so many rows is joined as it is; in a larger one hashes say where to look."""
 
 _BLOCK = 1 << 20
 _MARK_BITS = 22
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd and without pattern: moves groups far apart
 
 
 def hits_in_table(
@@ -37,9 +36,9 @@ def hits_in_table(
     position = {query_id: place for place, query_id in enumerate(run.query_ids)}
     group = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
     row, query, grade = _judged_rows(run, judgments, group)
-    order = _Order(run, precision)
-    rank, tie_first, tie_size = order.ranks(row, group[query], ties)
-    sizes = np.append(np.diff(run.offsets), 0)  # the last is for queries that are not there
+    ranking = _Order(run, ties, precision)
+    rank, tie_first, tie_size = ranking.ranks(row, group[query])
+    sizes = np.append(run.sizes, 0)  # group -1, of queries the run lacks, takes the last
     by_rank = np.lexsort((rank, query))
     return Hits(
         query=query[by_rank],
@@ -49,7 +48,7 @@ def hits_in_table(
         grade=grade[by_rank],
         doc_ids=lambda: run.doc_ids.gather(row[by_rank]).to_list(),
         retrieved=sizes[group],
-        tied_at={cutoff: order.tied_across(cutoff, group[group >= 0]) for cutoff in cutoffs},
+        tied_at={cutoff: ranking.tied_across(cutoff, group[group >= 0]) for cutoff in cutoffs},
     )
 
 
@@ -70,7 +69,7 @@ def _judged_rows(
     candidates = pl.DataFrame(
         {
             "row": rows,
-            "group": np.searchsorted(run.offsets, rows, side="right") - 1,
+            "group": order.groups_of(run.offsets, rows),
             "doc_id": run.doc_ids.gather(rows),
         }
     )
@@ -79,7 +78,11 @@ def _judged_rows(
 
 
 def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
-    """Return rows that may be judged: all of a small run, else those whose hash is marked."""
+    """Return rows that may be judged: all of a small run, else those whose hash is marked.
+
+    Marks are a table of 2^22 bits, set for the top bits of the hash of each judged pair; a row
+    whose pair hits a mark by accident is dropped when the text is compared.
+    """
     size = len(run)
     if size <= SMALL:
         return np.arange(size)
@@ -87,7 +90,7 @@ def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
     shift = np.uint64(64 - _MARK_BITS)
     groups = judged["group"].to_numpy().astype(np.uint64) * _SPREAD
     marks[(judged["doc_id"].hash().to_numpy() + groups) >> shift] = True
-    found = []
+    rows = []
     for low in range(0, size, _BLOCK):
         high = min(low + _BLOCK, size)
         first = int(np.searchsorted(run.offsets, low, side="right")) - 1
@@ -95,99 +98,70 @@ def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
         edges: IntArray = np.clip(run.offsets[first : last + 1], low, high)
         keys = np.repeat(np.arange(first, last, dtype=np.uint64) * _SPREAD, np.diff(edges))
         keys += run.doc_ids.slice(low, high - low).hash().to_numpy()
-        found.append(np.flatnonzero(marks[keys >> shift]) + low)
-    return np.concatenate(found)
+        rows.append(np.flatnonzero(marks[keys >> shift]) + low)
+    return np.concatenate(rows)
 
 
 class _Order:
     """The order of a run by score, looked into only where it is needed.
 
-    Where a query's rows come with falling scores, a row's rank is its place. Queries that come
-    otherwise are sorted, and ids are compared only among equal scores.
+    Where the scores of a query's rows fall, a row's rank is its place. Queries whose scores do not
+    are sorted, and ids are compared only among equal scores; unless the run knows its order.
     """
 
-    def __init__(self, run: Run, precision: Precision) -> None:
-        scores = run.scores.to_numpy()
-        if precision == "single":
-            with np.errstate(over="ignore"):
-                scores = scores.astype(np.float32)
-        self._scores: FloatArray = scores
+    def __init__(self, run: Run, ties: Ties, precision: Precision) -> None:
+        self._run = run
+        self._ties = ties
         self._offsets = run.offsets
-        self._doc_ids = run.doc_ids
-        rising = np.flatnonzero(scores[1:] > scores[:-1]) + 1
-        groups = np.searchsorted(run.offsets, rising, side="right") - 1
-        self._sorted = np.ones(len(run.offsets) - 1, np.bool_)
-        self._sorted[groups[run.offsets[groups] != rising]] = False
+        self._scores = order.compared(run.scores.to_numpy(), precision)
+        self._is_known = run.is_sorted and ties == "trec" and precision == "double"
+        if self._is_known and run.best_first() is None:
+            self._falls = np.ones(len(run.offsets) - 1, np.bool_)
+        else:
+            self._falls = ~order.unsettled(run.offsets, self._scores, ties=False)
 
-    def ranks(self, row: IntArray, group: IntArray, ties: Ties) -> IntArray:
-        """Return for some rows the rank, and the first rank and size of its tie."""
+    def ranks(self, row: IntArray, group: IntArray) -> IntArray:
+        """Return for some rows rank, first rank of its tie and size of the tie: (3, rows)."""
         low, high = self._offsets[group], self._offsets[group + 1]
         place = row - low + 1
         ranks = np.stack([place, place, np.ones_like(place)])
         scores, last = self._scores, len(self._scores) - 1
-        slow = ~self._sorted[group]
+        slow = ~self._falls[group]
         if len(row):
             own = scores[row]
             slow |= (row > low) & (scores[np.maximum(row - 1, 0)] == own)
             slow |= (row < high - 1) & (scores[np.minimum(row + 1, last)] == own)
         if slow.any():
-            ranks[:, slow] = self._ranks_by_sorting(row[slow], np.unique(group[slow]), ties)
+            ranks[:, slow] = self._ranks_by_sorting(row[slow], np.unique(group[slow]))
         return ranks
 
-    def _ranks_by_sorting(self, row: IntArray, groups: IntArray, ties: Ties) -> IntArray:
+    def _ranks_by_sorting(self, row: IntArray, groups: IntArray) -> IntArray:
         """Return the ranks of some rows of some queries, which are put in order for it."""
-        lengths = self._offsets[groups + 1] - self._offsets[groups]
-        begins = np.cumsum(lengths) - lengths
-        rows = np.arange(lengths.sum()) + np.repeat(self._offsets[groups] - begins, lengths)
-        query = np.repeat(np.arange(len(groups)), lengths)
-        score = self._scores[rows]
-        order = np.lexsort((-score, query))  # stable: equal scores stay as given
-        mine = np.searchsorted(rows, row)
-        new = np.ones(len(order), np.bool_)
-        np.not_equal(score[order[1:]], score[order[:-1]], out=new[1:])
-        new[begins] = True
-        tie = np.cumsum(new) - 1
-        if ties != "given":
-            self._break_ties(order, rows, tie, mine, ties)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        at = place[mine]
-        before = begins[query[mine]] - 1
-        first, size = np.flatnonzero(new), np.bincount(tie)
-        return np.stack([at - before, first[tie[at]] - before, size[tie[at]]])
-
-    def _break_ties(
-        self, order: IntArray, rows: IntArray, tie: IntArray, wanted: IntArray, ties: Ties
-    ) -> None:
-        """Put equal scores in the order of their ids, where a wanted row is among them.
-
-        ``tie`` numbers the stretches of equal scores along ``order``.
-        """
-        is_wanted = np.zeros(len(order), np.bool_)
-        is_wanted[wanted] = True
-        looked_at = np.zeros(int(tie[-1]) + 1, np.bool_)
-        looked_at[tie[is_wanted[order]]] = True
-        members = np.flatnonzero(looked_at[tie] & (np.bincount(tie)[tie] > 1))
-        by_id = (
-            pl.DataFrame(
-                {
-                    "tie": tie[members],
-                    "doc_id": self._doc_ids.gather(rows[order[members]]),
-                    "member": order[members],
-                }
+        if self._is_known:
+            rows, inner = order.rows_of(self._offsets, groups)
+            known = self._run.best_first()
+            best = rows if known is None else known[rows]
+        else:
+            rows, inner, best = order.best_first_rows(
+                self._offsets, groups, self._scores, self._run.doc_ids, ties=self._ties, only=row
             )
-            .sort("tie", "doc_id", descending=[False, ties == "trec"])["member"]
-            .to_numpy()
-        )
-        order[members] = by_id
+        starts = order.tie_starts(inner, self._scores[best])
+        tie = np.cumsum(starts) - 1  # by place: the number of its tie
+        place = np.empty(len(rows), np.int64)
+        gap = rows - np.arange(len(rows))  # the same for all rows of a query
+        place[best - gap] = np.arange(len(rows))
+        at = place[np.searchsorted(rows, row)]
+        before = inner[order.groups_of(inner, at)] - 1
+        first, size = np.flatnonzero(starts), np.bincount(tie)
+        return np.stack([at - before, first[tie[at]] - before, size[tie[at]]])
 
     def tied_across(self, cutoff: int, groups: IntArray) -> int:
         """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""
         deep = groups[self._offsets[groups + 1] - self._offsets[groups] > cutoff]
-        in_order = self._sorted[deep]
-        at = self._offsets[deep[in_order]] + cutoff
+        falls = self._falls[deep]
+        at = self._offsets[deep[falls]] + cutoff
         count = int(np.count_nonzero(self._scores[at] == self._scores[at - 1]))
-        for group in deep[~in_order].tolist():
+        for group in deep[~falls].tolist():
             low, high = self._offsets[group], self._offsets[group + 1]
             best = np.partition(-self._scores[low:high], (cutoff - 1, cutoff))
             count += bool(best[cutoff - 1] == best[cutoff])

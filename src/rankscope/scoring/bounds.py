@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.scoring.align import Hits, Judgments, Precision, QueryPolicy, Ties
-    from rankscope.scoring.rules import Profile
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.align import Hits
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import Profile, QueryPolicy
 
 __all__ = ["Bounds", "bounds", "fill_holes"]
 
@@ -126,9 +128,8 @@ class _World:
             precision=rules.precision,
             queries="strict" if rules.queries == "strict" else "all",
         )
-        assert aligned.found is not None
         self.judged = aligned.judged
-        self.orders = _Orders(self.judged, aligned.found)
+        self.orders = _Orders(self.judged, aligned.hits)
         self.filled = cache(partial(fill_holes, self.judged))
         self._keep = np.ones(len(self.judged), np.bool_)
         if rules.queries == "both":
@@ -154,30 +155,20 @@ def _band(measure: Measure, world: _World) -> tuple[float, float] | None:
     if not _orders_known(measure):
         return None
     table = measure.options.get("gain")
-    kinds = _EVERY if _tells_unjudged(measure) else _TWO
+    sees_unjudged = measure.definition.sees_unjudged or bool(measure.options["judged_only"])
+    kinds = _EVERY if sees_unjudged else _TWO
     ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
     values = np.stack([plain, *(compute(measure, run) for run in ordered)])
     return world.averaged(measure, values.min(axis=0)), world.averaged(measure, values.max(axis=0))
 
 
-_ERRATIC = {"Accuracy", "BPM", "G", "infAP"}
-"""Moving a relevant document up can lower these, so no few orders hold the extremes."""
-
-
 def _orders_known(measure: Measure) -> bool:
     """Tell whether the extremes are known to be among a few orders of each tie."""
     definition = measure.definition
-    if definition.needs or definition.family == "own" or measure.name in _ERRATIC:
+    if definition.needs or definition.family == "own":
         return False
-    cut = measure.cutoff is not None
-    enters = measure.name in ("AUC", "FallOut") or measure.options.get("norm") == "retrieved"
-    return not (cut and enters)  # what enters above the cutoff changes the divisor as well
-
-
-def _tells_unjudged(measure: Measure) -> bool:
-    """Tell whether a measure sets unjudged documents apart from those judged nonrelevant."""
-    named = measure.definition.family == "incomplete" or measure.name == "RBP_residual"
-    return named or bool(measure.options["judged_only"])
+    known = definition.tie_bounds
+    return known if isinstance(known, bool) else known(measure)
 
 
 _TWO = ("RUNP", "PNUR")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ import numpy as np
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
-from rankscope.scoring.align import align, only_queries
+from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, without_identical
-from rankscope.scoring.ranking import lengths_by_rank
+from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
-    from rankscope.scoring.align import Judgments, NoRelevant, Precision, QueryPolicy, Ties
-    from rankscope.scoring.rules import Profile
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import NoRelevant, Profile, QueryPolicy
 
 SCHEMA = "rankscope/scores/1"
 """What `Scores.to_dict` writes; a later version will read earlier ones."""
@@ -91,13 +93,24 @@ class Accounting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunScores:
-    """One run's values: a row for each measure, a column for each query."""
+    """One run's values: a row for each measure, a column for each query.
+
+    A value is NaN where a measure leaves a query out that another counts (profile beir).
+    """
 
     name: str
     query_ids: tuple[str, ...]
     values: FloatArray
     means: dict[str, float]
     accounting: Accounting
+
+    def complete(self) -> RunScores:
+        """Return the values of the queries that every measure counts."""
+        counts = ~np.isnan(self.values).any(axis=0)
+        if counts.all():
+            return self
+        query_ids = tuple(self.query_ids[place] for place in np.flatnonzero(counts).tolist())
+        return replace(self, query_ids=query_ids, values=self.values[:, counts])
 
 
 class Scores:
@@ -207,7 +220,8 @@ class Scores:
         """Return one run's values of one measure, by query."""
         row = self.measures.index(self._key(measure))
         scores = self.run(run)
-        return dict(zip(scores.query_ids, scores.values[row].tolist(), strict=True))
+        values = zip(scores.query_ids, scores.values[row].tolist(), strict=True)
+        return {query_id: value for query_id, value in values if not math.isnan(value)}
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -229,7 +243,7 @@ class Scores:
                     }
                 )
             )
-        return pl.concat(parts)
+        return pl.concat(parts).filter(pl.col("value").is_not_nan())
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return plain data, ready for JSON; by query it is a record to compare with later."""
@@ -238,7 +252,11 @@ class Scores:
             runs[name] = {"means": dict(run.means), "accounting": run.accounting.to_dict()}
             if per_query:
                 runs[name]["per_query"] = {
-                    query_id: dict(zip(self.measures, column, strict=True))
+                    query_id: {
+                        measure: value
+                        for measure, value in zip(self.measures, column, strict=True)
+                        if not math.isnan(value)
+                    }
                     for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
                 }
         return {
@@ -293,52 +311,62 @@ def evaluate(
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
-    apart = rules.apart and replace(rules.apart, **changes)
     words = lengths if any(p.measure.definition.needs == "lengths" for p in asked) else None
-    wanted = [parsed.measure for parsed in asked]
+    by_rules: dict[Profile, list[Measure]] = {}  # some tools have rules apart for some measures
+    for parsed in asked:
+        own = rules.rules_for(parsed.measure)
+        key = main if own is rules else replace(own, **changes)
+        by_rules.setdefault(key, []).append(parsed.measure)
     results = []
     for name, run in named.items():
-        usual = [measure for measure in wanted if rules.rules_for(measure) is rules]
-        scored = _scored(name, judgments, run, usual, main, lengths=words)
-        if apart and len(usual) < len(wanted):
-            rest = [measure for measure in wanted if measure not in usual]
-            scored = _joined(
-                scored, _scored(name, judgments, run, rest, apart), usual + rest, wanted
-            )
+        parts = {
+            own: _scored(name, judgments, run, wanted, own, lengths=words)
+            for own, wanted in by_rules.items()
+        }
+        scored = parts.get(main) or next(iter(parts.values()))
+        if len(parts) > 1:
+            scored = _joined(scored, [*parts.values()], asked, judgments.query_ids)
         results.append(scored)
     return Scores(results, asked, main, judgments=judgments, single=single)
 
 
 def _joined(
-    usual: RunScores, rest: RunScores, computed: list[Measure], wanted: list[Measure]
+    main: RunScores, parts: list[RunScores], asked: list[Parsed], query_ids: tuple[str, ...]
 ) -> RunScores:
-    """Put measures together that were computed under different rules; the first set the queries."""
-    at = {query_id: place for place, query_id in enumerate(rest.query_ids)}
-    columns = np.array([at[query_id] for query_id in usual.query_ids], np.int64)
-    values = np.concatenate([usual.values, rest.values[:, columns]])
-    means = {**usual.means, **rest.means}
-    tied = {**usual.accounting.tied, **rest.accounting.tied}
+    """Put measures together that were computed under different rules, each over its own queries.
+
+    A measure has a column for every query that any measure counts, and NaN in those it leaves out.
+    The accounting is that of the main rules.
+    """
+    union = {query_id for part in parts for query_id in part.query_ids}
+    columns = {query_id: at for at, query_id in enumerate(filter(union.__contains__, query_ids))}
+    rows = {str(parsed.measure): row for row, parsed in enumerate(asked)}
+    values = np.full((len(rows), len(columns)), np.nan)
+    for part in parts:
+        at = [columns[query_id] for query_id in part.query_ids]
+        values[np.ix_([rows[measure] for measure in part.means], at)] = part.values
+    means = {measure: mean for part in parts for measure, mean in part.means.items()}
+    tied = {cutoff: count for part in parts for cutoff, count in part.accounting.tied.items()}
+    tied_hits = max(part.accounting.tied_hits for part in parts)
     return replace(
-        usual,
-        values=values[[computed.index(measure) for measure in wanted]],
-        means={str(measure): means[str(measure)] for measure in wanted},
-        accounting=replace(
-            usual.accounting,
-            tied=dict(sorted(tied.items())),
-            tied_hits=max(usual.accounting.tied_hits, rest.accounting.tied_hits),
-        ),
+        main,
+        query_ids=tuple(columns),
+        values=values,
+        means={measure: means[measure] for measure in rows},
+        accounting=replace(main.accounting, tied=dict(sorted(tied.items())), tied_hits=tied_hits),
     )
 
 
 def meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
     """Return what a profile means by the measures asked for, each once."""
-    found: dict[Measure, Parsed] = {}
+    by_meaning: dict[Measure, Parsed] = {}
     for parsed in parse_measures(measures):
-        own = rules.meaning(parsed.measure)
-        found.setdefault(own, parsed if own is parsed.measure else replace(parsed, measure=own))
-    if not found:
+        measure = rules.meaning(parsed.measure)
+        is_ours = measure is parsed.measure
+        by_meaning.setdefault(measure, parsed if is_ours else replace(parsed, measure=measure))
+    if not by_meaning:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    return list(found.values())
+    return list(by_meaning.values())
 
 
 def _scored(
@@ -350,9 +378,11 @@ def _scored(
     *,
     lengths: Mapping[str, float] | None = None,
 ) -> RunScores:
+    if not rules.identical_ids:
+        run = without_identical(run)
     aligned = align(
         judgments,
-        run if rules.identical_ids else without_identical(run),
+        run,
         ties=rules.ties,
         precision=rules.precision,
         queries=rules.queries,
@@ -360,12 +390,14 @@ def _scored(
     )
     judged = aligned.judged
     if lengths is not None:
-        by_rank = lengths_by_rank(judged.query_ids, run, lengths, rules.ties, rules.precision)
+        by_rank = lengths_by_rank(
+            judged.query_ids, run, lengths, ties=rules.ties, precision=rules.precision
+        )
         judged = replace(judged, lengths=by_rank)
     levels = {*map(relevance_level_of, measures)} or {1.0}
     without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
     if without and rules.no_relevant == "out":
-        judged = only_queries(judged, judged.graded(1.0) > 0)
+        judged = judged.only(judged.graded(1.0) > 0)
     if not len(judged):
         raise InputError(
             f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
@@ -384,8 +416,8 @@ def _scored(
         unjudged=aligned.unjudged,
         without_relevant=without,
         without_relevant_policy=rules.no_relevant,
-        tied=aligned.tied_at,
-        tied_hits=0 if aligned.found is None else int((aligned.found.tie_size > 1).sum()),
+        tied=aligned.hits.tied_at,
+        tied_hits=int((aligned.hits.tie_size > 1).sum()),
     )
     return RunScores(name, judged.query_ids, values, means, accounting)
 

@@ -6,8 +6,6 @@ for every measure; for sums of gains times discounts the two factors are shown a
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,18 +14,18 @@ import numpy as np
 
 from rankscope.errors import UnknownNameError
 from rankscope.measures.language import Measure
-from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
-from rankscope.scoring.align import align, only_queries
+from rankscope.runs.order import ranked
+from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import relevance_level_of
-from rankscope.scoring.inputs import as_judgments, as_one_run
-from rankscope.scoring.ranking import ranked
+from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.measures.definition import Factors
+    from rankscope.measures.judged import JudgedRun
     from rankscope.scoring.rules import Profile
 
 __all__ = ["Explanation", "IdealStep", "Step", "explain"]
@@ -93,43 +91,6 @@ Documents = list[tuple[str, float, float | None]]
 """A ranking: document, score, and its grade or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Factors:
-    """The two factors of a measure that is a sum of gains times discounts."""
-
-    gain: Callable[[float], float]
-    discount: Callable[[int], float]
-    normalised: bool  # divided by the same sum over the ideal order
-
-
-def _factors(measure: Measure, judged: JudgedRun) -> _Factors | None:
-    options: dict[str, Any] = dict(measure.options)
-
-    def gains(grades: FloatArray) -> FloatArray:
-        return gains_of(grades, options["gain"], options["rel"])
-
-    if measure.name in ("DCG", "nDCG"):
-        return _Factors(
-            lambda grade: float(gains(np.array([grade]))[0]),
-            lambda rank: 1 / math.log2(rank + 1),
-            normalised=measure.name == "nDCG",
-        )
-    if measure.name != "RBP":
-        return None
-    highest = 1.0
-    if options["gain"] != "binary":
-        by_query = options["scale"] == "query"
-        known = gains(judged.judged_grade if by_query else np.array([judged.max_grade]))
-        table = [] if by_query or isinstance(options["gain"], str) else options["gain"]
-        highest = max([*known.tolist(), *(gained for _, gained in table)], default=0.0) or 1.0
-    persistence = float(options["p"])
-    return _Factors(
-        lambda grade: float(gains(np.array([grade]))[0]) / highest,
-        lambda rank: (1 - persistence) * persistence ** (rank - 1),
-        normalised=False,
-    )
-
-
 def explain(
     qrels: Any,
     run: Any,
@@ -154,19 +115,19 @@ def explain(
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
     name, given = as_one_run(run)
-    documents = dict(given[query_id]) if query_id in given else {}
+    documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)
     alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
-    mask = np.array([one == query_id for one in alone.judged.query_ids])
-    judged = only_queries(alone.judged, mask)
+    judged = alone.judged.only(np.array([one == query_id for one in alone.judged.query_ids]))
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}
-    factors = _factors(meant, judged)
+    described = meant.definition.factors
+    factors = None if described is None else described(judged, **meant.options)
     condensed = bool(meant.options["judged_only"])
-    in_order = ranked(documents, rules.ties, rules.precision)
+    in_order = ranked(documents.items(), ties=rules.ties, precision=rules.precision)
     listed: Documents = [
-        (doc_id, float(documents[doc_id]), grades.get(doc_id))
-        for doc_id in in_order[: None if condensed else meant.cutoff]
+        (doc_id, float(score), grades.get(doc_id))
+        for doc_id, score in in_order[: None if condensed else meant.cutoff]
     ]
     start = float(compute(meant, judged.cut(0))[0])
     values = _values(meant, judged, len(listed), depth, start)
@@ -194,7 +155,7 @@ def explain(
 def _steps(
     measure: Measure,
     listed: Documents,
-    factors: _Factors | None,
+    factors: Factors | None,
     depth: int,
     values: list[tuple[int, float]],
 ) -> tuple[Step, ...]:
@@ -245,7 +206,7 @@ def _values(
         reached = hit
 
 
-def _ideal(grades: dict[str, float], factors: _Factors | None) -> list[IdealStep]:
+def _ideal(grades: dict[str, float], factors: Factors | None) -> list[IdealStep]:
     """Return the documents that are worth something, best first; among equals the higher id."""
     worth = {
         doc_id: (factors.gain(grade) if factors else grade, grade)
@@ -278,16 +239,16 @@ def _product_sum(
     value: float,
     steps: tuple[Step, ...],
     ideal: list[IdealStep],
-    factors: _Factors,
+    factors: Factors,
 ) -> str:
     """Return a value as the sum of gains times discounts, with this query's numbers."""
     gaining = [step for step in steps if step.gain]
     parts = [f"{step.gain:g}×{step.discount:.4f}" for step in gaining]
-    if not factors.normalised:
+    if not factors.share_of:
         return f"{measure} = {_sum(parts)} = {value:.4f}"
     found = _discounted(gaining)
     best = _discounted(ideal[: measure.cutoff])
-    plain = str(replace(measure, name="DCG"))
+    plain = str(replace(measure, name=factors.share_of))
     said = f"{plain} = {_sum(parts)} = {found:.4f}; ideal {plain} = {best:.4f}; {measure} = "
     return said + (f"{found:.4f} / {best:.4f} = {value:.4f}" if best else f"{value:.4f}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.measures.judged import Subtopics
-from rankscope.scoring.numbers import numbers_of
+from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankscope.collection.qrels import Qrels
-    from rankscope.scoring.policies import Hits
+    from rankscope.measures.judged import IntArray
+    from rankscope.scoring.align import Hits
 
 __all__ = ["Judgments"]
 
@@ -30,15 +31,19 @@ class Judgments:
     """
 
     def __init__(self, qrels: Qrels | Mapping[str, Mapping[str, float]]) -> None:
-        if isinstance(qrels, Mapping):
-            self.by_query: Mapping[str, Mapping[str, float]] = qrels
-            self.query_ids = tuple(qrels)
-            lengths = np.fromiter(map(len, qrels.values()), np.int64, len(qrels))
-            documents = list(qrels.values())
-            grades = numbers_of(documents, int(lengths.sum()), qrels, "grade")
+        self._numeric = _numeric_ids(qrels) if isinstance(qrels, Mapping) else None
+        self._qrels = qrels
+        if isinstance(qrels, Mapping) and self._numeric is None:
+            self._qrels = self.table
+        if isinstance(self._qrels, Mapping):
+            documents = list(self._qrels.values())
+            self.query_ids = tuple(self._qrels)
+            self.has_subtopics = False
+            lengths = np.fromiter(map(len, documents), np.int64, len(documents))
+            grades = numbers_of(documents, int(lengths.sum()), self._qrels, "grade")
         else:
-            self.table = qrels
-            self.query_ids = tuple(qrels.query_ids)
+            self.query_ids = tuple(self._qrels.query_ids)
+            self.has_subtopics = self._qrels.subtopics is not None
             lengths = self._lengths()
             grades = self.pairs["grade"].to_numpy().astype(np.float64)
         self.query = np.repeat(np.arange(len(lengths)), lengths)
@@ -50,14 +55,18 @@ class Judgments:
     @cached_property
     def table(self) -> Qrels:
         """The qrels as a table."""
+        if not isinstance(self._qrels, Mapping):
+            return self._qrels
         from rankscope.collection.qrels import Qrels  # noqa: PLC0415
 
-        return Qrels(self.by_query)
+        return Qrels(self._qrels)
 
     @cached_property
     def by_query(self) -> Mapping[str, Mapping[str, float]]:
         """The qrels as ``{query_id: {doc_id: grade}}``."""
-        nested = self.table.to_dict()
+        if isinstance(self._qrels, Mapping):
+            return self._qrels
+        nested = self._qrels.to_dict()
         if not self.has_subtopics:
             return nested
         return {
@@ -66,10 +75,11 @@ class Judgments:
         }
 
     @property
-    def has_subtopics(self) -> bool:
-        """Whether grades are given by subtopic."""
-        made_of_dicts = "table" not in self.__dict__
-        return not made_of_dicts and self.table.subtopics is not None
+    def numeric_ids(self) -> dict[str, frozenset[int]]:
+        """By query: the judged ids that are a whole number's digits, as numbers."""
+        if self._numeric is None:
+            self._numeric = numeric_ids(self.by_query)
+        return self._numeric
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -77,13 +87,14 @@ class Judgments:
         import polars as pl  # noqa: PLC0415
 
         frame = self.table.to_polars()
-        if self.table.subtopics is None:
+        if not self.has_subtopics:
             return frame
         keys = ("query_id", "doc_id")
         return frame.group_by(keys, maintain_order=True).agg(pl.col("grade").max())
 
-    def _lengths(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        if self.table.subtopics is None:
+    def _lengths(self) -> IntArray:
+        """Return how many documents each query has."""
+        if not self.has_subtopics:
             return np.diff(self.table.offsets)
         counts = dict(self.pairs.group_by("query_id").len().iter_rows())
         return np.array([counts.get(query_id, 0) for query_id in self.query_ids], np.int64)
@@ -108,7 +119,7 @@ class Judgments:
 
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def subtopics(self, found: Hits) -> Subtopics | None:
+    def subtopics(self, hits: Hits) -> Subtopics | None:
         """Return the judgments by subtopic, with the ranks of those retrieved."""
         if not self.has_subtopics:
             return None
@@ -118,14 +129,14 @@ class Judgments:
         frame = self.table.to_polars().with_columns(
             pl.Series("query", np.repeat(np.arange(len(lengths)), lengths))
         )
-        hits = pl.DataFrame(
+        ranks = pl.DataFrame(
             {
-                "query": found.query,
-                "doc_id": pl.Series(found.doc_ids(), dtype=pl.String),
-                "rank": found.rank,
+                "query": hits.query,
+                "doc_id": pl.Series(hits.doc_ids(), dtype=pl.String),
+                "rank": hits.rank,
             }
         )
-        frame = frame.join(hits, on=["query", "doc_id"], how="left", maintain_order="left")
+        frame = frame.join(ranks, on=["query", "doc_id"], how="left", maintain_order="left")
         numbers = frame.select(
             pl.struct("query", "doc_id").rank("dense").alias("doc"),
             pl.struct("query", "subtopic").rank("dense").alias("subtopic"),
@@ -137,3 +148,11 @@ class Judgments:
             grade=frame["grade"].cast(pl.Float64).to_numpy(),
             rank=frame["rank"].fill_null(0).to_numpy().astype(np.int64),
         )
+
+
+def _numeric_ids(qrels: Mapping[str, Mapping[str, float]]) -> dict[str, frozenset[int]] | None:
+    """Return what `numeric_ids` finds in plain dicts; None if they must be made a table first."""
+    try:
+        return numeric_ids(qrels) if is_plain(qrels) else None
+    except TypeError:  # ids of several kinds
+        return None

@@ -1,4 +1,4 @@
-"""Profiles: the rules of other tools under one name.
+"""The rules of scoring, and profiles: the rules of other tools under one name.
 
 A profile says how ties are broken, in which precision scores are compared, which queries count,
 and which of our definitions a tool means by a measure's name. Scoring under a tool's profile gives
@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Measure
-    from rankscope.scoring.policies import NoRelevant, Precision, QueryPolicy, Ties
+    from rankscope.runs.order import Precision, Ties
 
-__all__ = ["PROFILES", "Profile", "profile_named"]
+QueryPolicy = Literal["all", "both", "strict"]
+"""Which queries count: ``all`` judged ones (missing ones score 0), those judged and in ``both``, or
+``strict``ly all, with an error if one is missing from the run."""
+
+NoRelevant = Literal["zero", "out"]
+"""What happens to queries without a relevant document: they score 0, or are left out."""
 
 
 def _unchanged(measure: Measure) -> Measure:

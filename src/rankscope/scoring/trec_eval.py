@@ -1,26 +1,34 @@
 """trec_eval's command, line for line: which measures, in which order, printed how.
 
-The numbers are our measures'; this module only knows trec_eval's names, options and layout. Two
-versions are spoken: 10, and 9 with its single precision and its rule for recall points.
+The numbers are our measures'; this module only knows trec_eval's names, options and layout, of
+version 10 and of version 9 (single precision, another rule for recall points).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 import polars as pl
 
 from rankscope.collection.qrels import Qrels, read_qrels
-from rankscope.errors import FormatError, InputError, InvalidDataError, UnknownNameError, shown
+from rankscope.errors import (
+    FormatError,
+    InputError,
+    InvalidDataError,
+    UnknownNameError,
+    counted,
+    shown,
+)
 from rankscope.files import read_bytes, source_name
 from rankscope.measures.language import Measure, Parsed, parse_trec_measures
 from rankscope.measures.names import NICKNAMES, TREC_NAMES
 from rankscope.measures.registry import FLOOR, aggregate, compute
 from rankscope.measures.trec import relevance_string
 from rankscope.runs.table import run_from
-from rankscope.scoring.align import Judgments, align
+from rankscope.scoring.align import align
+from rankscope.scoring.judgments import Judgments
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 
@@ -32,8 +40,6 @@ if TYPE_CHECKING:
     from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned
 
-__all__ = ["Options", "trec_eval_lines"]
-
 Version = Literal[9, 10]
 Zscores = dict[tuple[str, str], tuple[float, float]]
 
@@ -42,7 +48,9 @@ _SUMMARY_ONLY = {"NumQ", "GMAP", "GMBpref"}
 _EMPTIED = {"NumRet", "Utility", "Unjudged", "RBP_residual"}
 """What version 10 blanks for a query that is missing from the run."""
 
-_TEXTS = ("runid", "relstring")
+_NOT_IN_9 = {"rbp", "rbp_resid", "unj"}
+"""What version 10 added to all_trec."""
+
 _AFTER_P = TREC_NAMES.index("P") + 1
 _ORDER = ("runid", *TREC_NAMES[:_AFTER_P], "relstring", *TREC_NAMES[_AFTER_P:])
 """The order in which trec_eval prints, whatever the order asked."""
@@ -66,7 +74,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Line:
     """One line to print: its name, and the measure behind it (None: a text)."""
 
     name: str
@@ -75,26 +83,27 @@ class _Asked:
     length: int = 10
 
 
-def _wanted(options: Options) -> list[_Asked]:
+def _wanted(options: Options) -> list[_Line]:
     """Read all -m, keep the first parameters of each measure, and put them in trec_eval's order."""
     chosen: dict[str, str] = {}
     for text in options.measures:
         if text in _NOT_SUPPORTED:
             raise InputError(f"trec-eval: the preference measures ({text}) are not supported")
-        for root, parameters in _roots(text):
+        for root, parameters in _roots(text, options.version):
             if not chosen.get(root):
                 chosen[root] = parameters
-    asked: list[_Asked] = []
+    lines: list[_Line] = []
     for root in sorted(chosen, key=_ORDER.index):
-        asked += _of_root(root, chosen[root], options)
-    return asked
+        lines += _of_root(root, chosen[root], options)
+    return lines
 
 
-def _roots(text: str) -> list[tuple[str, str]]:
+def _roots(text: str, version: Version) -> list[tuple[str, str]]:
     """Split ``P.5,10`` into root and parameters; a nickname stands for several roots."""
     if text in NICKNAMES:
-        extra = _TEXTS if text == "all_trec" else ("runid",) if text == "official" else ()
-        return [(root, "") for root in (*extra, *NICKNAMES[text])]
+        texts = ("runid", "relstring") if text == "all_trec" else ("runid",)
+        later = _NOT_IN_9 if version == 9 else set()
+        return [(root, "") for root in (*texts, *NICKNAMES[text]) if root not in later]
     for root in sorted(_ORDER, key=len, reverse=True):
         if text == root:
             return [(root, "")]
@@ -103,14 +112,14 @@ def _roots(text: str) -> list[tuple[str, str]]:
     raise UnknownNameError("trec_eval measure", text, [*NICKNAMES, *_ORDER])
 
 
-def _of_root(root: str, parameters: str, options: Options) -> list[_Asked]:
+def _of_root(root: str, parameters: str, options: Options) -> list[_Line]:
     if root == "runid":
-        return [_Asked("runid", root, None)]
+        return [_Line("runid", root, None)]
     if root == "relstring":
         length = int(float(parameters)) if parameters.replace(".", "", 1).isdigit() else 10
-        return [_Asked(f"relstring_{length}" if parameters else root, root, None, length)]
-    found = parse_trec_measures(f"{root}.{parameters}" if parameters else root)
-    return [_Asked(one.asked, root, _adapted(one, options)) for one in found]
+        return [_Line(f"relstring_{length}" if parameters else root, root, None, length)]
+    measures = parse_trec_measures(f"{root}.{parameters}" if parameters else root)
+    return [_Line(parsed.asked, root, _adapted(parsed, options)) for parsed in measures]
 
 
 def _adapted(parsed: Parsed, options: Options) -> Measure:
@@ -126,49 +135,69 @@ def _adapted(parsed: Parsed, options: Options) -> Measure:
 
 
 def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Iterator[str]:
-    """Yield the lines trec_eval prints for a qrels file and a results file."""
-    asked = _wanted(options)
+    """Yield the lines trec_eval prints for a qrels file and a results file.
+
+    Like version 10, it stops with an error at a judged query that the results lack, unless such
+    queries count as 0 (``complete``); the queries before it were printed by then.
+    """
+    lines = _wanted(options)
     zscores = None if options.zscores is None else _read_zscores(options.zscores)
     run = _read_results(results)
+    judgments = Judgments(_whole_grades(read_qrels(qrels, format="trec")))
     aligned = align(
-        Judgments(_whole_grades(read_qrels(qrels, format="trec"))),
+        judgments,
         run,
         precision="double" if options.version == 10 else "single",
         queries="all" if options.version == 10 and options.complete else "both",
     )
     judged = _prepared(aligned, options)
-    order = sorted(range(len(judged)), key=lambda number: judged.query_ids[number].encode())
-    ids = [judged.query_ids[number] for number in order]
-    values = {
-        one.name: _values(one.measure, judged, options)[order] for one in asked if one.measure
-    }
+    values = {line.name: _values(line.measure, judged, options) for line in lines if line.measure}
     if zscores is not None:
-        values = {name: _standardised(name, ids, row, zscores) for name, row in values.items()}
-    if options.per_query:
-        texts = {
-            one.name: relevance_string(judged, one.length)
-            for one in asked
-            if one.root == "relstring"
+        values = {
+            name: _standardised(name, judged.query_ids, row, zscores)
+            for name, row in values.items()
         }
-        for place, (number, query_id) in enumerate(zip(order, ids, strict=True)):
-            for one in asked:
-                if one.root == "relstring":
-                    text = texts[one.name][number] if judged.in_run[number] else ""
-                    yield _line(one.name, query_id, f"'{text}'")
-                elif one.measure is not None and one.measure.name not in _SUMMARY_ONLY:
-                    yield _value_line(one, query_id, values[one.name][place], zscores)
-    if options.summary:
-        left_out = len(aligned.missing) if options.complete and options.version == 9 else 0
-        for one in asked:
-            if one.root == "runid":
-                yield _line("runid", "all", run.name)
-            elif one.measure is not None:
-                total = _summarised(one.measure, values[one.name], left_out, zscores)
-                yield _value_line(one, "all", total, zscores)
+    by_id = sorted(range(len(judged)), key=judged.query_ids.__getitem__)
+    stops = options.version == 10 and not options.complete and len(aligned.missing) > 0
+    if options.per_query:
+        for number in by_id:
+            if stops and judged.query_ids[number] > min(aligned.missing):
+                break
+            yield from _of_query(number, lines, judged, values, zscores)
+    if stops:
+        _refuse_missing(aligned.missing)
+    if not options.summary:
+        return
+    left_out = len(aligned.missing) if options.complete and options.version == 9 else 0
+    for line in lines:
+        if line.root == "runid":
+            yield _printed("runid", "all", run.name)
+        elif line.measure is not None:
+            total = _summarised(line.measure, values[line.name][by_id], left_out, zscores)
+            if line.root == "num_rel" and options.complete and zscores is None:
+                total = float((judgments.judged_grade >= 1).sum())  # whatever the level
+            yield _value_line(line, "all", total, zscores)
+
+
+def _of_query(
+    number: int,
+    lines: list[_Line],
+    judged: JudgedRun,
+    values: dict[str, FloatArray],
+    zscores: Zscores | None,
+) -> Iterator[str]:
+    """Yield the lines of one query."""
+    query_id = judged.query_ids[number]
+    for line in lines:
+        if line.root == "relstring":
+            text = relevance_string(judged, number, line.length) if judged.in_run[number] else ""
+            yield _printed(line.name, query_id, f"'{text}'")
+        elif line.measure is not None and line.measure.name not in _SUMMARY_ONLY:
+            yield _value_line(line, query_id, values[line.name][number], zscores)
 
 
 def _read_results(path: PathLike) -> Run:
-    """Read results as trec_eval does: whatever stands after the sixth column is passed over."""
+    """Read results as trec_eval does: whatever comes after the sixth column is ignored."""
     file = TableFile.open(path, RUN, format="trec")
     try:
         return run_from(file)
@@ -193,20 +222,21 @@ def _prepared(aligned: Aligned, options: Options) -> JudgedRun:
     judged = aligned.judged
     if not len(judged):
         raise InputError("trec-eval: the results hold none of the judged queries")
-    if aligned.missing and options.version == 10 and not options.complete:
-        count = len(aligned.missing)
-        some = "query is" if count == 1 else "queries are"
-        raise InputError(
-            f"trec-eval: {count:,} judged {some} missing from the results, "
-            f"{shown(aligned.missing[0])} first, and version 10 stops there; count them as 0 with "
-            "-c, or leave them out with --9"
-        )
     if options.depth is not None:
         judged = judged.cut(options.depth)
     if options.judged_only:
         judged = judged.condensed()
     # version 10 scores a missing query as a ranking of one document that nobody knows
     return replace(judged, retrieved=np.where(judged.in_run, judged.retrieved, 1))
+
+
+def _refuse_missing(missing: tuple[str, ...]) -> NoReturn:
+    are = "is" if len(missing) == 1 else "are"
+    raise InputError(
+        f"trec-eval: {counted(len(missing), 'judged query')} {are} missing from the results, "
+        f"{shown(missing[0])} first, and version 10 stops there; count them as 0 with -c, or leave "
+        "them out with --9"
+    )
 
 
 def _values(measure: Measure, judged: JudgedRun, options: Options) -> FloatArray:
@@ -233,16 +263,16 @@ def _summarised(
     return mean if kind == "sum" else mean * len(values) / (len(values) + left_out)
 
 
-def _line(name: str, query_id: str, value: str) -> str:
+def _printed(name: str, query_id: str, value: str) -> str:
     return f"{name:<22}\t{query_id}\t{value}"
 
 
-def _value_line(one: _Asked, query_id: str, value: float, zscores: Zscores | None) -> str:
+def _value_line(line: _Line, query_id: str, value: float, zscores: Zscores | None) -> str:
     if zscores is not None:
-        return _line(f"Z{one.name:<22}", query_id, f"{value:6.4f}")
-    assert one.measure is not None
-    number = f"{value:.0f}" if one.measure.name in _COUNTS else f"{value:6.4f}"
-    return _line(one.name, query_id, number)
+        return _printed(f"Z{line.name:<22}", query_id, f"{value:6.4f}")
+    assert line.measure is not None
+    number = f"{value:.0f}" if line.measure.name in _COUNTS else f"{value:6.4f}"
+    return _printed(line.name, query_id, number)
 
 
 def _read_zscores(path: PathLike) -> Zscores:
@@ -267,7 +297,9 @@ def _read_zscores(path: PathLike) -> Zscores:
 _NO_ZSCORE = -1000000.0
 
 
-def _standardised(name: str, ids: list[str], values: FloatArray, zscores: Zscores) -> FloatArray:
+def _standardised(
+    name: str, ids: tuple[str, ...], values: FloatArray, zscores: Zscores
+) -> FloatArray:
     if name == "num_q":
         return values
     standard = []

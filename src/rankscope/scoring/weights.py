@@ -20,14 +20,14 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.fusion.fuse import fuse, joined, named_runs, prepared
-from rankscope.scoring.align import align, only_queries
+from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import BoolArray, FloatArray, JudgedRun
     from rankscope.runs.fusion.fuse import Fusion
     from rankscope.runs.table import Run
-    from rankscope.scoring.align import Judgments
+    from rankscope.scoring.judgments import Judgments
 
 __all__ = ["Fold", "Search", "TrainedFusion", "train_weights"]
 
@@ -245,7 +245,7 @@ class _Trials:
         ``alone`` takes these queries for all there are: some measures look at the highest grade of
         all judgments, and that of a query that is not to be seen must not show through.
         """
-        part = only_queries(self._run(levels), keep)
+        part = self._run(levels).only(keep)
         if alone:
             part = replace(part, max_grade=float(part.judged_grade.max(initial=0.0)))
         values = compute(self._measure, part).tolist()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError, shown
+from rankscope.files import is_path
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
 from rankscope.scoring.evaluate import Scores, evaluate
@@ -51,9 +52,9 @@ def take_records(
     for role, side in sides.items():
         record = found[role]
         if record is None:
-            runs, _ = as_runs([side] if _is_path(side) else side)
+            runs, _ = as_runs([side] if is_path(side) else side)
             scores = evaluate(judgments, runs, [one.measure for one in measures], profile=rules)
-            record = ScoreRecord.of(scores, source=os.fspath(side) if _is_path(side) else role)
+            record = ScoreRecord.of(scores, source=os.fspath(side) if is_path(side) else role)
         elif judgments is not None and record.qrels != judgments.fingerprint:
             raise InputError(
                 f"not comparable: {record.source} was scored against other judgments (sha256 "
@@ -69,10 +70,6 @@ def take_records(
     return records[0], records[1]
 
 
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
 def _recorded(data: Any, role: str, with_qrels: bool) -> ScoreRecord | None:
     """Return a side as a record; None if it is a run and there are judgments to score it."""
     if isinstance(data, ScoreRecord):
@@ -81,7 +78,7 @@ def _recorded(data: Any, role: str, with_qrels: bool) -> ScoreRecord | None:
         return ScoreRecord.of(data, source=role)
     if isinstance(data, Mapping) and isinstance(data.get("schema"), str):
         return ScoreRecord.from_dict(data, source=role)
-    if _is_path(data) and (not with_qrels or is_score_file(data)):
+    if is_path(data) and (not with_qrels or is_score_file(data)):
         return read_scores(data)
     if not with_qrels:
         raise InputError(f"{role} is a run, and nothing says what is relevant; give qrels too")

@@ -33,8 +33,7 @@ from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
-    from rankscope.scoring.align import QueryPolicy
-    from rankscope.scoring.rules import Profile
+    from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.statistics.correction import Correction
     from rankscope.statistics.intervals import Method
     from rankscope.statistics.pairwise import Family, PairTest
@@ -294,16 +293,14 @@ def compare_scores(
 
 def _aligned(scores: Scores) -> tuple[list[str], FloatArray]:
     """Return the queries all runs have, by id, and ``[measures, runs, queries]``."""
-    places = [
-        {query_id: place for place, query_id in enumerate(scores.run(name).query_ids)}
-        for name in scores.runs
-    ]
+    runs = [scores.run(name).complete() for name in scores.runs]
+    places = [{query_id: place for place, query_id in enumerate(run.query_ids)} for run in runs]
     common = sorted(set(places[0]).intersection(*places[1:]))
     if not common:
         raise InputError("not comparable: the runs have no judged query in common")
     parts = [
-        scores.run(name).values[:, [place[query_id] for query_id in common]]
-        for name, place in zip(scores.runs, places, strict=True)
+        run.values[:, [place[query_id] for query_id in common]]
+        for run, place in zip(runs, places, strict=True)
     ]
     return common, np.stack(parts, axis=1)
 

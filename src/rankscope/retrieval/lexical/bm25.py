@@ -23,7 +23,6 @@ from rankscope.errors import InputError
 from rankscope.retrieval.cache import make_folder, read_arrays, write_arrays
 from rankscope.retrieval.lexical.words import Analyzer, Language, stop_words, word_rules
 from rankscope.retrieval.options import Options, TextList
-from rankscope.retrieval.order import best_positions
 from rankscope.retrieval.protocol import (
     Capabilities,
     Identity,
@@ -35,6 +34,7 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
 from rankscope.retrieval.texts import Fields, Texts, without_text
+from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

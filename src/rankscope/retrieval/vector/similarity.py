@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.retrieval.order import best_positions
+from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ was asked for, and makes a run of the scores that a method gives, best document 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,17 +15,20 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.files import is_path
+from rankscope.runs import order
 from rankscope.runs.fusion.methods import method_named
 from rankscope.runs.fusion.normalisation import normalisation_named
-from rankscope.runs.fusion.pooling import Side, best_first
-from rankscope.runs.table import Run, as_run, read_run
-from rankscope.tables.grouping import Groups
+from rankscope.runs.fusion.pooling import SideBySide
+from rankscope.runs.naming import run_names
+from rankscope.runs.table import Run, as_run
 
 if TYPE_CHECKING:
     from rankscope.runs.fusion.methods import Method
-    from rankscope.runs.fusion.pooling import Floats, Ints, Pool
+    from rankscope.runs.fusion.pooling import Pool
+    from rankscope.runs.order import Floats, Ints
 
-__all__ = ["Fusion", "fuse", "joined", "named_runs", "prepared", "weights_of"]
+__all__ = ["fuse"]
 
 DEFAULTS: dict[str, Any] = {
     "k": 60,
@@ -37,7 +39,7 @@ DEFAULTS: dict[str, Any] = {
     "qrels": None,
     "weights": None,
 }
-"""What the options are where nothing is said."""
+"""What the options are unless they are given."""
 
 
 def fuse(
@@ -61,14 +63,14 @@ def fuse(
 
     - ``k`` (rrf), ``p`` (rbc), ``sigma`` (logisr), ``segments`` and ``qrels`` (probfuse)
     - ``weights``: one for each run, in order or by name; only their proportions matter
-    - ``normalise`` (comb…): minmax, zscore, rank, sum or max; as given if not said
+    - ``normalise`` (comb…): minmax, zscore, rank, sum or max; by default scores are taken as given
 
     ``depth`` keeps the best so many documents of each fused list. The run is called ``name``, or
     as the method.
 
     Documents are ranked, in the runs as in the result, by score from high to low and then by id
     from high to low by bytes. A query that only some runs have is fused from these; one for which
-    no run has a document stays, empty. One run alone is allowed.
+    no run has a document stays, empty. A single run is allowed.
 
     Raises:
         UnknownNameError: no such method, normalisation, or run in the weights.
@@ -112,7 +114,7 @@ def prepared(
                 f"{chosen.name} takes no {option}; it takes {' and '.join(chosen.options)}"
             )
     _check(settings)
-    side = Side(list(runs.values()), only)
+    side = SideBySide(list(runs.values()), only)
     asked = {name: settings[name] for name in chosen.options if name != "weights"}
     if chosen.prepare is not None:
         asked = chosen.prepare(side, asked)
@@ -123,31 +125,38 @@ def prepared(
 class Fusion:
     """Runs side by side and a method: all that fusing needs but the weights."""
 
-    side: Side
+    side: SideBySide
     method: Method
     options: dict[str, Any]
-    _kept: list[Pool] | None = None
+    _pools: list[Pool] | None = None
 
     def keep(self) -> None:
         """Keep the pools in memory, for fusing many times with different weights."""
-        self._kept = list(self.side.pools())
+        self._pools = list(self.side.pools())
 
     def run(self, weights: Floats, *, depth: int | None = None, name: str = "fused") -> Run:
         """Fuse with these weights."""
         options = dict(self.options)
         if self.method.is_weighted:
             options["weights"] = weights
-        counts = np.zeros(len(self.side.query_ids), np.int64)
+        sizes = np.zeros(len(self.side.query_ids), np.int64)
         doc_ids, scores = [pl.Series("doc_id", dtype=pl.String)], [np.empty(0)]
-        for pool in self._kept if self._kept is not None else self.side.pools():
+        for pool in self._pools if self._pools is not None else self.side.pools():
             with np.errstate(over="ignore", invalid="ignore"):
                 score = self.method.function(pool, **options)
             self._check_finite(pool, score)
             rows, size = _best(pool, score, depth)
-            counts[pool.low : pool.low + pool.queries] = size
+            sizes[pool.low : pool.low + pool.queries] = size
             doc_ids.append(pool.doc_id.gather(rows))
             scores.append(score[rows] + 0.0)  # no negative zero
-        return _made(self.side.query_ids, counts, pl.concat(doc_ids), np.concatenate(scores), name)
+        return Run.trusted(
+            self.side.query_ids,
+            sizes,
+            pl.concat(doc_ids),
+            np.concatenate(scores),
+            name=name,
+            is_best_first=True,
+        )
 
     def _check_finite(self, pool: Pool, score: Floats) -> None:
         bad = np.flatnonzero(~np.isfinite(score))
@@ -162,59 +171,47 @@ class Fusion:
 
 def _best(pool: Pool, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
     """Return the candidates in their new order, cut at a depth, and how many each query has."""
-    order = best_first(pool.query, score, pool.doc_id)
-    rows = np.arange(len(score)) if order is None else order
-    size = pool.candidates
-    if depth is not None:
-        place = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
-        rows, size = rows[place < depth], np.minimum(size, depth)
-    return rows, size
-
-
-def _made(query_ids: list[str], counts: Ints, doc_id: pl.Series, score: Floats, name: str) -> Run:
-    """Make a run of parts that are known to be right: each pair once, each score finite."""
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    made: Run = object.__new__(Run)
-    groups = Groups(pl.Series("query_id", query_ids, dtype=pl.String), offsets, None)
-    made._fill(groups, pl.DataFrame([doc_id.alias("doc_id"), pl.Series("score", score)]))
-    object.__setattr__(made, "_name", name)
-    return made
+    rows, size = pool.by_query, pool.candidates
+    offsets = np.concatenate([[0], np.cumsum(size)])
+    best = order.best_first(offsets, score[rows], lambda at: pool.doc_id.gather(rows[at]))
+    in_order = rows if best is None else rows[best]
+    if depth is None:
+        return in_order, size
+    place = np.arange(len(rows)) - np.repeat(offsets[:-1], size)
+    return in_order[place < depth], np.minimum(size, depth)
 
 
 def joined(runs: Sequence[Run], name: str) -> Run:
-    """Put runs of different queries together."""
-    return _made(
+    """Put runs of different queries, each of them best first, together."""
+    return Run.trusted(
         [query_id for run in runs for query_id in run.query_ids],
-        np.concatenate([np.diff(run.offsets) for run in runs]),
+        np.concatenate([run.sizes for run in runs]),
         pl.concat([run.doc_ids for run in runs]),
         np.concatenate([run.scores.to_numpy() for run in runs]),
-        name,
+        name=name,
+        is_best_first=all(run.best_first() is None for run in runs),
     )
 
 
 def named_runs(runs: Any) -> dict[str, Run]:
     """Take a list or a dict of runs in any form, each under its name."""
-    if isinstance(runs, Run | str | os.PathLike) or hasattr(runs, "__arrow_c_stream__"):
+    if isinstance(runs, Run) or is_path(runs) or hasattr(runs, "__arrow_c_stream__"):
         runs = [runs]
     if isinstance(runs, Mapping):
-        found = {str(name): _taken(run, str(name)) for name, run in runs.items()}
+        named = {str(name): _taken(run, str(name)) for name, run in runs.items()}
     elif isinstance(runs, Iterable):
-        listed = [_taken(run, f"run{at}") for at, run in enumerate(runs, start=1)]
-        names = [run.name for run in listed]
-        if len(set(names)) < len(names):
-            names = [f"{name}-{at}" for at, name in enumerate(names, start=1)]
-        found = dict(zip(names, listed, strict=True))
+        given = list(runs)
+        listed = [_taken(run, f"run{number}") for number, run in enumerate(given, start=1)]
+        named = dict(zip(run_names(listed, given), listed, strict=True))
     else:
-        raise InputError(f"expected a list of runs, found {shown(type(runs).__name__)}")
-    if not found:
+        raise InputError(f"expected a list of runs, got {shown(type(runs).__name__)}")
+    if not named:
         raise InputError("there is no run to fuse; give a list of runs")
-    return found
+    return named
 
 
 def _taken(run: Any, name: str) -> Run:
-    """Take one run in any form."""
-    if isinstance(run, str | os.PathLike):
-        return read_run(run)
+    """Take one run in any form; tell a run in the place of a list of runs."""
     if isinstance(run, Mapping) and any(isinstance(v, int | float) for v in run.values()):
         raise InputError(
             f"{name} holds numbers where lists of documents should be; give a list of runs, each "

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankscope.runs.fusion.normalisation import Rule
-    from rankscope.runs.fusion.pooling import Bools, Floats, Pool, Side
-
-__all__ = ["METHODS", "Method", "method_named"]
+    from rankscope.runs.fusion.pooling import Pool, SideBySide
+    from rankscope.runs.order import Bools, Floats
 
 _CELLS = 1 << 18
 _SMALL = np.iinfo(np.int16).max
-_DRAW = 1e-12
+_DRAW = 1e-12  # shares of the vote this near to each other are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Method:
     function: Callable[..., Floats]
     summary: str
     options: tuple[str, ...]
-    prepare: Callable[[Side, dict[str, Any]], dict[str, Any]] | None = None
+    prepare: Callable[[SideBySide, dict[str, Any]], dict[str, Any]] | None = None
 
     @property
     def is_weighted(self) -> bool:
@@ -58,7 +57,7 @@ METHODS: dict[str, Method] = {}
 def method(
     name: str,
     *options: str,
-    prepare: Callable[[Side, dict[str, Any]], dict[str, Any]] | None = None,
+    prepare: Callable[[SideBySide, dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Register a function of a pool, and of the options named, as a method."""
 
@@ -76,10 +75,10 @@ def method_named(name: str) -> Method:
     >>> method_named("CombMNZ").name
     'combmnz'
     """
-    found = METHODS.get(name.casefold().replace("-", "").replace("_", ""))
-    if found is None:
+    known = METHODS.get(name.casefold().replace("-", "").replace("_", ""))
+    if known is None:
         raise UnknownNameError("fusion method", name, METHODS)
-    return found
+    return known
 
 
 def _sum(table: Floats, weights: Floats | None = None) -> Floats:
@@ -93,8 +92,8 @@ def _sum(table: Floats, weights: Floats | None = None) -> Floats:
         terms *= weights
     if terms.shape[1] > 2:
         terms.sort(axis=1)
-    made: Floats = terms.sum(axis=1)
-    return made
+    total: Floats = terms.sum(axis=1)
+    return total
 
 
 @method("rrf", "k", "weights")
@@ -123,10 +122,10 @@ def _linear(name: str, rule: Rule) -> None:
     def mix(pool: Pool, *, weights: Floats) -> Floats:
         columns, absent = [], []
         for ranking in pool.rankings:
-            made = rule(ranking)
+            normalised = rule(ranking)
             missing = np.zeros(pool.queries)
-            missing[ranking.query] = made.absent
-            columns.append(made.values)
+            missing[ranking.query] = normalised.absent
+            columns.append(normalised.values)
             absent.append(missing)
         return _sum(pool.table(columns, absent), weights)
 
@@ -174,7 +173,7 @@ def combmnz(pool: Pool, *, normalise: str | None, weights: Floats) -> Floats:
     >>> fuse([{"q": {"a": 7, "b": 1}}, {"q": {"b": 3}}], method="combmnz")["q"]
     {'b': 8.0, 'a': 7.0}
     """
-    return pool.found * _sum(_scores(pool, normalise), weights)
+    return pool.returned * _sum(_scores(pool, normalise), weights)
 
 
 @method("combanz", "normalise")
@@ -189,7 +188,7 @@ def combanz(pool: Pool, *, normalise: str | None) -> Floats:
     >>> fuse([{"q": {"a": 7, "b": 1}}, {"q": {"b": 3}}], method="combanz")["q"]
     {'a': 7.0, 'b': 2.0}
     """
-    return _sum(_scores(pool, normalise)) / pool.found
+    return _sum(_scores(pool, normalise)) / pool.returned
 
 
 @method("combmax", "normalise")
@@ -204,8 +203,8 @@ def combmax(pool: Pool, *, normalise: str | None) -> Floats:
     >>> fuse([{"q": {"a": 2, "b": 1}}, {"q": {"b": 3}}], method="combmax")["q"]
     {'b': 3.0, 'a': 2.0}
     """
-    made: Floats = np.fmax.reduce(_scores(pool, normalise), axis=1)
-    return made
+    highest: Floats = np.fmax.reduce(_scores(pool, normalise), axis=1)
+    return highest
 
 
 @method("combmin", "normalise")
@@ -220,8 +219,8 @@ def combmin(pool: Pool, *, normalise: str | None) -> Floats:
     >>> fuse([{"q": {"a": 2, "b": 1}}, {"q": {"b": 3}}], method="combmin")["q"]
     {'a': 2.0, 'b': 1.0}
     """
-    made: Floats = np.fmin.reduce(_scores(pool, normalise), axis=1)
-    return made
+    lowest: Floats = np.fmin.reduce(_scores(pool, normalise), axis=1)
+    return lowest
 
 
 @method("combmed", "normalise")
@@ -239,7 +238,7 @@ def combmed(pool: Pool, *, normalise: str | None) -> Floats:
     """
     ordered = np.sort(_scores(pool, normalise), axis=1)  # empty cells go last
     row = np.arange(len(ordered))
-    below, above = ordered[row, (pool.found - 1) // 2], ordered[row, pool.found // 2]
+    below, above = ordered[row, (pool.returned - 1) // 2], ordered[row, pool.returned // 2]
     return below / 2 + above / 2  # halved first: the sum of two large scores may be infinite
 
 
@@ -256,7 +255,7 @@ def isr(pool: Pool, *, weights: Floats) -> Floats:
     >>> fuse([{"q": ["a", "b"]}, {"q": ["b"]}], method="isr")["q"]
     {'b': 2.5, 'a': 1.0}
     """
-    return pool.found * _sum(1 / np.square(pool.rank), weights)
+    return pool.returned * _sum(1 / np.square(pool.rank), weights)
 
 
 @method("logisr", "sigma", "weights")
@@ -272,8 +271,8 @@ def logisr(pool: Pool, *, sigma: float, weights: Floats) -> Floats:
     >>> fuse([{"q": ["a", "b"]}, {"q": ["b"]}], method="logisr")["q"]  # ln(2) · (1/4 + 1)
     {'b': 0.8664339756999316, 'a': 0.0}
     """
-    made: Floats = np.log(pool.found + sigma) * _sum(1 / np.square(pool.rank), weights)
-    return made
+    score: Floats = np.log(pool.returned + sigma) * _sum(1 / np.square(pool.rank), weights)
+    return score
 
 
 @method("rbc", "p", "weights")
@@ -305,7 +304,10 @@ def borda(pool: Pool, *, weights: Floats) -> Floats:
     {'b': 5.0, 'a': 4.5, 'c': 2.5}
     """
     candidates = pool.candidates
-    points = [np.repeat(candidates[one.query], one.size) - one.rank + 1.0 for one in pool.rankings]
+    points = [
+        np.repeat(candidates[ranking.query], ranking.size) - ranking.rank + 1.0
+        for ranking in pool.rankings
+    ]
     absent = [(candidates - pool.size(which) + 1) / 2 for which in range(len(pool.rankings))]
     return _sum(pool.table(points, absent), weights)
 
@@ -327,17 +329,20 @@ def condorcet(pool: Pool, *, weights: Floats) -> Floats:
     {'a': 2.0, 'b': 0.0, 'c': -2.0}
     """
     rank = np.where(np.isnan(pool.rank), len(pool.query) + 1, pool.rank).astype(np.int32)
-    order = np.argsort(pool.query, kind="stable")
     ends = np.cumsum(pool.candidates)
-    made = np.empty(len(rank))
+    lead = np.empty(len(rank))
     for begin, end in zip((ends - pool.candidates).tolist(), ends.tolist(), strict=True):
-        some = order[begin:end]
-        made[some] = _majorities(rank[some], weights)
-    return made
+        candidates = pool.by_query[begin:end]
+        lead[candidates] = _majorities(rank[candidates], weights)
+    return lead
 
 
 def _majorities(rank: NDArray[np.int32], weights: Floats) -> Floats:
-    """Return wins less losses of one query's candidates; the table of duels is made in parts."""
+    """Return wins less losses of one query's candidates, from their ranks by run.
+
+    ``rank`` has the shape (candidates, runs). The table of duels, (candidates, candidates), is made
+    some rows at a time, so that it never has more than about `_CELLS` cells.
+    """
     size = len(rank)
     narrow = np.int16 if size < _SMALL else np.int32  # quicker to compare
     columns = np.ascontiguousarray(np.minimum(rank, size + 1).T.astype(narrow))
@@ -345,7 +350,7 @@ def _majorities(rank: NDArray[np.int32], weights: Floats) -> Floats:
     votes = [1] * len(weights) if equal else (weights / weights.sum()).tolist()
     draw = 0 if equal else _DRAW
     step = max(_CELLS // max(size, 1), 1)
-    made = np.empty(size)
+    wins_less_losses = np.empty(size)
     for low in range(0, size, step):
         shape = (min(step, size - low), size)
         lead = np.zeros(shape, np.int8 if equal else np.float64)
@@ -355,8 +360,8 @@ def _majorities(rank: NDArray[np.int32], weights: Floats) -> Floats:
             lead += _votes(np.less(mine, column, out=duel), vote)
             lead -= _votes(np.greater(mine, column, out=duel), vote)
         won = np.count_nonzero(lead > draw, axis=1)
-        made[low : low + step] = won - np.count_nonzero(lead < -draw, axis=1)
-    return made
+        wins_less_losses[low : low + step] = won - np.count_nonzero(lead < -draw, axis=1)
+    return wins_less_losses
 
 
 def _votes(duel: Bools, vote: float) -> NDArray[np.generic]:

@@ -18,16 +18,15 @@ from rankscope.errors import UnknownNameError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankscope.runs.fusion.pooling import Floats, Ranking
-
-__all__ = ["NORMALISATIONS", "Normalised", "normalisation_named"]
+    from rankscope.runs.fusion.pooling import Ranking
+    from rankscope.runs.order import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Normalised:
     """A run's scores on the common scale.
 
-    ``absent`` is by query of the ranking: what a linear mix gives a document that is not there.
+    ``absent`` is by query of the ranking: what a linear mix gives a document it did not return.
     """
 
     values: Floats
@@ -52,10 +51,10 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 
 def normalisation_named(name: str) -> Rule:
     """Return a rule; an unknown one is an error that names the nearest."""
-    found = NORMALISATIONS.get(name.casefold().replace("-", "").replace("_", ""))
-    if found is None:
+    known = NORMALISATIONS.get(name.casefold().replace("-", "").replace("_", ""))
+    if known is None:
         raise UnknownNameError("normalisation", name, NORMALISATIONS)
-    return found
+    return known
 
 
 def _scaled(ranking: Ranking) -> tuple[Floats, Floats, Floats]:
@@ -108,8 +107,8 @@ def zscore(ranking: Ranking) -> Normalised:
     mean = ranking.total(score) / ranking.size
     above = score - np.repeat(mean, ranking.size)
     deviation = np.where(high > low, np.sqrt(ranking.total(above * above) / ranking.size), 0.0)
-    made = _divided(ranking, above, deviation, 0.0)
-    return Normalised(made.values, np.where(deviation > 0, made.values[ranking.last], -1.0))
+    values = _divided(ranking, above, deviation, 0.0).values
+    return Normalised(values, np.where(deviation > 0, values[ranking.last], -1.0))
 
 
 @rule("rank")

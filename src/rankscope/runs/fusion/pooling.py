@@ -1,59 +1,28 @@
 """The lists of several runs, ranked and put side by side: what every fusion method looks at.
 
-Between runs and fusion. `best_first` is the one place here that orders documents: of the runs that
-go in, and of the run that comes out. Work goes block of queries by block of queries, so that
-memory does not grow with the runs.
+Between runs and fusion. Work goes block of queries by block of queries, so that the memory it
+takes does not grow with the runs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+
+from rankscope.runs import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from rankscope.runs.order import Floats, Ints
     from rankscope.runs.table import Run
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
-
-__all__ = ["Pool", "Ranking", "Side", "best_first"]
-
-BLOCK = 1 << 17
-"""About how many rows of one run are looked at together."""
-
-
-def best_first(query: Ints, score: Floats, doc_id: pl.Series) -> Ints | None:
-    """Return the order by query, then score from high to low, then id from high to low by bytes.
-
-    This is trec_eval's rule. None says that the rows stand in this order already.
-    """
-    same = query[1:] == query[:-1]
-    if not (same & (score[1:] >= score[:-1])).any() and (query[1:] >= query[:-1]).all():
-        return None
-    order = np.argsort(-score)  # in no order among equals, who are put in theirs below
-    small = np.uint16 if len(query) and query.max() <= np.iinfo(np.uint16).max else np.int64
-    order = order[np.argsort(query[order].astype(small), kind="stable")]  # 16 bits: a radix sort
-    query, score = query[order], score[order]
-    tied = np.zeros(len(order) + 1, np.bool_)  # whether a row ties with the one before it
-    tied[1:-1] = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
-    members = np.flatnonzero(tied[:-1] | tied[1:])
-    if members.size:
-        rows = order[members]
-        by_id = pl.DataFrame(
-            {"tie": np.cumsum(~tied[members]), "doc_id": doc_id.gather(rows), "row": rows}
-        ).sort("tie", "doc_id", descending=[False, True])
-        order[members] = by_id["row"].to_numpy()
-    return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,12 +59,12 @@ class Ranking:
         return np.add.reduceat(values, self.first) if self.first.size else np.empty(0)
 
 
-class Side:
+class SideBySide:
     """Several runs side by side: their queries in order of first appearance."""
 
     def __init__(self, runs: Sequence[Run], only: Sequence[str] | None = None) -> None:
         self.runs = tuple(runs)
-        self.query_ids = list(dict.fromkeys(q for run in runs for q in run.query_ids))
+        self.query_ids = list(dict.fromkeys(chain(*(run.query_ids for run in runs))))
         if only is not None:
             known = set(self.query_ids)
             self.query_ids = [query_id for query_id in only if query_id in known]
@@ -109,7 +78,7 @@ class Side:
     def sizes(self, which: int) -> Ints:
         """Return how many documents a run has for each query."""
         group = self._groups[which]
-        return np.append(np.diff(self.runs[which].offsets), 0)[group]  # -1 takes the last
+        return np.append(self.runs[which].sizes, 0)[group]  # -1 takes the last
 
     def ranking(self, which: int, low: int, high: int) -> Ranking:
         """Return one run's documents for the queries from ``low`` to before ``high``."""
@@ -117,27 +86,20 @@ class Side:
         size = self.sizes(which)[low:high]
         query = np.flatnonzero(size)
         group, size = group[query], size[query]
-        first = np.cumsum(size) - size
-        if group.size and (np.diff(group) == 1).all():  # they stand together, as they mostly do
+        best = run.best_first()
+        if best is None and group.size and (np.diff(group) == 1).all():  # one stretch of rows
             begin, count = int(run.offsets[group[0]]), int(size.sum())
             score, doc_id = run.scores.slice(begin, count), run.doc_ids.slice(begin, count)
         else:
-            rows = np.arange(size.sum()) + np.repeat(run.offsets[group] - first, size)
+            rows, _ = order.rows_of(run.offsets, group)
+            rows = rows if best is None else best[rows]
             score, doc_id = run.scores.gather(rows), run.doc_ids.gather(rows)
-        values = score.to_numpy()
-        order = best_first(np.repeat(query, size), values, doc_id)
-        if order is not None:
-            values, doc_id = values[order], doc_id.gather(order)
-        return Ranking(query, first, size, values, doc_id)
+        return Ranking(query, np.cumsum(size) - size, size, score.to_numpy(), doc_id)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Yield ranges of queries that are looked at together."""
-        if not self.query_ids:
-            return
-        rows = np.max([self.sizes(which) for which in range(len(self.runs))], axis=0)
-        block = (np.cumsum(rows) - rows) // BLOCK
-        edges = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(self.query_ids)]
-        yield from pairwise(edges)
+        largest = np.max([self.sizes(which) for which in range(len(self.runs))], axis=0)
+        return order.blocks(largest)
 
     def pools(self) -> Iterator[Pool]:
         """Yield what the runs returned, block by block."""
@@ -150,8 +112,8 @@ class Side:
 class Pool:
     """All documents that any run returned for some queries: the candidates.
 
-    A table of candidates (rows) and runs (columns) is what methods compute with; NaN stands where
-    a run did not return a candidate.
+    A table of candidates (rows) and runs (columns) is what methods compute with; a cell is NaN
+    where a run did not return a candidate.
     """
 
     low: int
@@ -167,14 +129,14 @@ class Pool:
 
     @classmethod
     def of(cls, rankings: Sequence[Ranking], low: int, high: int) -> Pool:
-        """Find out which rows of several runs are the same document of the same query."""
+        """Find the rows of several runs that are the same document of the same query."""
         known = _rows(rankings[0]).with_row_index("at").cast({"at": pl.Int64})
         candidate = [np.arange(known.height)]
         for ranking in rankings[1:]:
             rows = _rows(ranking)
-            found = rows.join(known, on=["query", "doc_id"], how="left", maintain_order="left")
-            new = found["at"].is_null().to_numpy()
-            at = found["at"].fill_null(0).to_numpy().copy()
+            joined = rows.join(known, on=["query", "doc_id"], how="left", maintain_order="left")
+            new = joined["at"].is_null().to_numpy()
+            at = joined["at"].fill_null(0).to_numpy().copy()
             at[new] = np.arange(known.height, known.height + np.count_nonzero(new))
             added = rows.filter(new).select(pl.Series("at", at[new]), "query", "doc_id")
             known = pl.concat([known, added])
@@ -191,16 +153,16 @@ class Pool:
     def table(
         self, columns: Sequence[NDArray[np.generic]], absent: Sequence[Floats] | None = None
     ) -> Floats:
-        """Return the table of values given by run and row.
+        """Return the table of values given by run and row, of shape (candidates, runs).
 
-        Where a run did not return a candidate stands NaN, or what ``absent`` says by run and query.
+        Where a run did not return a candidate it is NaN, or what ``absent`` says by run and query.
         """
-        made = np.full((len(self.query), len(columns)), np.nan)
+        table = np.full((len(self.query), len(columns)), np.nan)
         for which, values in enumerate(columns):
             if absent is not None:
-                made[:, which] = absent[which][self.query]
-            made[self.candidate[which], which] = values
-        return made
+                table[:, which] = absent[which][self.query]
+            table[self.candidate[which], which] = values
+        return table
 
     @cached_property
     def rank(self) -> Floats:
@@ -208,9 +170,14 @@ class Pool:
         return self.table([ranking.rank for ranking in self.rankings])
 
     @cached_property
-    def found(self) -> Ints:
+    def returned(self) -> Ints:
         """By candidate: how many runs returned it."""
         return np.bincount(np.concatenate(self.candidate), minlength=len(self.query))
+
+    @cached_property
+    def by_query(self) -> Ints:
+        """The candidates, query by query."""
+        return np.argsort(self.query, kind="stable")
 
     @cached_property
     def candidates(self) -> Ints:
@@ -220,9 +187,9 @@ class Pool:
     def size(self, which: int) -> Ints:
         """By query: how many documents a run returned."""
         ranking = self.rankings[which]
-        made = np.zeros(self.queries, np.int64)
-        made[ranking.query] = ranking.size
-        return made
+        sizes = np.zeros(self.queries, np.int64)
+        sizes[ranking.query] = ranking.size
+        return sizes
 
 
 def _rows(ranking: Ranking) -> pl.DataFrame:

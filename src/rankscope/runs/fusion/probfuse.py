@@ -6,19 +6,17 @@ it, so that a fused run can be scored by the judgments it was trained on.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankscope.collection.qrels import Qrels, read_qrels
+from rankscope.collection.qrels import as_qrels
 from rankscope.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from rankscope.runs.fusion.pooling import Bools, Floats, Ints, Ranking, Side
-
-__all__ = ["learnt", "segment_of"]
+    from rankscope.runs.fusion.pooling import Ranking, SideBySide
+    from rankscope.runs.order import Bools, Floats, Ints
 
 RELEVANT = 1.0
 """The lowest grade that counts as relevant."""
@@ -29,11 +27,11 @@ def segment_of(ranking: Ranking, segments: int) -> Ints:
     return (ranking.rank - 1) * segments // np.repeat(ranking.size, ranking.size)
 
 
-def learnt(side: Side, options: dict[str, Any]) -> dict[str, Any]:
+def learnt(side: SideBySide, options: dict[str, Any]) -> dict[str, Any]:
     """Return by run the probability of each segment, a row for each query that is fused."""
     segments, qrels = options["segments"], options["qrels"]
     if qrels is None:
-        raise InputError("probfuse learns from judgments; give qrels, of queries the runs answer")
+        raise InputError("probfuse learns from judgments; give qrels of queries in the runs")
     relevant, judged = _judged(side, qrels)
     if not judged.any():
         raise InputError("probfuse has nothing to learn from: no judged query is in the runs")
@@ -51,11 +49,9 @@ def learnt(side: Side, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _judged(side: Side, qrels: Any) -> tuple[pl.DataFrame, Bools]:
+def _judged(side: SideBySide, qrels: Any) -> tuple[pl.DataFrame, Bools]:
     """Return the relevant documents by number of the query, and which queries are judged."""
-    if isinstance(qrels, str | os.PathLike):
-        qrels = read_qrels(qrels)
-    table = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
+    table = as_qrels(qrels)
     numbers = pl.DataFrame(
         {
             "query_id": pl.Series(side.query_ids, dtype=pl.String),
@@ -75,9 +71,12 @@ def _judged(side: Side, qrels: Any) -> tuple[pl.DataFrame, Bools]:
 
 
 def _probabilities(
-    side: Side, which: int, relevant: pl.DataFrame, judged: Bools, segments: int
+    side: SideBySide, which: int, relevant: pl.DataFrame, judged: Bools, segments: int
 ) -> Floats:
-    """Return P(segment) of one run for each query, learnt from the other judged queries."""
+    """Return P(segment) of one run for each query, learnt from the other judged queries.
+
+    The shape is (queries, segments); a cell is one segment of one query's list.
+    """
     share = np.zeros((len(side.query_ids), segments))
     filled = np.zeros((len(side.query_ids), segments))
     for low, high in side.blocks():
@@ -93,10 +92,9 @@ def _probabilities(
         hits = rows.join(relevant, on=["query", "doc_id"], how="semi")["cell"].to_numpy()
         begin, size = low * segments, (high - low) * segments
         documents = np.bincount(cells - begin, minlength=size)
-        found = np.bincount(hits - begin, minlength=size)
-        some = slice(low, high)
-        share[some] = (found / np.maximum(documents, 1)).reshape(-1, segments)
-        filled[some] = (documents > 0).reshape(-1, segments)
+        relevant_documents = np.bincount(hits - begin, minlength=size)
+        share[low:high] = (relevant_documents / np.maximum(documents, 1)).reshape(-1, segments)
+        filled[low:high] = (documents > 0).reshape(-1, segments)
     return _of_others(share) / np.maximum(_of_others(filled), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""One query's whole ranking, where a rank by itself is not enough: explanations and lengths."""
+"""The lengths of retrieved documents by rank, for measures that need them (TBG)."""
 
 from __future__ import annotations
 
@@ -7,41 +7,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError, shown
+from rankscope.runs.order import ranked
+from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankscope.measures.judged import FloatArray
-    from rankscope.scoring.policies import Precision, Ties
-
-__all__ = ["lengths_by_rank", "ranked"]
-
-
-def ranked(documents: Mapping[str, Any], ties: Ties, precision: Precision) -> list[str]:
-    """Return a query's documents in rank order."""
-    names = list(documents)
-    if ties != "given":
-        names.sort(reverse=ties == "trec")
-    scores = np.array([float(documents[doc_id]) for doc_id in names])
-    if precision == "single":
-        with np.errstate(over="ignore"):
-            scores = scores.astype(np.float32)
-    return [names[place] for place in np.argsort(-scores, kind="stable")]
+    from rankscope.runs.order import Precision, Ties
 
 
 def lengths_by_rank(
     query_ids: tuple[str, ...],
     run: Any,
     lengths: Mapping[str, float],
+    *,
     ties: Ties,
     precision: Precision,
 ) -> FloatArray:
     """Return the lengths of all documents of some queries, one query after the other, by rank."""
-    found: list[float] = []
+    by_rank: list[float] = []
     for query_id in query_ids:
-        if query_id not in run:
-            continue
-        for doc_id in ranked(run[query_id], ties, precision):
+        documents = documents_of(run, query_id)
+        for doc_id, _ in ranked(documents.items(), ties=ties, precision=precision):
             length = lengths.get(doc_id)
             if length is None or not 0 <= float(length) < float("inf"):
                 raise InputError(
@@ -49,5 +37,5 @@ def lengths_by_rank(
                     f"{'missing' if length is None else shown(length)}; "
                     "give the number of words of every retrieved document"
                 )
-            found.append(float(length))
-    return np.array(found, np.float64)
+            by_rank.append(float(length))
+    return np.array(by_rank, np.float64)

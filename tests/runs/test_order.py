@@ -1,0 +1,201 @@
+"""One order: whatever ranks documents ranks them as a naive sort does, ties included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.retrieval.protocol import Ranking
+from rankscope.runs import order
+from rankscope.runs.order import Precision, Ties
+from rankscope.scoring.align import align
+from rankscope.scoring.judgments import Judgments
+from scoring.worlds import naive_ranking
+
+IDS = ["D1", "D10", "D9", "d", "Z", "é", "e\u0301", "日本", "\U0001f600", "\uffee", "0", "10", "9"]
+SCORES = [0.0, -0.0, 0.5, 0.5, 1.0, -3.0, 20000000.0, 20000001.0, 1e300, 2e300, 1e-320]
+LISTS = st.dictionaries(st.sampled_from(IDS), st.sampled_from(SCORES))
+RUNS = st.dictionaries(st.sampled_from(["q1", "q2", "é"]), LISTS, min_size=1)
+TIES = st.sampled_from(["trec", "id-asc", "given"])
+PRECISION = st.sampled_from(["double", "single"])
+
+Lists = dict[str, dict[str, float]]
+
+
+def naive(run: Lists, ties: Ties = "trec", precision: Precision = "double") -> dict[str, list[str]]:
+    return {query: naive_ranking(scores, ties, precision) for query, scores in run.items()}
+
+
+def by_pairs(run: Lists, ties: Ties, precision: Precision) -> dict[str, list[str]]:
+    return {
+        query: [doc for doc, _ in order.ranked(docs.items(), ties=ties, precision=precision)]
+        for query, docs in run.items()
+    }
+
+
+def by_columns(run: Lists, ties: Ties, precision: Precision) -> dict[str, list[str]]:
+    docs = pl.Series([doc for scores in run.values() for doc in scores], dtype=pl.String)
+    scores = np.array([score for docs in run.values() for score in docs.values()], np.float64)
+    offsets = np.cumsum([0, *map(len, run.values())])
+    rows = order.best_first(offsets, order.compared(scores, precision), docs.gather, ties=ties)
+    ranked = docs if rows is None else docs.gather(rows)
+    return {
+        query: ranked[int(low) : int(high)].to_list()
+        for query, low, high in zip(run, offsets, offsets[1:], strict=False)
+    }
+
+
+def by_alignment(run: Any, lists: Lists, ties: Ties, precision: Precision) -> dict[str, list[str]]:
+    judgments = Judgments({query: dict.fromkeys(docs, 1) for query, docs in lists.items()})
+    hits = align(judgments, run, ties=ties, precision=precision).hits
+    ranked: dict[str, list[str]] = {query: [] for query in lists}
+    for query, doc in zip(hits.query.tolist(), hits.doc_ids(), strict=True):
+        ranked[judgments.query_ids[query]].append(doc)
+    assert hits.rank.tolist() == [at + 1 for docs in ranked.values() for at in range(len(docs))]
+    return ranked
+
+
+@settings(max_examples=150, deadline=None)
+@given(run=RUNS, ties=TIES, precision=PRECISION, block=st.sampled_from([1, order.BLOCK]))
+def test_every_tie_rule_and_precision(
+    run: Lists, ties: Ties, precision: Precision, block: int
+) -> None:
+    expected = naive(run, ties, precision)
+    assert by_pairs(run, ties, precision) == expected
+    assert by_columns(run, ties, precision) == expected
+    assert by_alignment(run, run, ties, precision) == expected
+    table = rs.Run(run)
+    assert by_alignment(table, run, ties, precision) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order, "BLOCK", block)
+        table.best_first()  # once the run knows its order, alignment uses it
+    assert by_alignment(table, run, ties, precision) == expected
+
+
+def default_orders(run: Lists) -> Iterator[dict[str, list[str]]]:
+    """Yield what each entry point makes of the default order."""
+    table = rs.Run(run)
+    yield {
+        q: list(documents) for q, documents in rs.fuse([table], method="combmax").to_dict().items()
+    }
+    yield {q: list(Ranking.of(docs.items()).doc_ids) for q, docs in run.items()}
+    rows = table.trec_columns()
+    yield {q: rows.filter(pl.col("query_id") == q).sort("rank")["doc_id"].to_list() for q in run}
+    held = {
+        q: [list(docs)[at] for at in order.by_id_descending(list(docs))] for q, docs in run.items()
+    }
+    scores = {q: np.array([run[q][doc] for doc in docs], np.float64) for q, docs in held.items()}
+    yield {
+        q: [docs[at] for at in order.best_positions(scores[q], len(docs))]
+        for q, docs in held.items()
+    }
+    yield {
+        q: [doc for depth in range(1, len(docs) + 1)
+            for doc in [docs[order.best_positions(scores[q], depth)[-1]]]]
+        for q, docs in held.items()
+    }  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(run=RUNS)
+def test_the_default_order(run: Lists) -> None:
+    expected = naive(run)
+    for ranked in default_orders(run):
+        assert ranked == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(run=RUNS.filter(lambda run: all(run.values())), data=st.data())
+@pytest.mark.parametrize("format", ["trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet"])
+def test_writing_and_reading_changes_no_measure(
+    run: Lists, format: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    qrels = {
+        query: data.draw(st.dictionaries(st.sampled_from(IDS), st.integers(0, 2), min_size=1))
+        for query in run
+    }
+    measures = ["P@1", "RR", "nDCG@3", "AP", "RBP"]
+    path = tmp_path_factory.getbasetemp() / f"written.{format}"
+    rs.Run(run).write(path, format=format)
+    back = rs.read_run(path, format=format)
+    assert {q: list(docs) for q, docs in naive(back.to_dict()).items()} == naive(run)
+    expected = rs.evaluate(qrels, run, measures)
+    assert rs.evaluate(qrels, back, measures).means == expected.means
+
+
+def test_msmarco_keeps_the_first_of_a_tie(tmp_path: Path) -> None:
+    run = rs.Run({"q": {"a": 1.0, "b": 1.0}})
+    assert rs.evaluate({"q": {"b": 1}}, run, "P@1")["P@1"] == 1.0
+    run.write(tmp_path / "run.tsv", format="msmarco")
+    assert (tmp_path / "run.tsv").read_text() == "q\tb\t1\nq\ta\t2\n"
+    back = rs.read_run(tmp_path / "run.tsv", format="msmarco")
+    assert rs.evaluate({"q": {"b": 1}}, back, "P@1")["P@1"] == 1.0
+
+
+# --- a run is checked, sorted and hashed once ----------------------------------------------------
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Count what is done to runs."""
+    counts: dict[str, int] = {}
+
+    def count(owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            counts[name] = counts.get(name, 0) + 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(rs.Run, "_take")
+    count(rs.Run, "_hash")
+    count(order, "best_first")
+    count(order, "falling")
+    return counts
+
+
+def test_a_run_is_checked_sorted_and_hashed_once(calls: dict[str, int], tmp_path: Path) -> None:
+    run = rs.Run({"q": {"a": 1.0, "b": 2.0, "c": 1.0}, "p": {"x": 0.5}})
+    for _ in range(3):
+        run.fingerprint()
+        run.trec_columns()
+        run.write(tmp_path / "run.txt")
+        rs.evaluate({"q": {"a": 1}, "p": {"x": 1}}, run, ["RR", "AP"])
+        rs.fuse([run], method="combmax")
+        run.named("other").fingerprint()
+    # each fuse orders its result, three candidates of one query, once
+    assert calls == {"_take": 1, "_hash": 1, "best_first": 1 + 3, "falling": 1 + 3}
+
+
+def test_a_fused_run_is_neither_checked_nor_sorted_again(calls: dict[str, int]) -> None:
+    runs = [rs.Run({"q": {"a": 1.0, "b": 2.0}}), rs.Run({"q": {"b": 2.0, "c": 2.0}})]
+    fused = rs.fuse(runs)
+    calls.clear()
+    assert fused.best_first() is None
+    rs.evaluate({"q": {"a": 1}}, fused, ["RR", "AP"])
+    rs.fuse([fused.named("one"), fused.named("two")], depth=1)
+    assert calls == {"best_first": 1, "falling": 1}  # of the new result
+    assert fused.fingerprint() == rs.Run(fused.to_dict()).fingerprint()
+
+
+def test_a_trusted_run_is_the_run_of_the_same_rows() -> None:
+    checked = rs.Run({"q": {"b": 2.0, "a": 1.0}, "empty": {}, "p": {"x": 0.5}}, name="r")
+    trusted = rs.Run.trusted(
+        checked.query_ids, checked.sizes, checked.doc_ids, checked.scores, name="r",
+        is_best_first=True, fingerprint=checked.fingerprint(),
+    )  # fmt: skip
+    assert trusted == checked
+    assert (trusted.name, trusted.query_ids) == ("r", ["q", "p", "empty"])
+    assert trusted.best_first() is None
+    assert trusted.fingerprint() == checked.fingerprint()
+    assert trusted.trec_columns().equals(checked.trec_columns())
