@@ -36,19 +36,21 @@ def test_all_at_once_is_search(
     fetched = fetch(system, queries, depth=depth)
     assert fetched.run.query_ids != [] or not queries
     assert [list(fetched.run[query_id].items()) for query_id in asked] == expected
-    whole = system.ready_run(queries, depth)
-    if whole is not None:
-        assert [list(whole[query_id].items()) for query_id in asked] == expected
+    run = system.ready_run(queries, depth)
+    assert run is not None
+    assert [list(run[query_id].items()) for query_id in asked] == expected
 
 
-def test_the_part_that_is_asked_for_is_ready() -> None:
+def test_all_at_once() -> None:
     system = build_system({"run": {"path": Run({"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 9.0}})}})
-    whole = system.ready_run([Query("q2", ""), Query("q0", ""), Query("q1", "")], 1)
-    assert whole is not None
-    assert whole.to_dict() == {"q2": {"c": 9.0}, "q1": {"a": 3.0}, "q0": {}}
+    run = system.ready_run([Query("q2", ""), Query("q0", ""), Query("q1", "")], 1)
+    assert run is not None
+    assert run.query_ids == ["q2", "q0", "q1"]
+    assert run.to_dict() == {"q2": {"c": 9.0}, "q1": {"a": 3.0}, "q0": {}}
     tied = build_system({"run": {"path": Run({"q1": {"a": 3.0, "b": 3.0}})}})
-    part = tied.ready_run([Query("q1", "")], 5)
-    assert part is not None
-    assert list(part["q1"]) == ["b", "a"], "in the one order of documents"
-    rankings = tied.search([Query("q1", "")], 5)
-    assert list(rankings[0].doc_ids) == ["b", "a"]
+    run = tied.ready_run([Query("q1", "")], 5)
+    assert run is not None
+    assert list(run["q1"]) == ["b", "a"]
+    none = system.ready_run([], 5)
+    assert none is not None
+    assert len(none) == 0

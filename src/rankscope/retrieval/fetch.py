@@ -27,7 +27,7 @@ from concurrent.futures import (
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -436,9 +436,13 @@ def _checked(task: _Task, ranking: Ranking) -> Ranking:
     problem = refusal(ranking, task.depth)
     if problem is not None:
         return Ranking.failed(problem, ranking.seconds)
-    if task.system.capabilities.ties == "trec":
-        return ranking
-    return Ranking.of(ranking.pairs(), seconds=ranking.seconds)
+    return ranking if _in_order(ranking) else Ranking.of(ranking.pairs(), seconds=ranking.seconds)
+
+
+def _in_order(ranking: Ranking) -> bool:
+    """Tell whether scores fall, and ids where scores are equal."""
+    keys = zip(ranking.scores, ranking.doc_ids, strict=True)
+    return all(above > below for above, below in pairwise(keys))
 
 
 def refusal(ranking: Ranking, depth: int) -> str | None:
@@ -462,20 +466,18 @@ def refusal(ranking: Ranking, depth: int) -> str | None:
 
 
 def _run(rankings: dict[str, Ranking], name: str) -> Run:
-    """Make a run of all answers, which `refusal` has looked at; failed queries are not in it."""
-    answered = {
-        query_id: ranking for query_id, ranking in rankings.items() if ranking.error is None
-    }
-    if not answered:
-        return Run(name=name)
-    doc_ids = chain(*(ranking.doc_ids for ranking in answered.values()))
-    scores = chain(*(ranking.scores for ranking in answered.values()))
+    """Make a run of all answers, each of them `_checked`; failed queries are not in it."""
+    query_ids = [query_id for query_id, ranking in rankings.items() if ranking.error is None]
+    answers = [rankings[query_id] for query_id in query_ids]
+    doc_ids = chain.from_iterable(ranking.doc_ids for ranking in answers)
+    scores = chain.from_iterable(ranking.scores for ranking in answers)
     return Run.trusted(
-        list(answered),
-        np.array([len(ranking.doc_ids) for ranking in answered.values()], np.int64),
+        query_ids,
+        np.array([len(ranking.doc_ids) for ranking in answers], np.int64),
         pl.Series("doc_id", list(doc_ids), pl.String),
         pl.Series("score", list(scores), pl.Float64),
         name=name,
+        is_best_first=True,
     )
 
 

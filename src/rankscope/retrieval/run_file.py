@@ -65,7 +65,7 @@ class RunSystem(System):
             snapshot=self._snapshot,
         )
 
-    def ready_run(self, queries: Sequence[Query], depth: int) -> Run | None:
+    def ready_run(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the part of the run that is asked for."""
         run, depth = self._run, check_depth(depth)
         place = {query_id: at for at, query_id in enumerate(run.query_ids)}
