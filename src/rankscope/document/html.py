@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Chart, Findings, Notes, Sentences, Table
@@ -30,100 +31,14 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Bar, Block, Cell, Column, Document, Section, Tone
     from rankscope.findings import Finding
 
-_COLOURS = """\
---ink: #1c2430; --quiet: #5c6876; --line: #d9dfe6; --paper: #ffffff; --shade: #f4f6f9;
---accent: #2a5bb8; --good: #14713c; --bad: #b3261e; --warning: #8a5a00;"""
+_STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
 
-_DARK_COLOURS = """\
---ink: #e4e9f0; --quiet: #a0abba; --line: #343d4a; --paper: #14181f; --shade: #1c222b;
---accent: #86aef5; --good: #6fcf97; --bad: #ff9088; --warning: #e9b949;"""
-
-_STYLE = f"""\
-.rankscope {{ {_COLOURS} color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI",
-  Roboto, "Helvetica Neue", Arial, sans-serif; overflow-wrap: anywhere; }}
-@media (prefers-color-scheme: dark) {{ .rankscope {{ {_DARK_COLOURS} }} }}
-.rankscope h1 {{ font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; }}
-.rankscope h2 {{ font-size: 1.2rem; margin: 2.2rem 0 .7rem; scroll-margin-top: 1rem; }}
-.rankscope :is(h3, h4, h5) {{ font-size: 1rem; margin: 1.4rem 0 .4rem; }}
-.rankscope p {{ margin: .5rem 0; }}
-.rankscope .subtitle {{ color: var(--quiet); margin-top: 0; }}
-.rankscope nav {{ display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: 1rem 0;
-  font-size: .9rem; }}
-.rankscope a {{ color: var(--accent); text-underline-offset: .15em; }}
-.rankscope .lead {{ background: var(--shade); border-left: 4px solid var(--accent);
-  border-radius: 0 6px 6px 0; padding: .5rem 1.1rem .7rem; margin: 1rem 0; }}
-.rankscope .lead.good {{ border-color: var(--good); }}
-.rankscope .lead.bad {{ border-color: var(--bad); }}
-.rankscope .lead.warning {{ border-color: var(--warning); }}
-.rankscope .lead h2 {{ margin: .4rem 0; }}
-.rankscope ul {{ margin: .4rem 0; padding-left: 1.3rem; }}
-.rankscope li {{ margin: .25rem 0; }}
-.rankscope .notes {{ color: var(--quiet); font-size: .84rem; list-style: none; padding: 0;
-  max-width: 60rem; }}
-.rankscope .notes li {{ margin: .1rem 0; }}
-.rankscope .scroll {{ overflow: auto; max-height: 85vh; border: 1px solid var(--line);
-  border-radius: 6px; margin: .6rem 0; width: fit-content; max-width: 100%; }}
-.rankscope .scroll:focus-visible {{ outline: 2px solid var(--accent); }}
-.rankscope table {{ border-collapse: separate; border-spacing: 0; font-size: .9rem; margin: 0;
-  background: var(--paper); }}
-.rankscope :is(th, td) {{ border: 0; border-bottom: 1px solid var(--line); padding: .38rem .8rem;
-  text-align: right; vertical-align: baseline; white-space: nowrap;
-  font-variant-numeric: tabular-nums; background: var(--paper); color: var(--ink); }}
-.rankscope tbody tr:last-child > * {{ border-bottom: 0; }}
-.rankscope tbody tr:hover > * {{ background: var(--shade); }}
-.rankscope thead th {{ position: sticky; top: 0; z-index: 1; background: var(--shade);
-  font-weight: 600; }}
-.rankscope :is(th, td).text {{ text-align: left; }}
-.rankscope :is(th, td).long {{ white-space: normal; min-width: 14rem; max-width: 28rem; }}
-.rankscope tbody th {{ font-weight: 600; }}
-.rankscope tr > :first-child {{ position: sticky; left: 0; z-index: 1; }}
-.rankscope thead tr > :first-child {{ z-index: 2; }}
-.rankscope .value {{ font-weight: inherit; }}
-.rankscope .best .value {{ font-weight: 750; }}
-.rankscope .range, .rankscope .letters, .rankscope .note {{ color: var(--quiet);
-  font-size: .86em; }}
-.rankscope .letters {{ display: inline-block; min-width: 1.1em; text-align: left; }}
-.rankscope .bar {{ display: inline-block; width: 70px; height: 12px; vertical-align: -1px;
-  margin-left: .6em; color: var(--accent); overflow: visible; }}
-.rankscope .stacked :is(.range, .bar) {{ display: block; }}
-.rankscope .stacked .bar {{ width: 100%; margin: .15em 0 .1em; }}
-.rankscope .good {{ color: var(--good); }}
-.rankscope .bad {{ color: var(--bad); }}
-.rankscope .warning {{ color: var(--warning); }}
-.rankscope .quiet {{ color: var(--quiet); }}
-.rankscope .strong {{ font-weight: 600; }}
-.rankscope .lead.good, .rankscope .lead.bad, .rankscope .lead.warning {{ color: inherit; }}
-.rankscope .sign {{ font-weight: 700; margin-right: .4em; }}
-.rankscope .chart {{ display: grid; grid-template-columns: minmax(5rem, max-content) 1fr
-  max-content; gap: .35rem .9rem; align-items: center; max-width: 46rem; margin: .8rem 0;
-  font-size: .9rem; font-variant-numeric: tabular-nums; }}
-.rankscope .chart svg {{ width: 100%; height: 16px; color: var(--accent); overflow: visible; }}
-.rankscope .finding {{ border-left: 3px solid var(--line); padding: .1rem .9rem; margin: .8rem 0; }}
-.rankscope .finding.error {{ border-color: var(--bad); }}
-.rankscope .finding.warning {{ border-color: var(--warning); color: inherit; }}
-.rankscope .finding :is(h3, h5) {{ margin: .2rem 0; }}
-.rankscope .finding p {{ margin: .2rem 0; max-width: 60rem; }}
-.rankscope :is(pre, code) {{ font: .87em/1.5 ui-monospace, Menlo, Consolas, monospace; }}
-.rankscope pre {{ background: var(--shade); color: var(--ink); border-radius: 6px;
-  padding: .7rem .9rem; overflow: auto; white-space: pre; }}
-@media print {{
-  .rankscope {{ {_COLOURS} font-size: 11px; }}
-  .rankscope nav {{ display: none; }}
-  .rankscope .scroll {{ max-height: none; overflow: visible; border: 0; }}
-  .rankscope thead th {{ position: static; }}
-  .rankscope :is(tr, .finding, .lead, .chart) {{ break-inside: avoid; }}
-  .rankscope :is(h2, h3) {{ break-after: avoid; }}
-  .rankscope :is(th, td) {{ padding: .2rem .5rem; }}
-}}
+_PAGE_STYLE = """\
+:root { color-scheme: light dark; }
+body { margin: 0; background: #ffffff; }
+@media screen and (prefers-color-scheme: dark) { body { background: #14181f; } }
+body > .rankscope { max-width: 76rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
 """
-
-_PAGE_STYLE = f"""\
-:root {{ color-scheme: light dark; }}
-body {{ margin: 0; background: #ffffff; }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #14181f; }} }}
-@media print {{ body {{ background: #ffffff; }} }}
-body > .rankscope {{ max-width: 76rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }}
-{_STYLE}"""
 
 _MOST_BESIDE = 3
 """With more columns of intervals than this, intervals are drawn below their values."""
@@ -151,7 +66,7 @@ def page(document: Document) -> str:
 <meta name="generator" content="rankscope">
 <title>{_safe(document.title)}</title>
 <style>
-{_PAGE_STYLE}</style>
+{_PAGE_STYLE}{_STYLE}</style>
 </head>
 <body>
 <main class="rankscope">
@@ -168,7 +83,7 @@ def fragment(document: Document) -> str:
     """Return a part of a page, with styles that touch nothing else on it."""
     title = [f"<h3>{_safe(document.title)}</h3>"] if document.is_titled else []
     parts = _join([*title, *_sections(document, level=4)])
-    return f'<div class="rankscope">\n<style>\n{_STYLE}</style>\n{parts}\n</div>'
+    return f'<div class="rankscope fragment">\n<style>\n{_STYLE}</style>\n{parts}\n</div>'
 
 
 def _join(parts: Iterable[str]) -> str:
