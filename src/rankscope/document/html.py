@@ -155,10 +155,9 @@ def _sentences(block: Sentences) -> str:
     tag = "li" if block.listed else "p"
     lines = []
     for sentence in block.sentences:
-        sign = _TONE_SIGNS.get(sentence.tone)
-        mark = (
-            f'<span class="sign {sentence.tone}" aria-hidden="true">{sign}</span>' if sign else ""
-        )
+        sign, mark = _TONE_SIGNS.get(sentence.tone), ""
+        if sign and not sentence.text.startswith(sign):
+            mark = f'<span class="sign {sentence.tone}" aria-hidden="true">{sign}</span>'
         tone = f' class="{sentence.tone}"' if sentence.tone in ("strong", "quiet") else ""
         lines.append(f"<{tag}{tone}>{mark}{_safe(sentence.text)}</{tag}>")
     return f"<ul>{_join(lines)}</ul>" if block.listed else _join(lines)
@@ -170,7 +169,7 @@ def _finding(finding: Finding, level: int) -> str:
     name = _safe(f"{finding.severity}: {who}{finding.name.replace('-', ' ')}")
     count = f"{finding.code}, {counted(finding.count, finding.unit)}"
     lines = [
-        f'<div class="finding {finding.severity}">',
+        f'<div class="finding severity-{finding.severity}">',
         f'<h{level}>{sign}{name} <span class="note">{_safe(count)}</span></h{level}>',
         f"<p>{_safe(finding.message)}</p>",
         f'<p class="quiet">What to do: {_safe(finding.advice)}</p>',

@@ -49,7 +49,10 @@ def validation_document(validation: Validation) -> Document:
     notes = [Notes(tuple(unable))] if unable else []
     return Document(
         f"Validation of {validation.run}",
-        (Section("", (verdict, *findings, *notes)),),
+        (
+            Section("", (verdict,)),
+            Section("", tuple(findings), tuple(notes)),
+        ),
         names=frozenset([validation.run]),
         data=lambda: _data(validation),
     )
