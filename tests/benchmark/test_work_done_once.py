@@ -88,7 +88,7 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> Non
     run_benchmark(config, output=tmp_path / "out", jobs=jobs)
     assert work == {
         "_take": 2,  # the two files
-        "_sort": 3 + 2,  # the three runs, and what the fusion was given
+        "_sort": 2 + 2,  # the two files, and what the fusion was given
         "_hash": 3,
         "_aligned": 3,
     }
