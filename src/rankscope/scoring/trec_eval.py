@@ -21,6 +21,9 @@ from rankscope.measures.registry import FLOOR, aggregate, compute
 from rankscope.measures.trec import relevance_string
 from rankscope.runs.table import run_from
 from rankscope.scoring.align import Judgments, align
+from rankscope.scoring.preference_output import BY_GROUP, preference_lines
+from rankscope.scoring.preference_output import NICKNAMES as NICKNAMES_OF_GROUPS
+from rankscope.scoring.preferences import PREFERENCES
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Options", "trec_eval_lines"]
 
 Version = Literal[9, 10]
+Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
 Zscores = dict[tuple[str, str], tuple[float, float]]
 
 _COUNTS = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet"}
@@ -46,8 +50,6 @@ _TEXTS = ("runid", "relstring")
 _AFTER_P = TREC_NAMES.index("P") + 1
 _ORDER = ("runid", *TREC_NAMES[:_AFTER_P], "relstring", *TREC_NAMES[_AFTER_P:])
 """The order in which trec_eval prints, whatever the order asked."""
-
-_NOT_SUPPORTED = {"all_prefs", "prefs", "qrels_prefs", "qrels_jg", "all_qrels_jg"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Options:
     judged_only: bool = False  # -J
     summary: bool = True  # not -n
     zscores: PathLike | None = None  # -Z
+    relevance: Relevance = "qrels"  # -R
     version: Version = 10
 
 
@@ -79,8 +82,8 @@ def _wanted(options: Options) -> list[_Asked]:
     """Read all -m, keep the first parameters of each measure, and put them in trec_eval's order."""
     chosen: dict[str, str] = {}
     for text in options.measures:
-        if text in _NOT_SUPPORTED:
-            raise InputError(f"trec-eval: the preference measures ({text}) are not supported")
+        if text in NICKNAMES_OF_GROUPS or text.partition(".")[0] in (*PREFERENCES, *BY_GROUP):
+            raise InputError(f"trec-eval: {text} needs -R prefs, -R qrels_prefs or -R qrels_jg")
         for root, parameters in _roots(text):
             if not chosen.get(root):
                 chosen[root] = parameters
@@ -127,6 +130,10 @@ def _adapted(parsed: Parsed, options: Options) -> Measure:
 
 def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Iterator[str]:
     """Yield the lines trec_eval prints for a qrels file and a results file."""
+    if options.relevance != "qrels":
+        run = _read_results(results)
+        yield from preference_lines(qrels, run, options.relevance, options)
+        return
     asked = _wanted(options)
     zscores = None if options.zscores is None else _read_zscores(options.zscores)
     run = _read_results(results)
