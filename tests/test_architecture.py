@@ -31,6 +31,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("retrieval",),
     ("benchmark",),
     ("integrations",),
+    ("conformance",),
     ("cli",),
     ("__main__",),
 )

@@ -111,6 +111,7 @@ BENCHMARK = LazyGroup(
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),
         "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
         "convert": ("convert", "convert", "From one file format to another."),
+        "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },
 )
 @click.version_option(rankscope.__version__, prog_name="rankscope")

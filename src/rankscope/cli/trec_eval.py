@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from rankscope.scoring.trec_eval import Relevance
 
 
 @click.command("trec-eval")
@@ -16,7 +21,13 @@ import click
 @click.option("-J", "judged_only", is_flag=True, help="Remove unjudged documents first.")
 @click.option("-m", "measures", multiple=True, metavar="MEASURE", help="Repeatable.")
 @click.option("-Z", "zscores", metavar="FILE", help="Standardise by the means and deviations.")
-@click.option("-R", "relevance", default="qrels", metavar="FORMAT", help="qrels only.")
+@click.option(
+    "-R",
+    "relevance",
+    type=click.Choice(["qrels", "prefs", "qrels_prefs", "qrels_jg"]),
+    default="qrels",
+    help="What QRELS holds: grades, preferences, or grades by judgment group.",
+)
 @click.option("-T", "results_format", default="trec_results", metavar="FORMAT", hidden=True)
 @click.option("--9", "version_9", is_flag=True, help="Compute as version 9: single precision.")
 def trec_eval(
@@ -31,7 +42,7 @@ def trec_eval(
     judged_only: bool,
     measures: tuple[str, ...],
     zscores: str | None,
-    relevance: str,
+    relevance: Relevance,
     results_format: str,
     version_9: bool,
 ) -> None:
@@ -39,10 +50,9 @@ def trec_eval(
     from rankscope.errors import InputError
     from rankscope.scoring.trec_eval import Options, trec_eval_lines
 
-    if relevance != "qrels" or results_format != "trec_results":
+    if results_format != "trec_results":
         raise InputError(
-            f"trec-eval: the formats {relevance} and {results_format} are not supported; "
-            "only qrels and trec_results are"
+            f"trec-eval: the format {results_format} is not supported; only trec_results is"
         )
     options = Options(
         measures=measures or ("official",),
@@ -53,6 +63,7 @@ def trec_eval(
         judged_only=judged_only,
         summary=not no_summary,
         zscores=zscores,
+        relevance=relevance,
         version=9 if version_9 else 10,
     )
     printed: list[str] = []

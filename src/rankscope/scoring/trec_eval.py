@@ -29,6 +29,9 @@ from rankscope.measures.trec import relevance_string
 from rankscope.runs.table import run_from
 from rankscope.scoring.align import align
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.preference_output import BY_GROUP, preference_lines
+from rankscope.scoring.preference_output import NICKNAMES as NICKNAMES_OF_GROUPS
+from rankscope.scoring.preferences import PREFERENCES
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.align import Aligned
 
 Version = Literal[9, 10]
+Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
 Zscores = dict[tuple[str, str], tuple[float, float]]
 
 _COUNTS = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet"}
@@ -55,8 +59,6 @@ _AFTER_P = TREC_NAMES.index("P") + 1
 _ORDER = ("runid", *TREC_NAMES[:_AFTER_P], "relstring", *TREC_NAMES[_AFTER_P:])
 """The order in which trec_eval prints, whatever the order asked."""
 
-_NOT_SUPPORTED = {"all_prefs", "prefs", "qrels_prefs", "qrels_jg", "all_qrels_jg"}
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -70,6 +72,7 @@ class Options:
     judged_only: bool = False  # -J
     summary: bool = True  # not -n
     zscores: PathLike | None = None  # -Z
+    relevance: Relevance = "qrels"  # -R
     version: Version = 10
 
 
@@ -87,8 +90,8 @@ def _wanted(options: Options) -> list[_Line]:
     """Read all -m, keep the first parameters of each measure, and put them in trec_eval's order."""
     chosen: dict[str, str] = {}
     for text in options.measures:
-        if text in _NOT_SUPPORTED:
-            raise InputError(f"trec-eval: the preference measures ({text}) are not supported")
+        if text in NICKNAMES_OF_GROUPS or text.partition(".")[0] in (*PREFERENCES, *BY_GROUP):
+            raise InputError(f"trec-eval: {text} needs -R prefs, -R qrels_prefs or -R qrels_jg")
         for root, parameters in _roots(text, options.version):
             if not chosen.get(root):
                 chosen[root] = parameters
@@ -140,6 +143,10 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
     Like version 10, it stops with an error at a judged query that the results lack, unless such
     queries count as 0 (``complete``); the queries before it were printed by then.
     """
+    if options.relevance != "qrels":
+        run = _read_results(results)
+        yield from preference_lines(qrels, run, options.relevance, options)
+        return
     lines = _wanted(options)
     zscores = None if options.zscores is None else _read_zscores(options.zscores)
     run = _read_results(results)
