@@ -13,7 +13,6 @@ import pytest
 from rankscope.errors import InputError
 from rankscope.statistics import clusters as module
 from rankscope.statistics.clusters import (
-    _freedom,
     cluster_means,
     cluster_sums,
     cluster_tests,
@@ -88,17 +87,17 @@ def test_a_weighted_mean_by_hand() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 3, 9])
-def test_freedom_against_the_dense_matrix(size: int) -> None:
-    shares = RANDOM.random(size)
-    shares /= shares.sum()
-    spread = 1 - 2 * shares + (shares**2).sum()
+def test_the_variance_has_no_bias(size: int) -> None:
+    """Its expected value is that of a quadratic form, tr(M), for cluster means that vary alike."""
+    weights = RANDOM.random(size)
+    shares = weights / weights.sum()
     away = np.eye(size) - np.outer(np.ones(size), shares)
-    form = away.T @ np.diag(shares**2 / spread) @ away
-    expected = np.trace(form) ** 2 / np.trace(form @ form)
-    assert np.trace(form) == pytest.approx((shares**2).sum())  # no bias
-    assert _freedom(shares, spread) == pytest.approx(min(max(expected, 1), size - 1))
-    alike = np.full(size, 1 / size)
-    assert _freedom(alike, 1 - alike) == pytest.approx(size - 1)
+    form = away.T @ np.diag(shares**2 / (1 - 2 * shares + (shares**2).sum())) @ away
+    assert np.trace(form) == pytest.approx((shares**2).sum())
+    values = RANDOM.normal(size=size)
+    [mean] = cluster_means(values, weights=weights)
+    assert mean.standard_error**2 == pytest.approx(values @ form @ values)
+    assert mean.freedom == pytest.approx(max(1, 1 / (shares**2).sum() - 1))
 
 
 def test_flips_against_all_of_them() -> None:
@@ -142,7 +141,7 @@ def test_edges() -> None:
     assert without.mean == pytest.approx(0.25)
     heavy = cluster_means(VALUES, weights=[1000] + [1] * 11)[0]
     assert heavy.effective == pytest.approx(1.02, abs=0.01)
-    assert heavy.freedom < 2
+    assert heavy.freedom == 1
 
 
 def test_every_cluster_can_count_as_one() -> None:
@@ -170,6 +169,16 @@ def test_false_positives_with_paraphrases(unequal: bool) -> None:
     assert seen["t"] / 1_500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_500)
     assert seen["permutation"] / 500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 500)
     assert seen["naive"] / 1_500 > 0.25
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
+def test_false_positives_with_traffic(power: float) -> None:
+    """40 queries that weigh as 1/rank^power; 3,000 repetitions, nominal 0.05."""
+    random = np.random.default_rng(9)
+    rows = random.normal(size=(3_000, 40))
+    means = cluster_means(rows, weights=np.arange(1, 41) ** -power)
+    seen = np.mean([mean.low > 0 or mean.high < 0 for mean in means])
+    assert 0.03 <= seen <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 3_000)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class ClusterMean(Part):
     standard_error: Unbounded
     """For new clusters; infinite with a single one."""
     freedom: float
-    """Degrees of freedom of the standard error; fewer than clusters − 1 if some weigh more."""
+    """Degrees of freedom of the standard error; ``effective`` − 1, at least 1."""
     low: Low
     """Lower end of the interval."""
     high: High
@@ -106,20 +106,20 @@ def cluster_means(
 
     With h_g the share of the weight in cluster g and x̄_g its own mean, the mean is μ = Σ h_g·x̄_g,
     and its variance is estimated by Σ h_g²·(x̄_g − μ)² / v_g, v_g = 1 − 2h_g + Σh²: without bias if
-    cluster means vary alike. The interval is μ ± t·se with Satterthwaite's degrees of freedom for
-    that sum, cut at ``bounds``. With clusters of equal weight this is Student's t over cluster
-    means (G − 1 degrees of freedom); with single queries and equal weights, Student's t.
+    cluster means vary alike. The interval is μ ± t·se, cut at ``bounds``; t has one degree of
+    freedom less than there are effective clusters, 1/Σh², and at least one. With clusters of equal
+    weight this is Student's t over cluster means; with single queries and no weights, over queries.
 
     Edges: one cluster (or one that has all the weight) says nothing about others: the error is
     infinite. If no cluster mean differs, the interval is that of as many equal values as there are
     effective clusters (`rankscope.statistics.intervals.mean_intervals`).
 
     Reference: Cameron and Miller, A practitioner's guide to cluster-robust inference, J. Human
-    Resources 2015; Satterthwaite, Biometrics Bulletin 1946; Kish, Survey Sampling, 1965.
+    Resources 2015; Kish, Survey Sampling, 1965 (effective number).
 
     >>> [mean] = cluster_means([0.2, 0.2, 0.4, 0.9], clusters=["a", "a", "b", "c"])
     >>> round(mean.mean, 3), mean.clusters, round(mean.effective, 2), round(mean.freedom, 2)
-    (0.425, 3, 2.67, 1.45)
+    (0.425, 3, 2.67, 1.67)
     """
     check_level(level)
     rows = as_rows(values)
@@ -156,7 +156,7 @@ def _answer(
     note = "one cluster: nothing is known about others"
     if len(shares) > 1:
         spread = 1 - 2 * shares + 1 / effective
-        error, freedom, note = math.sqrt((away**2 / spread).sum()), _freedom(shares, spread), ""
+        error, freedom, note = math.sqrt((away**2 / spread).sum()), max(effective - 1, 1.0), ""
         reach = float(special().stdtrit(freedom, (1 + level) / 2)) * error
         low, high = mean - reach, mean + reach
     if error == 0:
@@ -257,20 +257,3 @@ def _summed(rows: FloatArray, numbers: IntArray, count: int) -> FloatArray:
         order = np.lexsort((row, numbers))
         out[:] = np.bincount(numbers[order], weights=row[order], minlength=count)
     return sums
-
-
-def _freedom(shares: FloatArray, spread: FloatArray) -> float:
-    """Return Satterthwaite's degrees of freedom of Σ h²(x̄ − μ)²/v for cluster means alike.
-
-    With M the matrix of that quadratic form, tr(M)² / tr(M²); M is diagonal plus a part of rank 2,
-    so that both traces take one pass. Equal shares give G − 1.
-    """
-    diagonal = shares**2 / spread
-    total, cross = float(diagonal.sum()), float(diagonal @ shares)
-    squares = float(shares @ shares)
-    trace = total * (1 + squares) - 2 * cross
-    core = np.array([[0.0, -1.0], [-1.0, total]])
-    gram = np.array([[float(diagonal @ diagonal), cross], [cross, squares]])
-    mixed = float((diagonal * (total * shares**2 - 2 * diagonal * shares)).sum())
-    of_square = gram[0, 0] + 2 * mixed + float(np.trace(core @ gram @ core @ gram))
-    return min(max(trace**2 / of_square, 1.0), len(shares) - 1.0)
