@@ -1,0 +1,200 @@
+"""Clusters and weights: against Student's t, plain repetition, a dense matrix and simulation."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.statistics import clusters as module
+from rankscope.statistics.clusters import (
+    cluster_means,
+    cluster_sums,
+    cluster_tests,
+    cluster_weights,
+)
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.max_t import max_t
+from rankscope.statistics.paired import paired_tests
+
+RANDOM = np.random.default_rng(2)
+VALUES = RANDOM.normal(0.2, 1, size=12)
+LABELS = ["a", "b", "c", "d", "a", "b", "c", "d", "a", "b", "c", "d"]
+
+
+def test_single_queries_are_students_t() -> None:
+    [mean] = cluster_means(VALUES)
+    [expected] = mean_intervals(VALUES, method="t")
+    assert (mean.low, mean.high) == pytest.approx((expected.low, expected.high))
+    assert mean.freedom == pytest.approx(11)
+    assert mean.effective == pytest.approx(12)
+    assert mean.design_effect == pytest.approx(1)
+    [result] = paired_tests(VALUES, test="t")
+    assert cluster_tests(VALUES, test="t") == pytest.approx([result.p])
+    [flipped] = paired_tests(VALUES)
+    assert cluster_tests(VALUES) == [flipped.p]
+
+
+def test_equal_clusters_are_students_t_over_their_means() -> None:
+    [mean] = cluster_means(VALUES, clusters=LABELS)
+    collapsed = VALUES.reshape(3, 4).mean(axis=0)
+    [expected] = mean_intervals(collapsed, method="t")
+    assert (mean.low, mean.high) == pytest.approx((expected.low, expected.high))
+    assert mean.freedom == pytest.approx(3)
+    [result] = paired_tests(collapsed, test="t")
+    assert cluster_tests(VALUES, clusters=LABELS, test="t") == pytest.approx([result.p])
+    assert cluster_sums(VALUES, LABELS)[0] == pytest.approx(collapsed)
+
+
+def test_copies_of_queries_add_nothing() -> None:
+    """Each query asked five times over: the same answer as asking once."""
+    once = cluster_means(VALUES)[0]
+    often = cluster_means(np.tile(VALUES, 5), clusters=list(range(12)) * 5)[0]
+    assert (often.low, often.high, often.freedom) == pytest.approx(
+        (once.low, once.high, once.freedom)
+    )
+    assert often.design_effect == pytest.approx(5 * (1 - 1 / 60) / (1 - 1 / 12))
+    assert often.queries == 60
+    assert cluster_tests(np.tile(VALUES, 5), clusters=list(range(12)) * 5) == cluster_tests(VALUES)
+
+
+def test_weights_of_whole_numbers_are_repetition() -> None:
+    times = RANDOM.integers(1, 5, size=12)
+    repeated = np.repeat(VALUES, times)
+    [weighted] = cluster_means(VALUES, weights=times)
+    [spread_out] = cluster_means(repeated, clusters=np.repeat(np.arange(12), times).tolist())
+    assert weighted.mean == pytest.approx(repeated.mean())
+    assert weighted.standard_error == pytest.approx(spread_out.standard_error)
+    assert weighted.freedom == pytest.approx(spread_out.freedom)
+    assert cluster_tests(VALUES, weights=times) == pytest.approx(
+        cluster_tests(repeated, clusters=np.repeat(np.arange(12), times).tolist())
+    )
+
+
+def test_a_weighted_mean_by_hand() -> None:
+    """Weights 2, 1, 1 on 0, 1, 2: mean 3/4; h = ½, ¼, ¼; Σh² = 3/8; v = 3/8, 7/8, 7/8."""
+    [mean] = cluster_means([0.0, 1.0, 2.0], weights=[2, 1, 1])
+    away = [0.5 * 0.75, 0.25 * 0.25, 0.25 * 1.25]
+    expected = math.sqrt(away[0] ** 2 / 0.375 + away[1] ** 2 / 0.875 + away[2] ** 2 / 0.875)
+    assert mean.mean == 0.75
+    assert mean.standard_error == pytest.approx(expected)
+    assert mean.effective == pytest.approx(8 / 3)
+
+
+@pytest.mark.parametrize("size", [2, 3, 9])
+def test_the_variance_has_no_bias(size: int) -> None:
+    """Its expected value is that of a quadratic form, tr(M), for cluster means that vary alike."""
+    weights = RANDOM.random(size)
+    shares = weights / weights.sum()
+    away = np.eye(size) - np.outer(np.ones(size), shares)
+    form = away.T @ np.diag(shares**2 / (1 - 2 * shares + (shares**2).sum())) @ away
+    assert np.trace(form) == pytest.approx((shares**2).sum())
+    values = RANDOM.normal(size=size)
+    [mean] = cluster_means(values, weights=weights)
+    assert mean.standard_error**2 == pytest.approx(values @ form @ values)
+    assert mean.freedom == pytest.approx(max(1, 1 / (shares**2).sum() - 1))
+
+
+def test_flips_against_all_of_them() -> None:
+    labels = ["x", "x", "y", "z", "z", "z", "u", "v"]
+    values, weights = RANDOM.normal(0.5, 1, 8), RANDOM.random(8)
+    names = sorted(set(labels))
+    together = np.array([[label == name for label in labels] for name in names])
+    sums = together @ (weights * values)
+    flips = [abs(np.dot(signs, sums)) for signs in product((-1, 1), repeat=5)]
+    expected = np.mean([flip >= abs(sum(sums)) - 1e-12 for flip in flips])
+    assert cluster_tests(values, clusters=labels, weights=weights) == pytest.approx([expected])
+    both = cluster_sums([np.zeros(8), values], labels, weights)
+    assert max_t(both).p[0] == pytest.approx(expected)
+
+
+def test_no_order_matters() -> None:
+    order = RANDOM.permutation(12)
+    weights = RANDOM.random(12)
+    there = cluster_means(VALUES, clusters=LABELS, weights=weights)
+    back = cluster_means(
+        VALUES[order], clusters=[LABELS[at] for at in order], weights=weights[order]
+    )
+    assert there == back
+
+
+def test_edges() -> None:
+    [alone] = cluster_means([0.1, 0.2], clusters=["a", "a"])
+    assert (alone.standard_error, alone.low, alone.high) == (math.inf, -math.inf, math.inf)
+    assert alone.to_dict()["standard_error"] is None
+    assert cluster_tests([0.1, 0.2], clusters=["a", "a"], test="t") == [1.0]
+    assert cluster_tests([0.1, 0.2], clusters=["a", "a"]) == [1.0]
+    [bounded] = cluster_means([0.1, 0.2], clusters=["a", "a"], bounds=(0, 1))
+    assert (bounded.low, bounded.high) == (0, 1)
+    [same] = cluster_means([0.3] * 10, bounds=(0, 1))
+    [expected] = mean_intervals([0.3] * 10, bounds=(0, 1))
+    assert (same.low, same.high, same.note) == (expected.low, expected.high, expected.note)
+    assert cluster_tests([0.0] * 4, test="t") == cluster_tests([0.0] * 4) == [1.0]
+    assert cluster_tests([0.5] * 4, test="t") == [0.125]
+    [without] = cluster_means([0.1, 0.4, 99.0], weights=[1, 1, 0])
+    assert without.clusters == 2
+    assert without.mean == pytest.approx(0.25)
+    heavy = cluster_means(VALUES, weights=[1000] + [1] * 11)[0]
+    assert heavy.effective == pytest.approx(1.02, abs=0.01)
+    assert heavy.freedom == 1
+
+
+def test_every_cluster_can_count_as_one() -> None:
+    [mean] = cluster_means([1, 1, 1, 0], clusters=list("aaab"), weights=cluster_weights("aaab"))
+    assert mean.mean == pytest.approx(0.5)
+    assert mean.effective == pytest.approx(2)
+
+
+@pytest.mark.parametrize("unequal", [False, True])
+def test_false_positives_with_paraphrases(unequal: bool) -> None:
+    """20 clusters, strongly alike inside; 1,500 repetitions, nominal 0.05, 3 standard errors."""
+    random = np.random.default_rng(4)
+    sizes = random.integers(1, 9, size=20) if unequal else np.full(20, 5)
+    labels = np.repeat(np.arange(20), sizes)
+    seen: dict[str, int] = {"t": 0, "permutation": 0, "naive": 0}
+    for seed in range(1_500):
+        effects = random.exponential(size=20) - 1
+        values = effects[labels] + random.normal(0, 0.5, size=len(labels))
+        chosen = random.choice([-1, 1], size=20)[labels] * values  # symmetric, as flips assume
+        seen["t"] += cluster_tests(chosen, clusters=labels.tolist(), test="t")[0] <= 0.05
+        seen["naive"] += paired_tests(chosen, test="t")[0].p <= 0.05
+        if seed < 500:
+            [p] = cluster_tests(chosen, clusters=labels.tolist(), resamples=399, seed=seed)
+            seen["permutation"] += p <= 0.05
+    assert seen["t"] / 1_500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1_500)
+    assert seen["permutation"] / 500 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 500)
+    assert seen["naive"] / 1_500 > 0.25
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
+def test_false_positives_with_traffic(power: float) -> None:
+    """40 queries that weigh as 1/rank^power; 3,000 repetitions, nominal 0.05."""
+    random = np.random.default_rng(9)
+    rows = random.normal(size=(3_000, 40))
+    means = cluster_means(rows, weights=np.arange(1, 41) ** -power)
+    seen = np.mean([mean.low > 0 or mean.high < 0 for mean in means])
+    assert 0.03 <= seen <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 3_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"clusters": ["a"]}, "a cluster for each of 3 queries, got 1"),
+        ({"weights": [1, 2]}, "a weight for each of 3 queries, got 2"),
+        ({"weights": [1, -1, 1]}, "from 0 up"),
+        ({"weights": [0, 0, 0]}, "not all 0"),
+        ({"weights": [1, math.nan, 1]}, "finite"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        cluster_means([0.1, 0.2, 0.3], **options)
+
+
+def test_examples() -> None:
+    assert doctest.testmod(module).failed == 0

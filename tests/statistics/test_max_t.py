@@ -1,0 +1,261 @@
+"""Max-T: against full enumeration, Student's t, and the error rate it promises."""
+
+from __future__ import annotations
+
+import doctest
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from rankscope.errors import InputError
+from rankscope.statistics import max_t as module
+from rankscope.statistics.arrays import special
+from rankscope.statistics.max_t import max_t
+from rankscope.statistics.paired import paired_tests
+
+Floats = npt.NDArray[np.float64]
+
+
+def absolute_t(changes: Floats) -> float:
+    """Return Student's |t|, infinite without spread; equal ones are equal after rounding."""
+    if not changes.any():
+        return -1.0
+    error = changes.std(ddof=1) / np.sqrt(len(changes))
+    return round(float(abs(changes.mean()) / error), 7) if error > 1e-9 else np.inf
+
+
+def enumerated(changes: Floats, *, step_down: bool = True) -> list[float]:
+    """Test rows of differences with every sign flip, as the definition reads."""
+    observed = [absolute_t(row) for row in changes]
+    order = sorted(range(len(changes)), key=lambda pair: -observed[pair])
+    flips = [np.array(signs) for signs in product((-1, 1), repeat=changes.shape[1])]
+    under = [[absolute_t(row * signs) for row in changes] for signs in flips]
+    p_values, before = [1.0] * len(changes), 0.0
+    for place, pair in enumerate(order):
+        rivals = order[place:] if step_down else order
+        reached = [max(row[rival] for rival in rivals) >= observed[pair] for row in under]
+        before = max(before, float(np.mean(reached)))
+        p_values[pair] = before if changes[pair].any() else 1.0
+    return p_values
+
+
+def all_pairs(values: Floats) -> Floats:
+    return np.array([values[b] - values[a] for a, b in combinations(range(len(values)), 2)])
+
+
+@pytest.mark.parametrize("step_down", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_all_flips_of_few_queries(seed: int, step_down: bool) -> None:
+    random = np.random.default_rng(seed)
+    coarse = random.integers(0, 4, size=(4, 8)) / 4 + np.array([[0], [0.5], [0], [0.25]])
+    result = max_t(coarse, step_down=step_down)
+    assert result.exact
+    assert result.flips == 2**7
+    assert result.p.tolist() == pytest.approx(enumerated(all_pairs(coarse), step_down=step_down))
+
+
+def test_against_a_baseline() -> None:
+    values = np.random.default_rng(3).integers(0, 5, size=(4, 9)) / 4
+    result = max_t(values, baseline=2)
+    assert result.first.tolist() == [2, 2, 2]
+    assert result.second.tolist() == [0, 1, 3]
+    changes = values[[0, 1, 3]] - values[2]
+    assert result.p.tolist() == pytest.approx(enumerated(changes))
+    assert result.differences.tolist() == pytest.approx(changes.mean(axis=1).tolist())
+
+
+def test_joined_measures_are_one_family() -> None:
+    random = np.random.default_rng(4)
+    cube = random.integers(0, 4, size=(2, 3, 7)) * np.array([[[1.0]], [[100.0]]])
+    joined = max_t(cube)
+    both = np.concatenate([all_pairs(cube[0]), all_pairs(cube[1])])
+    assert joined.measure.tolist() == [0, 0, 0, 1, 1, 1]
+    assert joined.p.tolist() == pytest.approx(enumerated(both))
+    apart = [max_t(cube[0]).p, max_t(cube[1]).p]
+    assert (joined.p >= np.concatenate(apart) - 1e-12).all()
+
+
+@pytest.mark.parametrize("queries", [5, 9, 14])
+def test_two_systems_are_the_paired_permutation_test(queries: int) -> None:
+    values = np.random.default_rng(queries).random((2, queries))
+    [expected] = paired_tests(values[1] - values[0])
+    assert max_t(values).p[0] == pytest.approx(expected.p)
+
+
+def test_sampled_flips_come_near_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(8).random((5, 14)) + np.array([[0], [0], [0.2], [0.4], [0.8]])
+    exact = max_t(values)
+    monkeypatch.setattr(module, "ENUMERATED", 3)
+    sampled = max_t(values, resamples=40_000)
+    assert (exact.exact, sampled.exact, sampled.flips) == (True, False, 40_000)
+    assert sampled.p == pytest.approx(exact.p, abs=0.01)
+    assert sampled.critical == pytest.approx(exact.critical, rel=0.02)
+    monkeypatch.setattr(module, "HELD", 5_000)  # many blocks
+    assert max_t(values, resamples=40_000).p == pytest.approx(exact.p, abs=0.01)
+
+
+def test_the_critical_value_of_one_pair_is_students() -> None:
+    values = np.vstack([np.zeros(60), np.random.default_rng(9).normal(size=60)])
+    result = max_t(values, resamples=100_000)
+    assert result.critical == pytest.approx(float(special().stdtrit(59, 0.975)), rel=0.02)
+
+
+def test_p_values_reach_far_below_alpha_over_pairs() -> None:
+    """40 systems are 780 pairs: with Holm, 1/10,001 · 780 would be the smallest p-value."""
+    random = np.random.default_rng(10)
+    values = random.random((40, 50)) + np.linspace(0, 2, 40)[:, np.newaxis]
+    result = max_t(values)
+    assert result.p.min() == pytest.approx(1 / 10_001)
+    assert result.separated.mean() > 0.5
+    assert result.note == ""
+    assert result.table().sum() == 2 * result.separated.sum()
+
+
+def test_the_number_of_flips_follows_alpha() -> None:
+    values = np.random.default_rng(11).random((3, 30))
+    assert max_t(values).flips == 10_000
+    assert max_t(values, alpha=0.001).flips == 100_000
+    assert max_t(values, resamples=500).flips == 500
+    none = max_t(values + np.array([[0], [9], [18]]), alpha=0.001, resamples=500)
+    assert none.critical == np.inf
+    assert not none.separated.any()
+    assert none.out_of_reach == 3
+    assert np.isinf(none.low).all()
+
+
+def test_what_too_few_queries_cannot_show() -> None:
+    five = max_t([[0.0] * 5, [1.0, 0.9, 0.8, 0.9, 0.7]])
+    assert five.p.tolist() == five.floor.tolist() == [2.0**-4]
+    assert five.note == (
+        "too few queries differ: the smallest possible p-value is 0.0625, above 0.05, and no pair "
+        "can be separated"
+    )
+    sparse = np.zeros((3, 40))
+    sparse[1, :4] = 1.0
+    sparse[2] = 1 + np.random.default_rng(0).random(40)
+    result = max_t(sparse)
+    assert result.floor.tolist() == [0.125, 1 / 10_001, 1 / 10_001]
+    assert result.p[0] >= 0.125
+    assert result.note.startswith("1 of 3 pairs differ on too few queries")
+
+
+def test_equal_and_constant_pairs() -> None:
+    base = np.random.default_rng(1).random(20)
+    result = max_t([base, base, base + 0.25], bounds=(-1, 1))
+    same, shifted = 0, 1
+    assert result.p[same] == 1
+    assert result.t[same] == 0
+    assert result.low[same] < 0 < result.high[same]
+    assert result.t[shifted] == np.inf
+    assert result.p[shifted] == pytest.approx(1 / 10_001)
+    assert 0 <= result.low[shifted] < 0.25 < result.high[shifted] <= 1
+    assert max_t([[0.1], [0.9]]).p.tolist() == [1.0]
+    nothing = max_t(np.ones((3, 4)))
+    assert nothing.p.tolist() == [1.0, 1.0, 1.0]
+    assert nothing.flips == 1
+
+
+def test_no_order_matters() -> None:
+    random = np.random.default_rng(12)
+    values = random.random((6, 30)).round(2)
+    result = max_t(values, resamples=400)
+    queries, systems = random.permutation(30), random.permutation(6)
+    moved = max_t(values[systems][:, queries], resamples=400)
+    expected = np.ones((6, 6))
+    expected[result.first, result.second] = expected[result.second, result.first] = result.p
+    assert (moved.p == expected[systems[moved.first], systems[moved.second]]).all()
+    assert max_t(values, baseline=1, resamples=400, seed=1).p.tolist() == (
+        max_t(values[:, queries], baseline=1, resamples=400, seed=1).p.tolist()
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    arrays.arrays(
+        np.float64,
+        st.tuples(st.integers(2, 5), st.integers(1, 12)),
+        elements=st.integers(0, 8).map(lambda eighths: eighths / 8),
+    ),
+    st.booleans(),
+    st.sampled_from([0.01, 0.05, 0.2]),
+)
+def test_an_interval_excludes_0_exactly_if_the_pair_is_separated(
+    values: Any, step_down: bool, alpha: float
+) -> None:
+    result = max_t(values, alpha=alpha, step_down=step_down, bounds=(-1, 1))
+    differences = result.differences
+    assert (result.low <= differences + 1e-12).all()
+    assert (differences <= result.high + 1e-12).all()
+    inside = (result.low < 0) & (result.high > 0)
+    at_zero = (result.low == 0) | (result.high == 0)
+    assert (inside | at_zero | result.separated).all()
+    assert not (inside & result.separated).any()
+    assert (at_zero & result.separated <= result.trimmed).all()
+    assert (result.p >= result.floor - 1e-12).all()
+    larger = max_t(values, alpha=alpha, step_down=False)
+    assert (result.p <= larger.p + 1e-12).all()
+
+
+def test_how_far_an_interval_reaches() -> None:
+    values = np.random.default_rng(14).random((4, 40))
+    result = max_t(values, step_down=False)
+    error = all_pairs(values).std(axis=1, ddof=1) / np.sqrt(40)
+    assert result.width == pytest.approx(float(special().stdtrit(39, 1 - 0.025 / 6)))
+    assert result.width > result.critical
+    assert result.high - result.differences == pytest.approx(result.width * error)
+    assert result.t == pytest.approx(result.differences / error)
+    assert result.separated.tolist() == (np.abs(result.t) > result.critical).tolist()
+
+
+def test_an_interval_is_cut_at_0_where_only_the_test_separates() -> None:
+    random = np.random.default_rng(16)
+    values = random.normal(size=(30, 40)) + np.linspace(0, 2.5, 30)[:, np.newaxis]
+    result = max_t(values)
+    between = result.separated & (np.abs(result.t) <= result.width)
+    assert between.any()
+    assert result.trimmed.tolist() == between.tolist()
+    nearest = np.minimum(np.abs(result.low), np.abs(result.high))
+    assert (nearest[between] == 0).all()
+
+
+def test_family_wise_error_where_half_of_the_systems_are_better() -> None:
+    """Three of six systems are better; 400 repetitions, at most 0.05 + 3 standard errors."""
+    random = np.random.default_rng(15)
+    wrong = covered = 0
+    equal = np.equal.outer([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1])
+    for repetition in range(400):
+        values = random.gamma(1.0, size=(6, 25)) + np.repeat([0, 1.5], 3)[:, np.newaxis]
+        result = max_t(values, resamples=400, seed=repetition, step_down=True)
+        wrong += bool((result.table() & equal).any())
+        truth = 1.5 * ~equal[result.first, result.second]
+        covered += bool(((result.low <= truth) & (truth <= result.high)).all())
+    assert wrong / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+    assert covered / 400 >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "problem"),
+    [
+        ([0.1, 0.2], {}, "shape"),
+        (np.zeros((2, 0)), {}, "shape"),
+        ([[0.1, 0.2]], {}, "two systems"),
+        ([[0.1, np.nan], [0.1, 0.2]], {}, "NaN"),
+        ([[0.1, 0.2], [0.1, 0.2]], {"baseline": 2}, "row from 0 to 1"),
+        ([[0.1, 0.2], [0.1, 0.2]], {"alpha": 0}, "alpha"),
+        ([[0.1, 0.2], [0.1, 0.2]], {"bounds": (1, -1)}, "lowest and the highest"),
+        ([[0.1, 0.2], [0.1, 0.2]], {"resamples": 9}, "resamples"),
+    ],
+)
+def test_what_is_refused(values: Any, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        max_t(values, **options)
+
+
+def test_examples() -> None:
+    assert doctest.testmod(module).failed == 0
