@@ -45,7 +45,7 @@ def intervals(rows: Floats, seed: int) -> dict[str, list[Interval]]:
     bootstrap = {"resamples": RESAMPLES, "seed": seed}
     return {
         "t": mean_intervals(rows, method="t", bounds=bounds),
-        "BCa": mean_intervals(rows, method="bca", bounds=bounds, **bootstrap),  # type: ignore[arg-type]
+        "BCa": mean_intervals(rows, method="bca", bounds=bounds, **bootstrap),
         "bootstrap-t": bootstrap_t_intervals(
             rows, bounds=bounds, symmetric=False, resamples=RESAMPLES, seed=seed
         ),

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics.many import anova, letters, range_tests
+from rankscope.statistics.groups import letters
+from rankscope.statistics.many import anova, range_tests
 
 stats: Any = import_module("scipy.stats")
 

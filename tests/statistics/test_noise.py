@@ -30,7 +30,7 @@ def test_components_by_hand() -> None:
 def test_components_as_in_the_split_of_seeds() -> None:
     values = RANDOM.normal(size=(4, 30)) + RANDOM.normal(size=30) + RANDOM.normal(size=(4, 1))
     split, noise = split_variance(values), run_noise(values)
-    assert noise.between == pytest.approx(split.seed_variance)
+    assert noise.between == pytest.approx(split.variance.seed)
     assert noise.deviation == pytest.approx(np.std(split.run_means, ddof=1))
 
 

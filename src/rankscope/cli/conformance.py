@@ -64,7 +64,7 @@ def _report_lines(report: ToolReport, cases: tuple[Case, ...], *, whole: bool) -
         return
     by_id = {case.id: case for case in cases}
     counts = ", ".join(
-        f"{report.of_kind(kind)} {words}"
+        f"{sum(outcome.kind == kind for outcome in report.outcomes)} {words}"
         for kind, words in (
             ("definition", "by a definition"),
             ("fault", "by a fault"),

@@ -65,11 +65,9 @@ def _ir_measures(question: Question) -> Values:
         run = question.scored()
     evaluator = ir_measures.evaluator(list(parsed.values()), question.qrels)
     for _ in range(question.times):
-        values_by_name = evaluator.calc_aggregate(run)
+        means = evaluator.calc_aggregate(run)
     return {
-        text: 1.0 - values_by_name[measure]
-        if names[text].startswith("Judged")
-        else values_by_name[measure]
+        text: 1.0 - means[measure] if names[text].startswith("Judged") else means[measure]
         for text, measure in parsed.items()
     }
 
@@ -97,10 +95,10 @@ def _ranx(question: Question) -> Values:
     names = names_for(question, _RANX)
     qrels, run = ranx.Qrels(question.qrels), ranx.Run(question.scored())
     for _ in range(question.times):
-        values_by_name = ranx.evaluate(qrels, run, list(names.values()))
-    if not isinstance(values_by_name, dict):  # one measure: a number
-        values_by_name = dict.fromkeys(names.values(), values_by_name)
-    return {text: float(values_by_name[name]) for text, name in names.items()}
+        means = ranx.evaluate(qrels, run, list(names.values()))
+    if not isinstance(means, dict):  # one measure: a number
+        means = dict.fromkeys(names.values(), means)
+    return {text: float(means[name]) for text, name in names.items()}
 
 
 @tool("BEIR", package="beir")
@@ -108,16 +106,14 @@ def _beir(question: Question) -> Values:
     evaluation = import_module("beir.retrieval.evaluation").EvaluateRetrieval
     names = names_for(question, _BEIR | {"Unjudged": "Hole@{k}"})
     cuts = cutoffs(question)
-    values_by_name: dict[str, float] = {}
+    means: dict[str, float] = {}
     for _ in range(question.times):
         for part in evaluation.evaluate(question.qrels, question.scored(), cuts):
-            values_by_name.update(part)
+            means.update(part)
     for prefix, metric in (("MRR", "mrr"), ("Hole", "hole")):
         if any(name.startswith(prefix) for name in names.values()):
-            values_by_name |= evaluation.evaluate_custom(
-                question.qrels, question.scored(), cuts, metric
-            )
-    return {text: values_by_name[name] for text, name in names.items()}
+            means |= evaluation.evaluate_custom(question.qrels, question.scored(), cuts, metric)
+    return {text: means[name] for text, name in names.items()}
 
 
 @tool("MTEB", package="mteb")
@@ -130,8 +126,8 @@ def _mteb(question: Question) -> Values:
         return {text: mean(holes[name]) for text, name in names.items()}
     for _ in range(question.times):
         result = metrics.calculate_retrieval_scores(run, question.qrels, cuts)
-    values_by_name = result.ndcg | result.map | result.recall | result.precision | result.mrr
-    return {text: float(values_by_name[name]) for text, name in names.items()}
+    means = result.ndcg | result.map | result.recall | result.precision | result.mrr
+    return {text: float(means[name]) for text, name in names.items()}
 
 
 @tool("trectools", package="trectools")

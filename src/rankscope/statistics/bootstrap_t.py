@@ -1,7 +1,7 @@
 """Bootstrap-t intervals of means: the bootstrap that studentises.
 
 A rival of Student's t for skewed differences. ``benches/coverage.py`` measures both, and BCa, on
-differences of real runs; see `bootstrap_t_intervals` for what came out.
+differences of real runs; see `bootstrap_t_intervals` for the result.
 """
 
 from __future__ import annotations

@@ -47,13 +47,13 @@ def groups(different: npt.ArrayLike, order: Sequence[int] | None = None) -> list
     apart, ranked = _checked(different, order)
     joined = ~apart[np.ix_(ranked, ranked)]  # by rank
     missing = joined.copy()  # pairs that are not yet together; each system counts as one
-    found = []
+    grown = []
     for rank in range(len(ranked)):
         while missing[rank].any():
             group = _grown(rank, joined, missing)
             missing[np.ix_(group, group)] = False
-            found.append(group)
-    needed = _needed(found, len(ranked))
+            grown.append(group)
+    needed = _needed(grown, len(ranked))
     return [tuple(ranked[rank] for rank in group) for group in sorted(needed)]
 
 
@@ -117,13 +117,13 @@ def _grown(rank: int, joined: BoolArray, missing: BoolArray) -> list[int]:
         gains += missing[chosen]
 
 
-def _needed(found: list[list[int]], count: int) -> list[list[int]]:
+def _needed(grown: list[list[int]], count: int) -> list[list[int]]:
     """Drop sets, smallest first, whose pairs are together in other sets too."""
     together = np.zeros((count, count), dtype=np.int64)
-    for group in found:
+    for group in grown:
         together[np.ix_(group, group)] += 1
     needed = []
-    for group in sorted(found, key=lambda group: (len(group), group)):
+    for group in sorted(grown, key=lambda group: (len(group), group)):
         block = np.ix_(group, group)
         if (together[block] > 1).all():
             together[block] -= 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import combinations_with_replacement, permutations
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +25,6 @@ from rankscope.statistics.arrays import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
@@ -157,60 +155,3 @@ def _shuffled_ranges(rows: FloatArray, resamples: int, seed: int) -> FloatArray:
 @lru_cache(maxsize=LISTED)
 def _orders(count: int) -> npt.NDArray[np.int64]:
     return np.array(list(permutations(range(count))), dtype=np.int64)
-
-
-def letters(different: npt.ArrayLike, order: Sequence[int] | None = None) -> list[str]:
-    """Return letters for each system: two share one if and only if they are not separated.
-
-    ``different[s, s]`` says which pairs a test separates; ``order`` lists the systems, best first,
-    and the best has an ``a``. All start in one group; each separated pair splits the groups that
-    hold both. A group inside another one, or whose pairs all share another letter, is dropped.
-
-    Reference: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons,
-    J. Comput. Graph. Statist. 2004.
-
-    >>> letters([[False, False, True], [False, False, False], [True, False, False]])
-    ['a', 'ab', 'b']
-    """
-    apart = np.asarray(different, dtype=bool)
-    if apart.ndim != 2 or apart.shape[0] != apart.shape[1] or (apart != apart.T).any():
-        raise InputError("different must be a square table that is the same both ways")
-    count = len(apart)
-    ranked = list(range(count) if order is None else order)
-    if sorted(ranked) != list(range(count)):
-        raise InputError("order must name each system once")
-    groups = [frozenset(range(count))] if count else []
-    for first, second in np.argwhere(np.triu(apart, 1)).tolist():
-        pair = {first, second}
-        split = {half for group in groups if pair <= group for half in _halves(group, pair)}
-        whole = [group for group in groups if not pair <= group]
-        halves = [half for half in split if not any(half <= group for group in whole)]
-        groups = whole + [half for half in halves if not any(half < other for other in halves)]
-    groups = _needed(groups)
-    place = {system: at for at, system in enumerate(ranked)}
-    groups.sort(key=lambda group: sorted(place[system] for system in group))
-    return [
-        "".join(_letter(at) for at, group in enumerate(groups) if system in group)
-        for system in range(count)
-    ]
-
-
-def _halves(group: frozenset[int], pair: set[int]) -> list[frozenset[int]]:
-    return [group - {system} for system in sorted(pair)]
-
-
-def _needed(groups: list[frozenset[int]]) -> list[frozenset[int]]:
-    """Drop groups, smallest first, whose pairs are together in other groups too."""
-    needed = sorted(groups, key=lambda group: (len(group), sorted(group)))
-    for group in list(needed):
-        others = [other & group for other in needed if other is not group]
-        pairs = combinations_with_replacement(sorted(group), 2)
-        if all(any(pair <= other for other in others) for pair in map(set, pairs)):
-            needed.remove(group)
-    return needed
-
-
-def _letter(number: int) -> str:
-    """Return a, b, …, z, A, …, Z, then (53), (54), …."""
-    alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    return alphabet[number] if number < len(alphabet) else f"({number + 1})"

@@ -82,7 +82,7 @@ def run_noise(values: npt.ArrayLike) -> RunNoise:
     query + run + rest, split its square: the rest moves queries on their own; ``between`` =
     deviation² − MS_rest/n moves all of them together, and no number of queries averages it out.
 
-    Edges: one run is an `InputError`; with one query, run and rest cannot be told apart, and all of
+    Edges: one run is an `InputError`; with one query, run and rest cannot be separated, and all of
     the variance counts as between runs. Identical runs give 0.
 
     Reference: Searle, Casella and McCulloch, Variance Components, 1992.

@@ -33,8 +33,9 @@ from rankscope.statistics.correction import CORRECTIONS, Correction, corrected
 from rankscope.statistics.detectable import POWER, detectable_difference
 from rankscope.statistics.effects import Effect, paired_effects
 from rankscope.statistics.equivalence import Equivalence, check_margin, equivalence_tests
+from rankscope.statistics.groups import letters
 from rankscope.statistics.intervals import METHODS, Interval, Method, mean_intervals
-from rankscope.statistics.many import letters, range_tests
+from rankscope.statistics.many import range_tests
 from rankscope.statistics.paired import TESTS, Test, TestResult, paired_tests
 
 if TYPE_CHECKING:
