@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankscope.conformance.cases import Case, Value
-    from rankscope.conformance.suite import Outcome, ToolReport
+    from rankscope.conformance.suite import CaseOutcome, ToolReport
 
 
 @click.command("conformance")
@@ -78,7 +78,7 @@ def _report_lines(report: ToolReport, cases: tuple[Case, ...], *, whole: bool) -
             yield _outcome_line(outcome, by_id[outcome.case])
 
 
-def _outcome_line(outcome: Outcome, case: Case) -> str:
+def _outcome_line(outcome: CaseOutcome, case: Case) -> str:
     texts = {answer.name: answer.text for answer in case.answers}
     text = texts.get(outcome.answer or "", outcome.note)
     value = "-" if outcome.value is None else _shown(outcome.value)

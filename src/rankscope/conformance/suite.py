@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["definition", "fault", "other", "not asked"]
 
 
-class Outcome(Part):
+class CaseOutcome(Part):
     """What a tool answered to a case."""
 
     case: str
@@ -45,7 +45,7 @@ class ToolReport(Part):
     """The package it comes in."""
     version: str | None
     """The version asked; None if it is not installed."""
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[CaseOutcome, ...] = ()
     """Its answers, in the order of the cases."""
 
     def of_kind(self, kind: Kind) -> int:
@@ -60,7 +60,7 @@ class Conformance(Part):
     """The tools asked, in the order asked for."""
 
 
-def ask(case: Case, tool: Tool) -> Outcome:
+def ask(case: Case, tool: Tool) -> CaseOutcome:
     """Put a case to an installed tool."""
     question = Question(
         qrels={query_id: dict(grades) for query_id, grades in case.qrels.items()},
@@ -82,14 +82,14 @@ def ask(case: Case, tool: Tool) -> Outcome:
             number -= values[case.minus] or 0.0
         value = "undefined" if number is None or number != number else float(number)  # noqa: PLR0124
     except CannotAskError as error:
-        return Outcome(case=case.id, kind="not asked", note=str(error))
+        return CaseOutcome(case=case.id, kind="not asked", note=str(error))
     except Exception as error:  # whatever a tool raises is its answer
         value = "error"
         note = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
     finally:
         logging.disable(logging.NOTSET)
     known = case.answer(value)
-    return Outcome(
+    return CaseOutcome(
         case=case.id,
         kind="other" if known is None else known.kind,
         answer=None if known is None else known.name,

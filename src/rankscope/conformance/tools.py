@@ -121,7 +121,9 @@ def all_tools() -> dict[str, Tool]:
     """Return every tool by name, in the order they are asked."""
     for home in _HOMES:
         import_module(f"rankscope.conformance.{home}")
-    return _TOOLS
+    homes = [f"rankscope.conformance.{home}" for home in _HOMES]
+    # by their homes, whichever of these was imported first
+    return dict(sorted(_TOOLS.items(), key=lambda item: homes.index(item[1].answer.__module__)))
 
 
 def tool_named(name: str) -> Tool:
