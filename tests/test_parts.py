@@ -187,3 +187,9 @@ def test_a_finding_names_its_system_only_where_it_is_about_one() -> None:
     finding = Finding(code="RS1", name="x", severity="note", message="m", advice="a")
     assert "system" not in finding.to_dict()
     assert finding.model_copy(update={"system": "bm25"}).to_dict()["system"] == "bm25"
+
+
+def test_a_printed_result_is_for_people() -> None:
+    comparison = rs.compare(QRELS, {"one": ONE, "two": TWO}, ["RR"])
+    assert str(comparison) == repr(comparison)
+    assert str(comparison).startswith("Comparison of 2 runs over")

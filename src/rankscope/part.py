@@ -122,6 +122,10 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
+    def __str__(self) -> str:
+        """Return what `repr` does: some results have a form for people."""
+        return repr(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         return self.model_dump(mode="json")
