@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from rankscope.benchmark.artifacts import Form, Store
+from rankscope.retrieval.progress import cancellable
 
 Made = TypeVar("Made")
 Needed = TypeVar("Needed")
@@ -193,7 +194,8 @@ class Plan:
                 raise Cancelled
             watcher.step(stage.name, done, total, part)
 
-        output = stage.work(results, step)
+        with cancellable(cancelled):  # also ends what waits inside a stage, such as a slow engine
+            output = stage.work(results, step)
         seconds = time.perf_counter() - began
         if whole and output.complete:
             self.store.write(stage.key, stage.form, output.value)

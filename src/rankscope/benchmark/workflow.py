@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -24,7 +24,7 @@ from rankscope.benchmark.collection import Collection
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, builds_on, naming, rerank_depth
-from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, all_analyses
+from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
@@ -397,30 +397,32 @@ def _analyse(
     """Make the stage of an analysis; what it needs decides what its key holds."""
     loaded, collection = benchmark.loaded, benchmark.collection
     config = loaded.config.analyses[analysis.name]
-    pipeline = benchmark.pipeline()
+    given = Inputs(
+        pipeline=benchmark.pipeline(),
+        baseline=loaded.config.baseline,
+        depth=loaded.config.depth,
+        settings=benchmark.settings,
+    )
 
     def work(results: Results, _: Step) -> Output[Answer]:
-        inputs = Inputs(
+        inputs = replace(
+            given,
             scores=results[score],
             runs={name: results[stage].run for name, stage in fetches.items()},
             qrels=collection.judgments,
             queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
             corpus=collection.corpus if "corpus" in analysis.needs else None,
-            pipeline=pipeline,
-            baseline=loaded.config.baseline,
-            depth=loaded.config.depth,
-            settings=benchmark.settings,
         )
         return Output(analysis.answer(config, inputs))
 
-    info = collection.info
-    known: dict[str, Any] = {
-        "qrels": info.qrels_sha256,
-        "queries": info.queries_sha256,
-        "corpus": info.corpus_sha256,
-        "pipeline": [(spec.system, spec.kind, spec.of, spec.depth) for spec in pipeline],
-    }
-    common = (loaded.config.baseline, loaded.config.depth, benchmark.settings.to_dict())
-    parts = (config.to_dict(), *common, [known.get(need) for need in analysis.needs])
     needs: list[Stage[Any]] = [*fetches.values(), score]
+    hashes: dict[Need, Any] = {
+        "scores": score.key,
+        "runs": [stage.key for stage in fetches.values()],
+        "qrels": collection.info.qrels_sha256,
+        "queries": collection.info.queries_sha256,
+        "corpus": collection.info.corpus_sha256,
+        "pipeline": [asdict(spec) for spec in given.pipeline or ()],
+    }
+    parts = analysis.key_parts(config, given, hashes)
     return _stage(analysis.name, work, AnswerForm(analysis), needs, parts)

@@ -47,7 +47,7 @@ def gate_document(result: GateResult) -> Document:
         "Significant": [check for check in result.checks if check.significant],
         "Not significant": [check for check in result.checks if not check.significant],
     }
-    answer = Sentence(verdict_sentence(result), good_if(result.passed))
+    answer = Sentence(result.sentence, good_if(result.passed))
     losses = tuple(_losses_table(result, check) for check in result.checks if check.worst)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     return Document(
@@ -84,21 +84,6 @@ def no_answer_document(message: str) -> Document:
         f"{SUITE}: no answer",
         (Section("Reason", (Code(message),)),),
         cases=(Case("gate", "error", message, "not-comparable"),),
-    )
-
-
-def verdict_sentence(result: GateResult) -> str:
-    """Return the answer in one sentence."""
-    failed = [check for check in result.checks if check.verdict == "fail"]
-    if failed:
-        why = "; ".join(f"{check.measure} {check.explanation}" for check in failed)
-        return f"gate failed: {why}."
-    several = f" in any of {len(result.checks)} measures" if len(result.checks) > 1 else ""
-    queries = counted(result.queries, "query")
-    unseen = any(check.warning for check in result.checks)
-    but = ", but one could have passed unseen" if unseen else ""
-    return (
-        f"gate passed: no significant drop above {result.max_drop:g}{several} over {queries}{but}."
     )
 
 

@@ -188,16 +188,6 @@ class GateResult(Record, Shown):
         )
         return f"gate passed, undecided: {queries} cannot show {shows}; observed {observed}."
 
-    @property
-    def remarks(self) -> list[str]:
-        """What should be known beside the answer: warnings first, then notes."""
-        warned = [check for check in self.checks if check.warning]
-        noted = [check for check in self.checks if check.note]
-        return [
-            *(f"warning: {check.measure} {check.warning}" for check in warned),
-            *(f"note: {check.measure} {check.note}" for check in noted),
-        ]
-
 
 def gate(
     baseline: Any,
