@@ -30,13 +30,14 @@ from rankscope.statistics.arrays import (
     sizes,
     special,
 )
-from rankscope.statistics.paired import TESTS, paired_tests
+from rankscope.statistics.choices import TESTS
+from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.paired import Test
+    from rankscope.statistics.choices import Test
 
 POWER = 0.8
 """With this power comparisons name the smallest detectable difference."""

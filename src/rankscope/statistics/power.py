@@ -20,7 +20,6 @@ from rankscope.statistics.detectable import (
     simulated_power,
     simulated_queries_needed,
 )
-from rankscope.statistics.pairwise import pair_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -218,9 +217,10 @@ def power(
     >>> report.measures["RR@10"].needed.formula
     46
     """
-    matrix, _ = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    matrix = paired.matrix
     options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
-    rows = pair_differences(matrix, [(0, 1)])
+    rows = matrix.differences([(0, 1)])
     return PowerReport(
         runs=(matrix.systems[0], matrix.systems[1]),
         queries=len(matrix.query_ids),
