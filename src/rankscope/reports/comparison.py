@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from rankscope.statistics.strata import StratifiedPair
 
 
+NAMED = 10
+"""Up to so many runs are named in the title."""
+
 NEAR = "≈"
 """Marks a system that is not shown to be worse than the best of many."""
 
@@ -52,7 +55,7 @@ def comparison_document(comparison: Comparison) -> Document:
     )
     strata = Section("By stratum", tuple(_strata_blocks(comparison)))
     return Document(
-        f"Comparison of {', '.join(comparison.runs)}",
+        f"Comparison of {_names(comparison)}",
         (
             Section("Verdict", (sentences(verdicts(comparison)), *_cautions(comparison))),
             Section("Means", (chart, _means_table(comparison))),
@@ -62,6 +65,11 @@ def comparison_document(comparison: Comparison) -> Document:
         names=frozenset([*comparison.runs, *comparison.measures]),
         data=lambda: _data(comparison),
     )
+
+
+def _names(comparison: Comparison) -> str:
+    runs = comparison.runs
+    return ", ".join(runs) if len(runs) <= NAMED else f"{len(runs):,} runs"
 
 
 def ranked(comparison: Comparison) -> list[SystemMean]:
