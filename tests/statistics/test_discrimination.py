@@ -55,6 +55,14 @@ def test_what_difference_is_needed() -> None:
     assert every.needed == pytest.approx(0.1)
 
 
+def test_a_long_curve_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    [whole] = discriminative_power({"m": SHARP}, test="t")
+    monkeypatch.setattr(module, "CURVE", 3)
+    [thinned] = discriminative_power({"m": SHARP}, test="t")
+    assert thinned.p_values == tuple(whole.p_values[place] for place in (0, 2, 5))
+    assert thinned.separated == whole.separated
+
+
 def test_ties_by_name() -> None:
     found = discriminative_power({"b": SHARP, "a": SHARP}, test="t")
     assert [row.measure for row in found] == ["a", "b"]

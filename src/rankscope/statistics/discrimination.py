@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 FamilyTest = Literal["max_t"]
 
+CURVE = 1_000
+"""How many p-values of a curve are kept."""
+
 
 class Discrimination(Part):
     """How well one measure tells the systems apart."""
@@ -50,7 +53,8 @@ class Discrimination(Part):
     """The smallest difference of means from which on every pair is separated; None if the largest
     is not."""
     p_values: tuple[float, ...]
-    """p-values of all pairs, largest first: the achieved significance level curve."""
+    """p-values of all pairs, largest first: the achieved significance level curve. Of more than
+    `CURVE` pairs, as many at even distances."""
 
 
 def discriminative_power(
@@ -96,7 +100,7 @@ def discriminative_power(
                 alpha=alpha,
                 test=test,
                 needed=_needed(gaps, separated),
-                p_values=tuple(np.sort(p_values)[::-1].tolist()),
+                p_values=tuple(_thinned(np.sort(p_values)[::-1]).tolist()),
             )
         )
     return sorted(results, key=lambda result: (-result.separated, result.measure))
@@ -112,6 +116,13 @@ def _tested(
     changes = np.stack([rows[b] - rows[a] for a, b in combinations(range(len(rows)), 2)])
     results = paired_tests(changes, test=test, resamples=resamples, seed=seed)
     return np.array([result.p for result in results]), np.abs(row_means(changes))
+
+
+def _thinned(ordered: FloatArray) -> FloatArray:
+    """Return at most `CURVE` of some numbers, the first and the last among them."""
+    if len(ordered) <= CURVE:
+        return ordered
+    return ordered[np.linspace(0, len(ordered) - 1, CURVE).round().astype(np.int64)]
 
 
 def _needed(gaps: FloatArray, separated: npt.NDArray[np.bool_]) -> float | None:

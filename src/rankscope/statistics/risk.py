@@ -53,7 +53,7 @@ def _check(alpha: float) -> None:
         raise InputError(f"alpha of a risk must be a finite number from 0 up, got {alpha}")
 
 
-def _weighted(changes: FloatArray, alpha: float) -> FloatArray:
+def weighted_changes(changes: FloatArray, alpha: float) -> FloatArray:
     """Return differences in which losses weigh 1 + alpha."""
     return np.where(changes < 0, (1 + alpha) * changes, changes)
 
@@ -80,7 +80,7 @@ def risk(system: npt.ArrayLike, baseline: npt.ArrayLike, *, alpha: float = 1.0) 
         raise InputError(f"both need the same queries, got {len(scores):,} and {len(base):,}")
     changes = scores - base
     count = len(changes)
-    weighted = _weighted(changes, alpha)[np.newaxis]
+    weighted = weighted_changes(changes, alpha)[np.newaxis]
     mean = float(row_means(weighted)[0])
     ratio = None
     if not constant_rows(weighted)[0]:
@@ -122,7 +122,7 @@ def z_risk(values: npt.ArrayLike, *, alpha: float = 1.0) -> FloatArray:
     expected = np.outer(rows.sum(axis=1), rows.sum(axis=0)) / total
     away = np.zeros_like(rows)
     np.divide(rows - expected, np.sqrt(expected), out=away, where=expected > 0)
-    return np.asarray(_weighted(away, alpha).sum(axis=1))
+    return np.asarray(weighted_changes(away, alpha).sum(axis=1))
 
 
 def geo_risk(values: npt.ArrayLike, *, alpha: float = 1.0) -> FloatArray:
