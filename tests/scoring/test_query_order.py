@@ -55,7 +55,8 @@ def test_files(
     monkeypatch.chdir(tmp_path)
     printed = set()
     for seed in range(4):
-        tables = [shuffled(table, seed) for table in (qrels, *runs)]
+        given: list[dict[str, Any]] = [qrels, *runs]
+        tables = [shuffled(table, seed) for table in given]
         names = (
             ["qrels.txt", "a.run", "b.run"] if kind == "trec" else ["q.json", "a.json", "b.json"]
         )

@@ -144,6 +144,8 @@ def _of_root(root: str, parameters: str, options: Options) -> list[_Line]:
         return [_Line(f"relstring_{parameters}" if parameters else root, root, None, length)]
     if root in _WITHOUT_PARAMETERS:
         parameters = ""
+    if root == "rbp" and parameters and "=" not in parameters:
+        raise InputError(f"trec-eval: expected pairs such as p=0.95, got {shown(parameters)}")
     measures = parse_trec_measures(f"{root}.{parameters}" if parameters else root)
     if parameters and root in _BY_CUTOFF and len(measures) != parameters.count(",") + 1:
         raise InputError(
