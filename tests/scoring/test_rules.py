@@ -65,8 +65,8 @@ def test_trec_eval_9_is_pytrec_eval(qrels: Qrels, run: Run) -> None:
 
 IR_MEASURES = ["nDCG@3", "nDCG", "AP", "AP@3", "AP(rel=2)", "RR", "RR@3", "RR(rel=2)@3", "P@3",
                "R@3", "Success@2", "Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "IPrec@0.35",
-               "Judged@3", "Judged", "P(judged_only=True)@2", "SetF(beta=0.5)", "NumQ", "NumRel",
-               "Compat(p=0.8)"]  # fmt: skip
+               "Judged@3", "Judged", "P(judged_only=True)@2", "SetF(beta=0.5)", "NumQ",
+               "NumRel"]  # fmt: skip
 """Not NumRet: beside a judged_only measure its value there depends on Python's hash seed."""
 
 
@@ -74,6 +74,10 @@ IR_MEASURES = ["nDCG@3", "nDCG", "AP", "AP@3", "AP(rel=2)", "RR", "RR@3", "RR(re
 @given(qrels=qrels_of(-1, 0, 0, 1, 1, 2), run=RUNS)
 def test_ir_measures(qrels: Qrels, run: Run) -> None:
     ir_measures = pytest.importorskip("ir_measures")
+    # trec_eval reads memory it did not write for a query whose grades are all negative
+    qrels = {query: {"never": 0, **grades} for query, grades in qrels.items()}
+    if not set(qrels) & set(run):  # which is an error here
+        return
     parsed = {text: ir_measures.parse_measure(text) for text in IR_MEASURES}
     theirs = ir_measures.calc_aggregate(list(parsed.values()), qrels, run)
     ours = rs.evaluate(qrels, run, IR_MEASURES, profile="ir_measures")

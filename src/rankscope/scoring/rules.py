@@ -125,7 +125,7 @@ OFFERS = {
         gains=frozenset({("nDCG", "linear"), ("nDCG", "exp"), ("RBP", "binary")}),
         but=(
             ("Accuracy", "it leaves out queries for which no relevant document is retrieved"),
-            ("Compat", "it takes documents that are not retrieved for scored 0"),
+            ("Compat", "its ideal has equal scores in the order of the judgments"),
             ("ERR", _ROUNDED),
         ),
     ),
