@@ -99,6 +99,8 @@ class ScoreRecord(Record):
     """The judgments that counted."""
     measures: dict[str, Text] = Field(min_length=1)
     """The measures by their canonical names, with the names they were asked for."""
+    not_promised: dict[str, Text] | None = left_out()
+    """Measures that may differ from the numbers of the profile's tool, and why."""
     runs: dict[str, RunRecord] = Field(min_length=1)
     """The scores by run."""
 
@@ -175,6 +177,7 @@ def score_record(
             sha256=scores.judgments.fingerprint, queries=len(scores.judgments.query_ids)
         ),
         measures=scores.asked,
+        not_promised=scores.not_promised or None,
         runs=runs,
     )
 
