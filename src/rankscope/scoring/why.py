@@ -178,7 +178,7 @@ def _once(run: Any) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, fl
     frame = rows.frame
     scores = scores_of(rows)
     once: dict[str, dict[str, float]] = {}
-    every: dict[str, dict[str, float]] = {}
+    repeated: dict[str, dict[str, float]] = {}
     for query_id, doc_id, score in zip(
         as_ids(frame["query_id"], rows).cast(pl.String),
         as_ids(frame["doc_id"], rows).cast(pl.String),
@@ -186,11 +186,11 @@ def _once(run: Any) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, fl
         strict=True,
     ):
         best = once.setdefault(query_id, {})
-        documents = every.setdefault(query_id, {})
+        documents = repeated.setdefault(query_id, {})
         again = doc_id in best
         documents[f"{doc_id}{_AGAIN}{len(documents)}" if again else doc_id] = score
         best[doc_id] = max(score, best.get(doc_id, score))
-    return once, every
+    return once, repeated
 
 
 class _Bench:
