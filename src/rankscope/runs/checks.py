@@ -16,6 +16,8 @@ import polars as pl
 from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
 from rankscope.runs import order
+from rankscope.runs.codes import EMPTY
+from rankscope.runs.mismatch import empty_message
 from rankscope.runs.table import scores_of
 from rankscope.tables import row_checks
 from rankscope.tables.grouping import Groups, group_by_query, repeated_rows
@@ -134,15 +136,10 @@ class RunUnderTest:
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
 
-@RUN_CHECKS.add(
-    "RS101",
-    "error",
-    unit="file",
-    advice="make the run again and check the format of the queries it was made from",
-)
+@RUN_CHECKS.under(EMPTY)
 def empty(run: RunUnderTest) -> Seen | None:
-    """The file holds no line of data."""
-    return row_checks.no_row(run.rows, "the run is empty")
+    """See a run without a line, or without a document for any query."""
+    return row_checks.no_row(run.rows, empty_message(len(run.rows.empty_queries)))
 
 
 @RUN_CHECKS.add(

@@ -43,10 +43,11 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = ("_fingerprint", "_is_sorted", "_name", "_order")
+    __slots__ = ("_fingerprint", "_is_list", "_is_sorted", "_name", "_order")
 
     layout = RUN
     _name: str
+    _is_list: bool
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
@@ -67,7 +68,7 @@ class Run(PairTable):
         self._fill(groups, pl.DataFrame([doc_id, score]), rows.empty_queries)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
-        self._set(_name=name, _is_sorted=False, _order=None, _fingerprint="")
+        self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -105,6 +106,7 @@ class Run(PairTable):
             offsets,
             pl.DataFrame(columns),
             _name=name,
+            _is_list=True,
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
@@ -124,6 +126,20 @@ class Run(PairTable):
     def sizes(self) -> Ints:
         """How many documents each query has."""
         return np.diff(self._offsets)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the order of rows is meant: false for a file whose ranks go by score."""
+        return self._is_list
+
+    def in_given_order(self) -> Run:
+        """Return the same documents ranked as they are listed: scores are minus the place."""
+        sizes = self.sizes
+        places = np.arange(1, len(self) + 1) - np.repeat(self._offsets[:-1], sizes)
+        return Run.trusted(
+            self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
+            is_best_first=True,
+        )  # fmt: skip
 
     def named(self, name: str) -> Run:
         """Return the same run under another name."""

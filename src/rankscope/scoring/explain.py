@@ -22,6 +22,7 @@ from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import relevance_level_of
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.rules import profile_named
+from rankscope.scoring.soundness import check_levels, refuse_broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,7 +131,15 @@ def explain(
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)
-    alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
+    alone = align(
+        judgments,
+        {query_id: documents},
+        ties=rules.ties,
+        precision=rules.precision,
+        sound=False,  # one query may find nothing; the whole run may not
+    )
+    refuse_broken(judgments, given, alone.hits, name=name)
+    check_levels(judgments, [meant])
     mask = np.array([judged_id == query_id for judged_id in alone.judged.query_ids])
     judged = alone.judged.only(mask)
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}

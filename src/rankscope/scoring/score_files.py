@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
+from rankscope.findings import Finding
 from rankscope.part import FileRef, Location, Part, Record, dotted, left_out
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
@@ -80,6 +81,8 @@ class RunRecord(Part):
     """What the means are made of."""
     per_query: dict[str, dict[str, Value | None]] | None = left_out()
     """By query and measure, every value; only if values by query were asked for."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the means mean less than they seem, such as queries that the run lacks."""
     bounds: tuple[Bounds, ...] | None = left_out()
     """How far ties and unjudged documents could move the means; only where that was looked at."""
 
@@ -164,6 +167,7 @@ def score_record(
             }
             if per_query
             else None,
+            findings=run.findings,
             bounds=tuple(bounds[name]) if name in bounds else None,
         )
     return ScoreRecord.model_construct(
@@ -185,6 +189,8 @@ class RecordedRun:
     values: FloatArray
     missing_policy: str
     """What happened to judged queries the run lacks; '' if the record does not say."""
+    findings: tuple[Finding, ...] = ()
+    """What makes its values mean less than they seem."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,7 +242,8 @@ class RecordedScores:
         runs = {}
         for name in scores.runs:
             run = scores.run(name)
-            runs[name] = RecordedRun(run.query_ids, run.values, scores.rules["queries"])
+            policy = scores.rules["queries"]
+            runs[name] = RecordedRun(run.query_ids, run.values, policy, run.findings)
         return cls(
             source=source,
             profile=scores.profile.name,
@@ -275,7 +282,8 @@ def _values_of(run: RunRecord, measures: list[str], where: str, source: str) -> 
     by_query = run.per_query.values()
     columns = [[values.get(measure) for values in by_query] for measure in measures]
     policy = "" if run.accounting is None else run.accounting.missing_policy
-    return RecordedRun(tuple(run.per_query), np.array(columns, dtype=np.float64), policy)
+    values = np.array(columns, dtype=np.float64)
+    return RecordedRun(tuple(run.per_query), values, policy, run.findings)
 
 
 def is_score_file(path: PathLike) -> bool:

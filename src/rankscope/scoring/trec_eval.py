@@ -156,6 +156,7 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
         run,
         precision="double" if options.version == 10 else "single",
         queries="all" if options.version == 10 and options.complete else "both",
+        sound=False,
     )
     judged = _prepared(aligned, options)
     values = {line.name: _values(line.measure, judged, options) for line in lines if line.measure}

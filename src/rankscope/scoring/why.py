@@ -150,7 +150,7 @@ class _Bench:
 
     def __init__(self, qrels: Any, run: Any) -> None:
         self._judgments = as_judgments(qrels)
-        _, self._run = as_one_run(run)
+        self._name, self._run = as_one_run(run)
         self.max_grade = self._judgments.max_grade
         self._aligned: dict[tuple[str, str, bool], JudgedRun] = {}
 
@@ -161,7 +161,9 @@ class _Bench:
             run = self._run if rules.identical_ids else self._without_identical
             ties: Any = rules.ties
             precision: Any = rules.precision
-            aligned = align(self._judgments, run, ties=ties, precision=precision)
+            aligned = align(
+                self._judgments, run, ties=ties, precision=precision, name=self._name
+            )
             self._aligned[key] = aligned.judged
         return self._aligned[key]
 
