@@ -18,7 +18,8 @@ from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Check, Checks, Finding, Place
 from rankscope.runs.checks import RUN_CHECKS
-from rankscope.runs.checks_against import AGAINST_CHECKS, guess_mismatch
+from rankscope.runs.checks_against import AGAINST_CHECKS
+from rankscope.runs.mismatch import guess_mismatch
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Lengths, validate_run
 
@@ -228,7 +229,7 @@ CASES = [
         count=1,
         places=[(None, None, None)],
         message="no query id in common with the qrels: the run has 'q1', 'q2', the qrels have '1'; "
-        "they differ in a prefix",
+        "the run's begin with 'q'",
     ),
     Case(
         "RS172",
@@ -540,17 +541,28 @@ def test_to_dict_is_plain_data(tmp_path: Path) -> None:
     [
         (["007", "012"], ["7", "12"], "leading zeros"),
         (["q7", "q12"], ["q007", "q012"], "leading zeros"),
-        (["doc7", "doc12"], ["7", "12"], "a prefix"),
+        (["doc7", "doc12"], ["id7", "id12"], "a prefix"),
+        (["d12#3", "d12#4", "x7#1"], ["d12", "x7"], "a suffix, as that of a chunk"),
+        (["a_0", "b_1"], ["a", "b"], "a suffix, as that of a chunk"),
         (["abc", "def"], ["ABC", "DEF"], "upper and lower case"),
         (["a ", "b"], ["a", "b "], "blanks around an id"),
         (["1.0", "2.0"], ["1", "2"], "a number written with a fraction"),
-        (["corpus/a", "corpus/b"], ["a", "b"], "a folder or namespace before the id"),
+        (["x/a", "y/b"], ["a", "b"], "a folder or namespace before the id"),
         (["a.txt", "b.txt"], ["a", "b"], "a file ending"),
     ],
 )
 def test_guess(mine: list[str], theirs: list[str], guess: str) -> None:
     for one, other in ((mine, theirs), (theirs, mine)):
         assert guess_mismatch(one, other, ["x"], ["y"]) == f"; they differ in {guess}"
+
+
+@pytest.mark.parametrize("prefix", ["doc:", "msmarco_passage_", "doc", "corpus/"])
+def test_guess_the_prefix_itself(prefix: str) -> None:
+    bare = ["10", "12", "7"]
+    long = [prefix + id_ for id_ in bare]
+    guess = f"begin with {prefix!r}"
+    assert guess_mismatch(long, bare, ["x"], ["y"]) == f"; the run's {guess}"
+    assert guess_mismatch(bare, long, ["x"], ["y"]) == f"; those of the qrels {guess}"
 
 
 def test_guess_nothing() -> None:

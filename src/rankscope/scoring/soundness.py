@@ -127,20 +127,18 @@ def _refuse(code: str, message: str, name: str | None = None) -> NoReturn:
 
 
 def _query_ids(run: Any) -> Any:
-    """Return the queries of a run that have documents, or all if none has."""
-    if isinstance(run, Mapping):
-        return {query_id: None for query_id in run}.keys()
-    return dict.fromkeys(run.query_ids).keys()
+    """Return the queries of a run, as a set in their order."""
+    return dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
 
 
 def _has_documents(run: Any) -> bool:
-    return any(run.values()) if isinstance(run, Mapping) else bool(len(run))
+    return any(map(run.get, run)) if isinstance(run, Mapping) else bool(len(run))
 
 
 def _doc_ids(run: Any) -> Iterator[str]:
     """Yield the documents of a run, some of them more than once."""
     if isinstance(run, Mapping):
-        return (str(doc_id) for documents in run.values() for doc_id in documents)
+        return (str(doc_id) for query_id in run for doc_id in run[query_id])
     return iter(run.doc_ids)
 
 
@@ -318,7 +316,7 @@ def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
     if len(answered) < 2 or (hits.retrieved[answered] != deepest).any():
         return None
     if isinstance(run, Mapping):
-        answers = (frozenset(map(str, documents)) for documents in run.values() if documents)
+        answers = (frozenset(map(str, run[query_id])) for query_id in run if run[query_id])
         first = next(answers, frozenset())
         return len(first) if all(first == other for other in answers) else None
     low, high = run.offsets[:-1], run.offsets[1:]
