@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.measures.language import Measure
+    from rankscope.runs.order import Order
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.paired import Test
 
 
 class PowerWarning(UserWarning):
     """A test passed that could not have seen a drop as large as the margin."""
+
+
+class DataWarning(UserWarning):
+    """The scores of a run mean less than they seem: it lacks queries, all its scores are equal."""
 
 
 class Gatekeeper:
@@ -47,13 +52,15 @@ class Gatekeeper:
         profile: str | None = None,
         baseline_run: str | None = None,
         candidate_run: str | None = None,
+        order: Order = "score",
     ) -> GateResult:
         """Fail on a drop that is both significant and larger than ``max_drop``.
 
         Takes what `rankscope.gate` takes: score files, `Scores`, or, with ``qrels``, runs as paths,
         dicts or tables. The message is the gate's table and verdict; a test that could not
-        have seen such a drop gives a `PowerWarning`, or fails with ``require_power``. Runs that
-        cannot be compared raise `rankscope.InputError`.
+        have seen such a drop gives a `PowerWarning`, or fails with ``require_power``. What makes
+        the scores of a run mean less than they seem gives a `DataWarning`; runs that cannot be
+        scored or compared raise `rankscope.InputError`.
         """
         __tracebackhide__ = True
         from rankscope.document.terminal import as_text  # noqa: PLC0415
@@ -75,9 +82,12 @@ class Gatekeeper:
             profile=profile,
             baseline_run=baseline_run,
             candidate_run=candidate_run,
+            order=order,
         )
         if not result.passed:
             raise AssertionError("\n" + as_text(gate_document(result)))
+        for finding in result.findings:
+            warnings.warn(f"{finding.system}: {finding.sentence}", DataWarning, stacklevel=2)
         for check in result.checks:
             if check.warning:
                 warnings.warn(f"{check.measure} {check.warning}", PowerWarning, stacklevel=2)

@@ -19,6 +19,7 @@ from rankscope.document.blocks import (
     cells,
     ends,
     good_if,
+    warning_lines,
 )
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
@@ -53,7 +54,7 @@ def gate_document(result: GateResult) -> Document:
     return Document(
         f"{SUITE}: {'✓ passed' if result.passed else '✗ failed'}",
         (
-            Section("", (Sentences((answer, *_remarks(result))),)),
+            Section("", (Sentences((answer, *_remarks(result))), *warning_lines(result.findings))),
             *(
                 Section(title, (_checks_table(result, checks),))
                 for title, checks in apart.items()

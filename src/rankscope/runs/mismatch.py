@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from rankscope.errors import counted, shown
@@ -89,5 +88,8 @@ def _prefix(ids: Collection[str]) -> str:
 
     Without such a sign up to the first digit: ``doc:10`` and ``doc:12`` share more than a prefix.
     """
-    common = os.path.commonprefix([*ids])
+    low, high = min(ids), max(ids)  # what these share, all between them share
+    common = "".join(
+        sign for sign, _ in takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
+    )
     return re.sub(r"[^\W_]*$", "", common) or re.sub(r"[0-9].*$", "", common)

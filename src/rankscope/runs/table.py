@@ -132,6 +132,10 @@ class Run(PairTable):
         """Whether the order of rows is meant: false for a file whose ranks go by score."""
         return self._is_list
 
+    def _not_a_list(self) -> Run:
+        self._set(_is_list=False)
+        return self
+
     def in_given_order(self) -> Run:
         """Return the same documents ranked as they are listed: scores are minus the place."""
         sizes = self.sizes
@@ -239,10 +243,31 @@ def run_from(file: TableFile, *, name: str | None = None) -> Run:
     """Make a run of a file that was opened."""
     name = name or file.first_tag or stem_of(file.path)
     try:
-        return Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
+        run = Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
+        return run._not_a_list() if _ranks_go_by_score(file, run) else run
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         Run.from_rows(file.rows(RUN.roles, as_text=True), name=name)
         raise
+
+
+def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
+    """Tell whether the lines of a file are in no order, and its ranks are in that of the scores.
+
+    Ranks are read only where most queries have lines that are not in the order of their scores.
+    """
+    unsettled = order.unsettled(run.offsets, run.scores.to_numpy(), ties=False)
+    if 2 * np.count_nonzero(unsettled) <= np.count_nonzero(run.sizes > 1):
+        return False
+    rows = file.rows(("query_id", "doc_id", "rank", "score"))
+    if not {"rank", "score"} <= set(rows.frame.columns):
+        return False
+    rank = as_numbers(rows.frame["rank"]).cast(pl.Float64)
+    table = pl.DataFrame([rows.frame["query_id"], scores_of(rows), rank.alias("rank")])
+    by_rank = table.sort("query_id", "rank", maintain_order=True)
+    same = by_rank["query_id"].eq_missing(by_rank["query_id"].shift())
+    rises = by_rank["score"] > by_rank["score"].shift()
+    repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
+    return not (same & (rises | repeated)).any()
 
 
 def as_run(data: Any, *, name: str = "run") -> Run:

@@ -94,6 +94,7 @@ def align(
     for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
         if chosen not in words:
             raise UnknownNameError(rule, chosen, words)
+
     def check(hits: Hits) -> None:
         if sound:
             title = name or getattr(run, "name", "run")

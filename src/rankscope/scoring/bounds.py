@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.runs.order import Precision, Ties
+    from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile, QueryPolicy
@@ -86,6 +86,7 @@ def bounds(
     ties: Ties | None = None,
     precision: Precision | None = None,
     queries: QueryPolicy | None = None,
+    order: Order = "score",
 ) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
 
@@ -97,7 +98,7 @@ def bounds(
         raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
     rules = profile_named(profile)
     judgments = as_judgments(qrels)
-    _, given = as_one_run(run)
+    _, given = as_one_run(run, order=order)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     worlds: dict[Profile, _World] = {}

@@ -66,8 +66,8 @@ class RunScores:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What makes the means mean less than they seem, worst first."""
-        return tuple(remark.finding(self.name) for remark in sorted(self.remarks))
+        """What makes the means mean less than they seem."""
+        return tuple(remark.finding(self.name) for remark in self.remarks)
 
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""

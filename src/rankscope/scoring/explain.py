@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import Factors
     from rankscope.measures.judged import JudgedRun
+    from rankscope.runs.order import Order
     from rankscope.scoring.rules import Profile
 
 __all__ = ["Explanation", "explain"]
@@ -112,10 +113,12 @@ def explain(
     *,
     profile: str | Profile = "rankscope",
     depth: int = 20,
+    order: Order = "score",
 ) -> Explanation:
     """Explain one query's value: each rank, which document is there, and what it adds.
 
-    All ranks down to ``depth`` are listed, and below it those that add something.
+    All ranks down to ``depth`` are listed, and below it those that add something;
+    ``order="given"`` ranks documents as they are listed.
 
     >>> explanation = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
     >>> [(step.doc_id, step.contribution) for step in explanation.steps]
@@ -127,7 +130,7 @@ def explain(
     query_id = str(query_id)
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
-    name, given = as_one_run(run)
+    name, given = as_one_run(run, order=order)
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)

@@ -12,6 +12,7 @@ longer than a small evaluation.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -36,7 +37,8 @@ FINDS_ALL = frozenset({"R", "R_cap", "Success"})
 """Measures that are 1 whatever the order, once every document is looked at."""
 
 
-class Remark(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Remark:
     """What should be known beside a run's numbers: a finding that is not made yet."""
 
     code: str
@@ -232,9 +234,7 @@ def remarks(
             tuple(missing[:NAMED]),
         )
     if not len(hits.query):
-        yield Remark(
-            "RS172", "no retrieved document is judged for its query", severity="warning"
-        )
+        yield Remark("RS172", "no retrieved document is judged for its query", severity="warning")
     yield from _about_order(run, hits.lists, ties)
     yield from _about_depth(run, hits, measures, corpus)
     if corpus is not None and corpus.outside:
@@ -279,12 +279,12 @@ def _about_depth(
     run: Any, hits: Hits, measures: Sequence[Measure], corpus: KnownCorpus | None
 ) -> Iterator[Remark]:
     deepest = int(hits.retrieved.max(initial=0))
-    cut = [measure for measure in measures if measure.cutoff is not None]
+    cut = [(measure, measure.cutoff) for measure in measures if measure.cutoff is not None]
     size = corpus.documents if corpus is not None else None
-    if size is None and any(measure.cutoff >= deepest for measure in cut):
+    if size is None and any(cutoff >= deepest for _, cutoff in cut):
         size = _all_documents(run, hits, deepest)
     if size:
-        trivial = [m for m in cut if m.name in FINDS_ALL and m.cutoff >= size]
+        trivial = [measure for measure, k in cut if measure.name in FINDS_ALL and k >= size]
         if trivial:
             verb = "looks" if len(trivial) == 1 else "look"
             yield Remark(
@@ -295,7 +295,7 @@ def _about_depth(
             )
         if deepest >= size:
             return
-    deeper = [measure for measure in cut if measure.cutoff > deepest]
+    deeper = [measure for measure, cutoff in cut if cutoff > deepest]
     if deeper:
         verb = "looks" if len(deeper) == 1 else "look"
         yield Remark(
@@ -317,8 +317,8 @@ def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
         return None
     if isinstance(run, Mapping):
         answers = (frozenset(map(str, run[query_id])) for query_id in run if run[query_id])
-        first = next(answers, frozenset())
-        return len(first) if all(first == other for other in answers) else None
+        whole = next(answers, frozenset())
+        return len(whole) if all(whole == other for other in answers) else None
     low, high = run.offsets[:-1], run.offsets[1:]
     full = np.flatnonzero(high > low)
     documents = run.doc_ids

@@ -22,7 +22,9 @@ from rankscope.scoring.score_files import RecordedScores, is_score_file, read_sc
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
+    from rankscope.findings import Finding
     from rankscope.measures.language import Parsed
+    from rankscope.runs.order import Order
 
 Sides = tuple[RecordedScores, RecordedScores]
 """The baseline and the candidate."""
@@ -38,23 +40,39 @@ def paired_runs(
     qrels: Any = None,
     profile: str | None = None,
     runs: tuple[str | None, str | None] = (None, None),
-) -> tuple[Matrix, RecordedScores]:
-    """Return a matrix of two systems, baseline and candidate, and the baseline as it was recorded.
+    order: Order = "score",
+) -> tuple[Matrix, RecordedScores, tuple[Finding, ...]]:
+    """Return a matrix of two systems, baseline and candidate, the baseline's record, and findings.
+
+    Findings say what makes the values of either side mean less than they seem.
 
     A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
     also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
-    names the run of each side where it holds several. `InputError` ("not comparable") if
+    names the run of each side where it holds several, and ``order`` says whether runs are ranked by
+    score or as they are listed. `InputError` ("not comparable") if
     judgments, queries or rules differ, or if a measure or a value is missing.
     """
     asked = parse_measures(measures)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile)
-    return paired(sides, asked, runs), sides[0]
+    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, order=order)
+    matrix = paired(sides, asked, runs)
+    findings = [
+        finding.model_copy(update={"system": system})
+        for side, name, system in zip(sides, runs, matrix.systems, strict=True)
+        for finding in side.runs[side.name_of(name)].findings
+    ]
+    return matrix, sides[0], tuple(findings)
 
 
 def _sides(
-    baseline: Any, candidate: Any, asked: list[Parsed], *, qrels: Any, profile: str | None
+    baseline: Any,
+    candidate: Any,
+    asked: list[Parsed],
+    *,
+    qrels: Any,
+    profile: str | None,
+    order: Order,
 ) -> Sides:
     given = dict(zip(_ROLES, (baseline, candidate), strict=True))
     recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
@@ -64,7 +82,7 @@ def _sides(
     for role, side in recorded.items():
         if side is None:
             run = given[role]
-            runs, _ = as_runs([run] if is_path(run) else run)
+            runs, _ = as_runs([run] if is_path(run) else run, order=order)
             measures = [parsed.measure for parsed in asked]
             scores = evaluate(judgments, runs, measures, profile=rules)
             source = os.fspath(run) if is_path(run) else role

@@ -26,6 +26,7 @@ from pydantic import computed_field, field_serializer
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
+from rankscope.findings import Finding
 from rankscope.part import Part, Record
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha, check_name, row_deviations
@@ -38,6 +39,7 @@ from rankscope.statistics.sentences import about, listed, number, p_text, percen
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Measure
+    from rankscope.runs.order import Order
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.matrix import Matrix
 
@@ -165,6 +167,8 @@ class GateResult(Record, Shown):
     """How the p-values were made."""
     checks: tuple[MeasureCheck, ...]
     """The answer of each measure."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the scores of either side mean less than they seem."""
 
     @property
     def sentence(self) -> str:
@@ -205,12 +209,13 @@ def gate(
     profile: str | None = None,
     baseline_run: str | None = None,
     candidate_run: str | None = None,
+    order: Order = "score",
 ) -> GateResult:
     """Compare a candidate with a baseline and say, for each measure, whether it may pass.
 
     Each of the two is a score file, what `Scores.to_dict` returned, `Scores`, or, with ``qrels``, a
-    run in any form. `InputError` ("not comparable") if judgments, queries or rules differ, or if a
-    measure or a value is missing.
+    run in any form (``order="given"`` ranks its documents as they are listed). `InputError` ("not
+    comparable") if judgments, queries or rules differ, or if a measure or a value is missing.
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(8)}
     >>> good = {query_id: {"d": 2.0, "e": 1.0} for query_id in qrels}
@@ -229,8 +234,8 @@ def gate(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
     runs = (baseline_run, candidate_run)
-    matrix, side = paired_runs(
-        baseline, candidate, measures, qrels=qrels, profile=profile, runs=runs
+    matrix, side, findings = paired_runs(
+        baseline, candidate, measures, qrels=qrels, profile=profile, runs=runs, order=order
     )
     sight = _Sight(alpha / len(matrix.scales), power, test, resamples, max_drop)
     pairs = compare_pairs(matrix, [(0, 1)], settings, power=power)
@@ -251,6 +256,7 @@ def gate(
         require_power=require_power,
         test=GateTest(method=" / ".join(dict.fromkeys(pair.method for pair in pairs)), seed=seed),
         checks=checks,
+        findings=findings,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankscope.document.views import Shown
+from rankscope.findings import Finding
 from rankscope.part import Part, Record, Unbounded
 from rankscope.statistics.arrays import as_rows, constant_rows, row_deviations, row_means
 from rankscope.statistics.comparable import paired_runs
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.measures.language import Measure
+    from rankscope.runs.order import Order
 
 __all__ = ["PowerReport", "power"]
 
@@ -86,6 +88,8 @@ class PowerReport(Record, Shown):
     """Of the simulation."""
     measures: dict[str, Power]
     """The answers, by measure."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the scores of the runs mean less than they seem."""
 
 
 class PowerSize(Part):
@@ -205,6 +209,7 @@ def power(
     repetitions: int = 2_000,
     seed: int = 0,
     profile: str | None = None,
+    order: Order = "score",
 ) -> PowerReport:
     """Say which differences the queries of two runs can show, and how many a difference needs.
 
@@ -218,7 +223,9 @@ def power(
     >>> report.measures["RR@10"].needed.formula
     46
     """
-    matrix, _ = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    matrix, _, findings = paired_runs(
+        baseline, candidate, measures, qrels=qrels, profile=profile, order=order
+    )
     options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
     rows = pair_differences(matrix, [(0, 1)])
     return PowerReport(
@@ -229,4 +236,5 @@ def power(
             scale.name: power_of(row, target=target, **options)
             for scale, row in zip(matrix.scales, rows, strict=True)
         },
+        findings=findings,
     )
