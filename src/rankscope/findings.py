@@ -121,9 +121,10 @@ AnyCode = TypeVar("AnyCode", bound=Code)
 _CODES: dict[str, Code] = {}
 
 _DECLARING = (
-    "runs.codes",
+    "runs.run_codes",
     "runs.checks",
     "runs.checks_against",
+    "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",
     "diagnosis",

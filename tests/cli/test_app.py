@@ -89,7 +89,9 @@ def test_every_format_of_every_command(
 ) -> None:
     arguments = [*command_of(title), *ARGUMENTS[title], "--format", format]
     done = rankscope(*arguments)
-    assert (done.returncode, done.stderr) == (0, "")
+    warned = done.stderr.splitlines()
+    assert done.returncode == 0
+    assert all(line.startswith("warning: ") and format == "csv" for line in warned)
     assert done.stdout.startswith(STARTS.get(format, ""))
     assert done.stdout.count("\n") > 1
     if format == "json":
@@ -97,7 +99,7 @@ def test_every_format_of_every_command(
     if format == "table":
         assert max(map(len, done.stdout.splitlines())) <= 100
     again = rankscope(*arguments, "-o", "out.txt")
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", done.stderr)
     assert (tmp_path / "out.txt").read_text("utf-8") == done.stdout
 
 

@@ -278,10 +278,10 @@ def warning_lines(findings: Iterable[Finding]) -> tuple[Sentences, ...]:
     Where several runs were looked at, what is the same of several is said once. The advice follows
     the last line of a code.
     """
-    every = list(findings)
-    several = len({finding.system for finding in every}) > 1
+    listed = list(findings)
+    several = len({finding.system for finding in listed}) > 1
     by_code: dict[str, dict[str, list[Finding]]] = {}
-    for finding in every:
+    for finding in listed:
         messages = by_code.setdefault(finding.code, {})
         messages.setdefault(finding.message, []).append(finding)
     lines = []

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankscope.errors import shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen, Unable
-from rankscope.runs.codes import NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON, QUERIES_MISSING
-from rankscope.runs.mismatch import nothing_in_common
+from rankscope.runs.mismatch import gold_outside_message, nothing_in_common
+from rankscope.runs.run_codes import (
+    GOLD_OUTSIDE,
+    NO_DOCUMENT_IN_COMMON,
+    NO_QUERY_IN_COMMON,
+    QUERIES_MISSING,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -21,7 +28,7 @@ _NO_QRELS = Unable("no qrels were given")
 _NO_QUERIES = Unable("no queries were given")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RunAgainst:
     """A run and what it is held against; what was not given is None.
 
@@ -34,6 +41,26 @@ class RunAgainst:
     corpus_ids: Iterable[str] | None = None
     no_qrels: Unable = _NO_QRELS
     """Why there are no qrels, where there are none."""
+
+    @cached_property
+    def absent(self) -> tuple[set[str], set[str]]:
+        """The documents that the run names, and those that the qrels name, outside the corpus."""
+        named = set(self.run.doc_id.unique().to_list())
+        judged = set() if self.qrels is None else set(self.qrels.doc_ids.unique().to_list())
+        for doc_id in self.corpus_ids or ():
+            named.discard(doc_id)
+            judged.discard(doc_id)
+        return named, judged
+
+    @property
+    def same_corpus(self) -> bool:
+        """Whether documents of the run and of the qrels are known to be in one corpus."""
+        if self.corpus_ids is None or self.qrels is None:
+            return False
+        named, judged = self.absent
+        return (
+            len(named) < self.run.doc_id.n_unique() and len(judged) < self.qrels.doc_ids.n_unique()
+        )
 
     def seen(self, message: str, query_ids: list[str]) -> Seen | None:
         """Say something about queries; nothing if there are none."""
@@ -60,7 +87,11 @@ def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     missing = _absent(judged, set(against.run.query_ids))
     if len(missing) == len(judged):
         return None  # said by no-query-in-common
-    message = f"{len(missing):,} of {len(judged):,} judged queries are missing from the run"
+    few = ", ".join(shown(query_id) for query_id in missing[:PLACES_SHOWN])
+    more = ", …" if len(missing) > PLACES_SHOWN else ""
+    message = (
+        f"{len(missing):,} of {len(judged):,} judged queries are missing from the run ({few}{more})"
+    )
     return against.seen(message, missing)
 
 
@@ -110,16 +141,31 @@ def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
     """The run names documents that are not in the corpus."""
     if against.corpus_ids is None:
         return Unable("no corpus was given")
-    docs = against.run.doc_id
-    unknown = set(docs.unique().to_list())
-    for doc_id in against.corpus_ids:
-        unknown.discard(doc_id)
+    docs, unknown = against.run.doc_id, against.absent[0]
     if not unknown:
         return None
     rows = docs.is_in(pl.Series(sorted(unknown), dtype=pl.String).implode()).arg_true()
     message = f"{len(rows):,} lines name documents that are not in the corpus"
     places = against.run.places(rows.to_numpy())
     return Seen(message, len(unknown), places, {"lines": len(rows)})
+
+
+@AGAINST_CHECKS.under(GOLD_OUTSIDE)
+def gold_outside_corpus(against: RunAgainst) -> Seen | Unable | None:
+    """See relevant documents that nobody can find."""
+    if against.corpus_ids is None:
+        return Unable("no corpus was given")
+    if against.qrels is None:
+        return against.no_qrels
+    absent = pl.Series(sorted(against.absent[1]), dtype=pl.String)
+    gold = against.qrels.to_polars().filter(pl.col("grade") > 0)
+    outside = gold.filter(pl.col("doc_id").is_in(absent.implode()))
+    if not len(outside):
+        return None
+    pairs = list(outside.select("query_id", "doc_id").iter_rows())
+    places = tuple(Place("qrels", query_id=query, doc_id=doc) for query, doc in pairs)
+    message = gold_outside_message([doc for _, doc in pairs], len(gold))
+    return Seen(message, outside["doc_id"].n_unique(), places[:PLACES_SHOWN])
 
 
 @AGAINST_CHECKS.under(NO_QUERY_IN_COMMON)
@@ -142,7 +188,7 @@ def no_document_in_common(against: RunAgainst) -> Seen | Unable | None:
         return against.no_qrels
     if not len(qrels) or not run.doc_id.len() or not _share_queries(run, qrels):
         return None
-    if run.doc_id.is_in(qrels.doc_ids.unique().implode()).any():
+    if run.doc_id.is_in(qrels.doc_ids.unique().implode()).any() or against.same_corpus:
         return None
     retrieved = run.doc_id.unique(maintain_order=True)
     message = nothing_in_common(

@@ -57,6 +57,17 @@ def empty_message(queries: int) -> str:
     return f"the run is empty: {counted(queries, 'query')} and no document for any of them"
 
 
+def gold_outside_message(doc_ids: Collection[str], relevant: int) -> str:
+    """Say which documents nobody can find; ``doc_ids`` has one for each relevant pair outside."""
+    outside = list(dict.fromkeys(doc_ids))
+    few = ", ".join(shown(doc_id, 30) for doc_id in outside[:3]) + (", …" if outside[3:] else "")
+    are = "is" if len(outside) == 1 else "are"
+    return (
+        f"{counted(len(outside), 'relevant document')} of the qrels {are} not in the corpus ({few})"
+        f": {len(doc_ids):,} of {counted(relevant, 'relevant judgment')}"
+    )
+
+
 def guess_mismatch(
     ours: Collection[str],
     theirs: Collection[str],

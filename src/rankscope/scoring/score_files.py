@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
-from rankscope.part import FileRef, Location, Part, Record, dotted, left_out
+from rankscope.part import FileRef, Location, Part, Record, dotted, left_out, left_out_if_empty
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
 from rankscope.scoring.rules import PROFILES
@@ -81,7 +81,7 @@ class RunRecord(Part):
     """What the means are made of."""
     per_query: dict[str, dict[str, Value | None]] | None = left_out()
     """By query and measure, every value; only if values by query were asked for."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = left_out_if_empty()
     """What makes the means mean less than they seem, such as queries that the run lacks."""
     bounds: tuple[Bounds, ...] | None = left_out()
     """How far ties and unjudged documents could move the means; only where that was looked at."""

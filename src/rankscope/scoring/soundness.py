@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from rankscope.errors import InvalidDataError, Place, counted, shown
-from rankscope.runs.mismatch import empty_message, nothing_in_common
+from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing_in_common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,8 +51,9 @@ class Remark:
 
     def finding(self, run: str) -> Finding:
         """Make the finding about a run."""
+        from rankscope.collection import qrels_codes  # noqa: F401, PLC0415
         from rankscope.findings import declared  # noqa: PLC0415
-        from rankscope.runs import codes as _  # noqa: F401, PLC0415
+        from rankscope.runs import run_codes  # noqa: F401, PLC0415
 
         places = tuple(Place(run, query_id=query_id) for query_id in self.query_ids)
         return declared(self.code).finding(
@@ -243,14 +244,11 @@ def remarks(
 
 def gold_outside(corpus: KnownCorpus) -> Remark:
     """Say which relevant documents nobody can find."""
-    outside = list(dict.fromkeys(doc_id for _, doc_id in corpus.outside))
-    pairs = counted(len(corpus.outside), "relevant judgment")
+    outside = [doc_id for _, doc_id in corpus.outside]
     return Remark(
         "RS166",
-        f"{counted(len(outside), 'relevant document')} of the qrels "
-        f"{'is' if len(outside) == 1 else 'are'} not in the corpus ({_few(map(shown, outside))}): "
-        f"{pairs} of {corpus.gold:,}",
-        len(outside),
+        gold_outside_message(outside, corpus.gold),
+        len(set(outside)),
         tuple(dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])),
     )
 

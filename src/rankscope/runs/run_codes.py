@@ -98,25 +98,3 @@ NO_DOCUMENT_IN_COMMON = declare(
     judged for any; the message guesses why. Where a corpus is known that holds documents of both,
     the ids are right and this is a warning.""",
 )
-
-NOTHING_RELEVANT = declare(
-    "RS214",
-    "nothing-relevant",
-    "error",
-    unit="file",
-    advice="judge relevant documents with grade 1 or above, or name the grade from which on a "
-    "document counts, as in P(rel=2)@10",
-    meaning="""No document of any query is relevant: no grade is above 0, or none reaches the
-    threshold that a measure was given, so every system would score 0.""",
-)
-
-GRADES_TOO_LOW = declare(
-    "RS215",
-    "grades-below-threshold",
-    "warning",
-    unit="judgment",
-    advice="name the grade from which on a document counts, as in P(rel=0.5)@10, or use a graded "
-    "measure such as nDCG",
-    meaning="""Grades between 0 and 1 are below the threshold of 1 from which on binary measures
-    count a document as relevant, and no measure that was asked for counts them.""",
-)
