@@ -96,7 +96,9 @@ def compare_experiments(
         InputError: "not comparable", and why.
     """
     (old_manifest, old), (new_manifest, new) = open_experiment(before), open_experiment(after)
-    names = [[system.name for system in report.systems] for report in (old, new)]
+    names = [
+        [system.name for system in report.systems if system.broken is None] for report in (old, new)
+    ]
     shared = [name for name in names[0] if name in names[1]]
     for name in systems:
         if name not in shared:
@@ -182,6 +184,7 @@ def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
                 source=str(folder),
             )
             for system in report.systems
+            if system.accounting is not None
         },
     )
 

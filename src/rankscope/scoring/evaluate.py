@@ -201,7 +201,8 @@ class Scores(Shown):
         import polars as pl  # noqa: PLC0415
 
         names = pl.Series(self.measures, dtype=pl.String)
-        parts = []
+        texts = dict.fromkeys(("run", "query_id", "measure"), pl.String)
+        parts = [pl.DataFrame(schema={**texts, "value": pl.Float64})]
         for name, run in self._runs.items():
             queries = pl.Series(run.query_ids, dtype=pl.String)
             row, column = np.divmod(np.arange(run.values.size), max(len(queries), 1))
@@ -286,7 +287,9 @@ def evaluate(
         applied = rules.rules_for(parsed.measure)
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
-    known = None if corpus is None else KnownCorpus(corpus_ids(corpus), judgments)
+    known = corpus
+    if corpus is not None and not isinstance(corpus, KnownCorpus):
+        known = KnownCorpus.read(corpus_ids(corpus), judgments)
     unheard = check_levels(judgments, [parsed.measure for parsed in asked])
     results = []
     for name, run in named.items():

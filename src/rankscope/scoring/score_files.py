@@ -141,7 +141,8 @@ class _EvaluationReport(Record):
     collection: _JudgedBy
     run: _NamedRun
     measures: tuple[_NamedMeasure, ...]
-    accounting: Accounting
+    accounting: Accounting | None
+    broken: str | None = None
     per_query: FileRef
 
 
@@ -317,6 +318,12 @@ def read_scores(path: PathLike) -> RecordedScores:
 
 def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
     """Take the report of one system; the Parquet file it names has its values by query."""
+    if report.accounting is None:
+        raise FormatError(
+            f"{report.run.system} was not scored: {report.broken or 'its run is broken'}; repair "
+            "it and run the benchmark again",
+            source=source,
+        )
     measures = {measure.measure: measure.asked for measure in report.measures}
     path = folder / report.per_query.path
     if not path.resolve().is_relative_to(folder.resolve()):

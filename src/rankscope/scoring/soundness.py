@@ -62,10 +62,21 @@ class Remark:
 
 
 class KnownCorpus:
-    """The ids of a corpus, as far as judgments need them; read as a stream, once."""
+    """How many documents there are, and which of the judged ones are not among them."""
 
-    def __init__(self, ids: Callable[[], Iterable[str]], judgments: Judgments) -> None:
-        self._ids = ids
+    def __init__(self, documents: int, *, gold: int = 0) -> None:
+        self.documents = documents
+        self.gold = gold
+        """Relevant pairs."""
+        self.outside: list[tuple[str, str]] = []
+        """Those whose document is not in the corpus."""
+        self.holds_judged = True
+        self.holds_any: Callable[[Iterable[str]], bool] = lambda _: True
+        """Tells whether one of some documents is in the corpus."""
+
+    @classmethod
+    def read(cls, ids: Callable[[], Iterable[str]], judgments: Judgments) -> KnownCorpus:
+        """Pass over the ids of a corpus, once."""
         gold = [
             (query_id, doc_id)
             for query_id, documents in judgments.by_query.items()
@@ -74,19 +85,15 @@ class KnownCorpus:
         ]
         judged = set(chain.from_iterable(judgments.by_query.values()))
         absent = judged.copy()
-        self.documents = 0
+        documents = 0
         for doc_id in ids():
-            self.documents += 1
+            documents += 1
             absent.discard(doc_id)
-        self.holds_judged = len(absent) < len(judged)
-        self.gold = len(gold)
-        self.outside = [pair for pair in gold if pair[1] in absent]
-        """Relevant pairs whose document is not in the corpus."""
-
-    def holds_any(self, doc_ids: Iterable[str]) -> bool:
-        """Tell whether one of some documents is in the corpus."""
-        wanted = set(doc_ids)
-        return any(doc_id in wanted for doc_id in self._ids())
+        known = cls(documents, gold=len(gold))
+        known.holds_judged = len(absent) < len(judged)
+        known.holds_any = lambda doc_ids: not set(doc_ids).isdisjoint(ids())
+        known.outside = [pair for pair in gold if pair[1] in absent]
+        return known
 
 
 # --- what is refused -----------------------------------------------------------------------------
