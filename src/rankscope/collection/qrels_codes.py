@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from rankscope.findings import declare
 
+JUDGED_TWICE = declare(
+    "RS208",
+    "judged-twice",
+    "error",
+    unit="line",
+    advice="keep one line per pair; if the second column is a subtopic, ask for a measure by "
+    "subtopic too, such as alpha_nDCG@10",
+    meaning="""A pair was judged before in a TREC file, with something else in the second column.
+    Measures by subtopic read subtopics there; for all others it is a duplicate, as in
+    trec_eval.""",
+)
+
 NOTHING_RELEVANT = declare(
     "RS214",
     "nothing-relevant",

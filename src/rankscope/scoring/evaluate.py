@@ -17,7 +17,7 @@ from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.soundness import KnownCorpus, check_levels, remarks
+from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -290,7 +290,9 @@ def evaluate(
     known = corpus
     if corpus is not None and not isinstance(corpus, KnownCorpus):
         known = KnownCorpus.read(corpus_ids(corpus), judgments)
-    unheard = check_levels(judgments, [parsed.measure for parsed in asked])
+    wanted_measures = [parsed.measure for parsed in asked]
+    refuse_repeat(judgments, wanted_measures)
+    unheard = check_levels(judgments, wanted_measures)
     results = []
     for name, run in named.items():
         parts = {

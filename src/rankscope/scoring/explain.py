@@ -22,7 +22,7 @@ from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import relevance_level_of
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.soundness import check_levels, refuse_broken
+from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,6 +142,7 @@ def explain(
         sound=False,  # one query may find nothing; the whole run may not
     )
     refuse_broken(judgments, given, alone.hits, name=name)
+    refuse_repeat(judgments, [meant])
     check_levels(judgments, [meant])
     mask = np.array([judged_id == query_id for judged_id in alone.judged.query_ids])
     judged = alone.judged.only(mask)

@@ -152,6 +152,17 @@ def _doc_ids(run: Any) -> Iterator[str]:
     return iter(run.doc_ids)
 
 
+def refuse_repeat(judgments: Judgments, measures: Iterable[Measure] = ()) -> None:
+    """Refuse pairs judged twice in a TREC file, unless a measure reads subtopics there."""
+    repeat = judgments.table.repeat if judgments.has_subtopics else None
+    if repeat is None or any(m.definition.needs == "subtopics" for m in measures):
+        return
+    message = "the pair was judged before, with another second column"
+    about = {"places": (repeat,), "system": None}
+    finding = Remark("RS208", message).finding("qrels").model_copy(update=about)
+    raise InvalidDataError(finding.sentence, [finding])
+
+
 def check_levels(judgments: Judgments, measures: Iterable[Measure]) -> tuple[Remark, ...]:
     """Refuse measures to which nothing is relevant; remark on grades that none of them counts.
 
