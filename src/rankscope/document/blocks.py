@@ -272,16 +272,14 @@ MOST_LINES = 3
 """How many lines findings of one code take before the rest is counted."""
 
 
-def warning_lines(findings: Iterable[Finding]) -> tuple[Sentences, ...]:
+def warning_lines(findings: Iterable[Finding], *, several: bool = True) -> tuple[Sentences, ...]:
     """Say what findings about runs say, a line for each; none if there is nothing to say.
 
-    Where several runs were looked at, what is the same of several is said once. The advice follows
-    the last line of a code.
+    Where several runs were looked at, they are named, and what is the same of several is said once.
+    The advice follows the last line of a code.
     """
-    listed = list(findings)
-    several = len({finding.system for finding in listed}) > 1
     by_code: dict[str, dict[str, list[Finding]]] = {}
-    for finding in listed:
+    for finding in findings:
         messages = by_code.setdefault(finding.code, {})
         messages.setdefault(finding.message, []).append(finding)
     lines = []

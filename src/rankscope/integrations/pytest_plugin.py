@@ -87,7 +87,8 @@ class Gatekeeper:
         if not result.passed:
             raise AssertionError("\n" + as_text(gate_document(result)))
         for finding in result.findings:
-            warnings.warn(f"{finding.system}: {finding.sentence}", DataWarning, stacklevel=2)
+            text = f"{finding.system}: {finding.message} [{finding.code}]; {finding.advice}"
+            warnings.warn(text, DataWarning, stacklevel=2)
         for check in result.checks:
             if check.warning:
                 warnings.warn(f"{check.measure} {check.warning}", PowerWarning, stacklevel=2)

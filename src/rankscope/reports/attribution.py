@@ -45,7 +45,7 @@ def why_document(result: Why) -> Document:
         f"Values of {result.outcomes[0].measure} under the rules of several tools",
         (
             *([Section("", (Sentences(tuple(lines)),))] if lines else []),
-            Section("", (table, *warning_lines(result.findings))),
+            Section("", (table, *warning_lines(result.findings, several=False))),
         ),
     )
 

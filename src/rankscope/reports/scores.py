@@ -40,7 +40,7 @@ def scores_document(
     runs = [scores.run(name) for name in scores.runs]
     blocks: list[Block] = [
         _means_table(scores),
-        *warning_lines(scores.findings),
+        *warning_lines(scores.findings, several=len(runs) > 1),
         *_bounds_tables(bounds or {}),
     ]
     if per_query:

@@ -17,7 +17,7 @@ from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import Scores, evaluate
-from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import RecordedScores, is_score_file, read_scores
 from rankscope.statistics.matrix import Matrix
 
@@ -82,9 +82,9 @@ def _sides(
     for role, side in recorded.items():
         if side is None:
             run = given[role]
-            runs, _ = as_runs([run] if is_path(run) else run, order=order)
+            runs = [run] if is_path(run) else run
             measures = [parsed.measure for parsed in asked]
-            scores = evaluate(judgments, runs, measures, profile=rules)
+            scores = evaluate(judgments, runs, measures, profile=rules, order=order)
             source = os.fspath(run) if is_path(run) else role
             sides.append(RecordedScores.of(scores, source=source))
             continue
