@@ -171,8 +171,10 @@ def test_measures_that_look_deeper_than_the_run() -> None:
     measures = ["nDCG@4", "R@5", "P@1000", "AP"]
     said = "R@5, P@1000 look deeper than the run, which has at most 4 documents a query"
     assert warned(QRELS, GOOD, measures) == {"RS133": said}
-    deep = {**GOOD, "q1": {f"e{n}": -float(n) for n in range(5)}}
-    assert "P@1000 looks deeper than the run" in warned(QRELS, deep, measures)["RS133"]
+    deep = {f"e{n}": -float(n) for n in range(5)}
+    once, twice = {**GOOD, "q1": deep}, {**GOOD, "q1": deep, "q2": deep}
+    assert "P@1000 looks deeper than the run" in warned(QRELS, twice, measures)["RS133"]
+    assert warned(QRELS, once, measures) == {}, "it is not cut: answers end at different depths"
 
 
 def test_a_cutoff_that_covers_all_documents() -> None:

@@ -365,7 +365,7 @@ def _score(
 ) -> Stage[Scores]:
     """Make the stage that scores all systems but those whose runs are broken."""
     config, info = benchmark.loaded.config, benchmark.collection.info
-    corpus = None if info.documents is None else KnownCorpus(info.documents)
+    corpus = None if info.documents is None else KnownCorpus(info.documents, depth=config.depth)
 
     def work(results: Results, _: Step) -> Output[Scores]:
         runs = {
@@ -381,7 +381,7 @@ def _score(
         scores = evaluate(judgments, runs, config.measures, profile=profile, corpus=corpus)
         return Output(scores)
 
-    parts = (info.qrels_sha256, info.documents, config.measures, config.profile)
+    parts = (info.qrels_sha256, info.documents, config.depth, config.measures, config.profile)
     about = f"{len(config.measures)} measures"
     needs: list[Stage[Any]] = [*fetches.values(), *checks.values()]
     return _stage("score", work, ScoresForm(benchmark), needs, parts, about)

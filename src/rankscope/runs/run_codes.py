@@ -44,8 +44,9 @@ DEEPER_THAN_RUN = declare(
     "warning",
     unit="measure",
     advice="make the run deeper, or ask for a cutoff that it reaches",
-    meaning="""A measure looks deeper than the longest answer of the run, so it says what the same
-    measure with a smaller cutoff would.""",
+    meaning="""A measure looks deeper than the depth at which the run was cut, so it says what the
+    same measure with a smaller cutoff would. A run is cut if a quarter of its answers or more are
+    as long as the longest; in a benchmark, if the system was asked for no more.""",
 )
 
 TRIVIAL_CUTOFF = declare(

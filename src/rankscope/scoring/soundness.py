@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 NAMED = 3
 """How many ids a remark names."""
 
+CUT = 0.25
+"""A run is cut at a depth if this share of its answers has it; others end where nothing was left
+to be found."""
+
 FINDS_ALL = frozenset({"R", "R_cap", "Success"})
 """Measures that are 1 whatever the order, once every document is looked at."""
 
@@ -64,8 +68,10 @@ class Remark:
 class KnownCorpus:
     """How many documents there are, and which of the judged ones are not among them."""
 
-    def __init__(self, documents: int, *, gold: int = 0) -> None:
+    def __init__(self, documents: int, *, depth: int | None = None, gold: int = 0) -> None:
         self.documents = documents
+        self.depth = depth
+        """How many documents a system was asked for; None if nobody knows."""
         self.gold = gold
         """Relevant pairs."""
         self.outside: list[tuple[str, str]] = []
@@ -311,8 +317,10 @@ def _about_depth(
             )
         if deepest >= size:
             return
-    deeper = [measure for measure, cutoff in cut if cutoff > deepest]
-    if deeper:
+    asked = deepest if corpus is None or corpus.depth is None else max(corpus.depth, deepest)
+    deeper = [measure for measure, cutoff in cut if cutoff > asked]
+    answered = hits.retrieved[hits.retrieved > 0]
+    if deeper and np.count_nonzero(answered == deepest) >= CUT * len(answered):
         verb = "looks" if len(deeper) == 1 else "look"
         yield Remark(
             "RS133",
