@@ -27,10 +27,11 @@ import numpy.typing as npt
 
 from rankscope.scoring.evaluate import evaluate
 from rankscope.statistics import intervals
+from rankscope.statistics.choices import TESTS, Method, Test
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import Method, mean_intervals
+from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.many import range_tests
-from rankscope.statistics.paired import TESTS, Test, paired_tests
+from rankscope.statistics.paired import paired_tests
 
 ROOT = Path(__file__).parents[1]
 ROBUST = ROOT.parent / "shared" / "collections" / "robust03"

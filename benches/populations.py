@@ -116,5 +116,7 @@ def arguments(description: str, repetitions: int) -> argparse.ArgumentParser:
 
 def populations(options: argparse.Namespace) -> list[Population]:
     """Return the populations that were asked for, and the skewed one."""
+    if not options.runs.is_dir():
+        raise SystemExit(f"{options.runs} is no folder; name one of runs and qrels by --runs")
     measures = options.measure or ["nDCG@10", "AP", "RR@10"]
     return [*load(options.runs, options.qrels, measures), skewed()]

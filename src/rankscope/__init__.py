@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun as JudgedRun
     from rankscope.measures.language import Measure as Measure
     from rankscope.measures.registry import measure as measure
+    from rankscope.records.diagnosis import Diagnosis as Diagnosis
+    from rankscope.records.diagnosis import diagnose as diagnose
     from rankscope.runs.fusion.fuse import fuse as fuse
     from rankscope.runs.table import Run as Run
     from rankscope.runs.table import read_run as read_run
@@ -61,6 +63,7 @@ _HOME = {
     "Bounds": "scoring.bounds",
     "Comparison": "statistics.compare",
     "Corpus": "collection.corpus",
+    "Diagnosis": "records.diagnosis",
     "Document": "collection.corpus",
     "Explanation": "scoring.explain",
     "Finding": "findings",
@@ -85,6 +88,7 @@ _HOME = {
     "bounds": "scoring.bounds",
     "compare": "statistics.compare",
     "convert": "integrations.convert",
+    "diagnose": "records.diagnosis",
     "evaluate": "scoring.evaluate",
     "explain": "scoring.explain",
     "fuse": "runs.fusion.fuse",

@@ -9,6 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.diagnosis import registry
+from rankscope.diagnosis.orders import OrdersConfig
 from rankscope.diagnosis.registry import (
     Analysed,
     Analysis,
@@ -18,19 +19,25 @@ from rankscope.diagnosis.registry import (
     analyses_model,
     register,
 )
+from rankscope.diagnosis.risks import RisksConfig
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
+from rankscope.diagnosis.sharpness import SharpnessConfig
 from rankscope.diagnosis.stages import STAGES, Stages, StagesConfig, StageSpec
 from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport
 from rankscope.scoring.inputs import as_judgments
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 QRELS = {f"q{n}": {"a": 1, "b": 2, "c": 1} for n in range(12)}
 RUNS = {
     "first": {query_id: {"x": 4.0, "a": 3.0, "b": 2.0, "c": 1.0} for query_id in QRELS},
     "second": {q: {"b": 3.0, "a": n % 3, "x": 1.5, "c": 1.0} for n, q in enumerate(QRELS)},
+    **{
+        f"more{k}": {q: {"x": k / 2, "b": n % k, "a": 1.2} for n, q in enumerate(QRELS)}
+        for k in (2, 3, 4)
+    },
 }
 QUERIES: list[Any] = [
     (query_id, "some words", {"kind": "even" if n % 2 else "odd"})
@@ -53,7 +60,13 @@ def inputs(**changed: Any) -> Inputs:
     return Inputs(**given | changed)
 
 
-CONFIGS: dict[str, Part] = {"segments": SegmentsConfig(fields=("kind",)), "stages": StagesConfig()}
+CONFIGS: dict[str, Part] = {
+    "segments": SegmentsConfig(fields=("kind",)),
+    "stages": StagesConfig(),
+    "risk": RisksConfig(),
+    "orders": OrdersConfig(splits=20),
+    "discrimination": SharpnessConfig(),
+}
 
 
 def test_every_analysis_is_known() -> None:
@@ -121,8 +134,8 @@ def test_the_section_of_segments() -> None:
     assert isinstance(found, Segments)
     [table] = SEGMENTS.section(found).details
     assert isinstance(table, Table)
-    assert [column.title for column in table.columns] == ["group", "queries", "first", "second"]
-    label, size, first, second = table.rows[0]
+    assert [column.title for column in table.columns] == ["group", "queries", *RUNS]
+    label, size, first, second, *_ = table.rows[0]
     group = found.segments[0].groups[0]
     means = {mean.system: mean for mean in group.means if mean.measure == found.measure}
     assert (label.value, size.value) == ("even", 6)

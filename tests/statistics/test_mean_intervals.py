@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.statistics import arrays as rows_module
-from rankscope.statistics.intervals import (
-    METHODS,
-    Interval,
-    Method,
-    mean_intervals,
-    resampled_means,
-)
+from rankscope.statistics import intervals
+from rankscope.statistics.choices import METHODS, Method
+from rankscope.statistics.intervals import Interval, mean_intervals, resampled_means
 
 stats: Any = import_module("scipy.stats")
 
@@ -220,3 +216,16 @@ def test_coverage_is_near_the_level() -> None:
         intervals = mean_intervals(samples, method=method, resamples=1_000)
         covered = np.mean([one.low <= 0.4 <= one.high for one in intervals])
         assert 0.90 < covered < 0.985, method
+
+
+def test_a_million_queries_are_not_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).beta(0.5, 1, 3_000)
+    [bootstrap] = mean_intervals(values)
+    monkeypatch.setattr(intervals, "MOST", 2_999)
+    [student] = mean_intervals(values)
+    assert (student.method, student.note) == ("t", "more than 2,999 values: Student t")
+    assert (student.low, student.high) == pytest.approx((bootstrap.low, bootstrap.high), abs=5e-4)
+    assert mean_intervals(values, method="t")[0].note == ""
+    monkeypatch.undo()
+    [many] = mean_intervals(np.tile(values, 300), bounds=(0, 1))
+    assert many.method == "t"

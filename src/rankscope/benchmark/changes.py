@@ -6,11 +6,9 @@ are corrected (Holm) over all systems and measures together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
 
 from rankscope.benchmark.verify import inside, open_experiment
 from rankscope.document.views import Shown
@@ -19,19 +17,15 @@ from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.scoring.score_files import RecordedScores, read_values
-from rankscope.statistics.comparable import paired
+from rankscope.statistics.comparable import Sides, paired
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.pairwise import (
-    Difference,
-    Settings,
-    Verdict,
-    decided,
-    pair_differences,
-    tested,
-)
+from rankscope.statistics.pairwise import Verdict, decided, differences_alone
+from rankscope.statistics.replicability import Replicability, replicability
+from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
+    from rankscope.measures.language import Parsed
     from rankscope.statistics.matrix import Matrix
 
 
@@ -60,6 +54,19 @@ class SystemChange(Part):
     """better, worse, or no difference shown."""
 
 
+class EffectChange(Part):
+    """What one system adds to the baseline by one measure, in both experiments."""
+
+    system: str
+    """The system."""
+    baseline: str
+    """The baseline of both experiments."""
+    measure: str
+    """The measure."""
+    again: Replicability
+    """The first experiment's effect beside the second's."""
+
+
 class ExperimentComparison(Part, Shown):
     """What changed from one experiment to another."""
 
@@ -79,6 +86,8 @@ class ExperimentComparison(Part, Shown):
     """Systems of the second experiment only."""
     changes: tuple[SystemChange, ...]
     """By system and measure."""
+    effects: tuple[EffectChange, ...] = ()
+    """Where both experiments have the same baseline: does what systems add to it repeat itself?"""
 
 
 def compare_experiments(
@@ -108,18 +117,24 @@ def compare_experiments(
             f"not comparable: {before} scored {', '.join(names[0]) or 'no system'}, {after} scored "
             f"{', '.join(names[1]) or 'no system'}, and none in common"
         )
-    settings = Settings.of(family="all", resamples=resamples, seed=seed)
+    settings = Settings.of(test="permutation", family="all", resamples=resamples, seed=seed)
     sides = _recorded(before, old), _recorded(after, new)
     asked = parse_measures(list(measures) or _shared_measures(old, new))
     chosen = list(systems) or shared
     matrices = {name: paired(sides, asked, (name, name)) for name in chosen}
-    differences = _differences(list(matrices.values()), settings)
+    size = sum(len(matrix.scales) for matrix in matrices.values())
+    differences = [
+        difference
+        for matrix in matrices.values()
+        for difference in differences_alone(matrix, [(0, 1)], settings, family=size)
+    ]
     p_values = [difference.test.p for difference in differences]
-    adjusted = corrected(p_values, settings.correction).tolist()
+    adjusted = corrected(p_values, settings.added).tolist()
     changes: list[SystemChange] = []
     for name, matrix in matrices.items():
         for row, scale in enumerate(matrix.scales):
-            difference, p_corrected = differences[len(changes)], adjusted[len(changes)]
+            p_corrected = adjusted[len(changes)]
+            difference = differences[len(changes)].in_family(p_corrected, settings.alpha)
             changes.append(
                 SystemChange(
                     system=name,
@@ -142,19 +157,40 @@ def compare_experiments(
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
         changes=tuple(changes),
+        effects=tuple(_effects(matrices, sides, asked, _baseline(old, new, shared))),
     )
 
 
-def _differences(matrices: Sequence[Matrix], settings: Settings) -> list[Difference]:
-    """Test after − before of every system and measure; systems with as many queries together."""
-    rows = [pair_differences(matrix, [(0, 1)]) for matrix in matrices]
-    differences: dict[int, list[Difference]] = {}
-    for size in {part.shape[1] for part in rows}:
-        places = [place for place, part in enumerate(rows) if part.shape[1] == size]
-        scales = [scale for place in places for scale in matrices[place].scales]
-        tests = iter(tested(np.concatenate([rows[place] for place in places]), scales, settings))
-        differences.update({place: [next(tests) for _ in rows[place]] for place in places})
-    return [test for place in range(len(rows)) for test in differences[place]]
+def _baseline(old: BenchmarkReport, new: BenchmarkReport, shared: Sequence[str]) -> str | None:
+    """Return the baseline that two experiments share."""
+    return old.baseline if old.baseline == new.baseline and old.baseline in shared else None
+
+
+def _effects(
+    matrices: Mapping[str, Matrix], sides: Sides, asked: list[Parsed], baseline: str | None
+) -> Iterator[EffectChange]:
+    """Compare what each system adds to the baseline; a matrix is [measures, before and after, n].
+
+    Systems with other queries than the baseline are left out: nothing pairs them.
+    """
+    others = [name for name in matrices if name != baseline]
+    if baseline is None or not others:
+        return
+    base = matrices.get(baseline) or paired(sides, asked, (baseline, baseline))
+    for name in others:
+        matrix = matrices[name]
+        if matrix.query_ids != base.query_ids:
+            continue
+        for row, scale in enumerate(matrix.scales):
+            yield EffectChange(
+                system=name,
+                baseline=baseline,
+                measure=scale.name,
+                again=replicability(
+                    base.values[row, 0], matrix.values[row, 0],
+                    base.values[row, 1], matrix.values[row, 1],
+                ),
+            )  # fmt: skip
 
 
 def _shared_measures(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
@@ -180,7 +216,7 @@ def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
             system.name: read_values(
                 inside(folder, system.per_query.path),
                 list(measures),
-                system.accounting.missing_policy,
+                system.accounting,
                 source=str(folder),
             )
             for system in report.systems

@@ -39,7 +39,7 @@ from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, Remark
 from rankscope.statistics.compare import Comparison, compare_scores
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 Made = TypeVar("Made")
 Answer = Analysed | NotApplicable
@@ -80,7 +80,7 @@ class Benchmark:
     @cached_property
     def settings(self) -> Settings:
         """How systems are compared."""
-        return Settings(**self.loaded.config.statistics.model_dump())
+        return Settings.of(**self.loaded.config.statistics.model_dump())
 
     @cached_property
     def reference(self) -> Reference:
@@ -414,8 +414,13 @@ def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison | N
         if len(scores.runs) < 2:
             return Output(None)
         tested = scores.only(_tested(scores.measures))
-        baseline = wanted if wanted in scores.runs else None
-        return Output(compare_scores(tested, baseline=baseline, settings=benchmark.settings))
+        comparison = compare_scores(
+            tested,
+            baseline=wanted if wanted in scores.runs else None,
+            settings=benchmark.settings,
+            all_pairs=True,
+        )
+        return Output(comparison)
 
     parts = (wanted, benchmark.settings.to_dict())
     return _stage("compare", work, ComparisonForm(), [score], parts)

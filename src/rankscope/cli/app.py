@@ -104,6 +104,7 @@ BENCHMARK = LazyGroup(
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
+        "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
         "power": ("power", "power", "What these queries can and cannot show."),
         "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
         "explain": ("explain", "explain", "One query's score, rank by rank."),

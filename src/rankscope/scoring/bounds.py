@@ -19,7 +19,7 @@ from rankscope.errors import InputError
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
-from rankscope.part import Part
+from rankscope.part import Part, left_out
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
 from rankscope.scoring.rules import profile_named
@@ -57,6 +57,35 @@ class HoleBounds(Part):
     """With this grade."""
 
 
+class DifferenceBounds(Part):
+    """How far unjudged documents could move the difference between two runs on one measure."""
+
+    measure: str
+    """The measure."""
+    difference: float
+    """Mean of the run minus that of the run it is compared with, as things are judged."""
+    lowest: float | None
+    """The lowest it could be if every unjudged document that the measure looks at in either run
+    were judged, each nonrelevant or relevant; null where no bound is known (``note``)."""
+    highest: float | None
+    """The highest."""
+    exact: bool
+    """Whether both are reached by some way to judge; otherwise they are safe, and may be wide."""
+    unjudged: int
+    """How many such documents there are, over all queries."""
+    grade: float
+    """The grade of a relevant one."""
+    note: str = ""
+    """Why no bound is known."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the difference has the same sign, however the documents are judged."""
+        if self.lowest is None or self.highest is None:
+            return False
+        return self.lowest > 0 or self.highest < 0
+
+
 class Bounds(Part):
     """How far one measure's mean could move."""
 
@@ -69,6 +98,8 @@ class Bounds(Part):
     holes: HoleBounds | None
     """What unjudged documents could make of it; null for measures by subtopic, and where holes
     were not asked for."""
+    against: DifferenceBounds | None = left_out()
+    """What they could make of the difference to another run; left out if none was given."""
 
 
 class BoundsTable(tuple[Bounds, ...], Shown):
@@ -82,6 +113,7 @@ def bounds(
     *,
     holes: bool = True,
     hole_grade: float = 1.0,
+    against: Any = None,
     profile: str | Profile = "rankscope",
     ties: Ties | None = None,
     precision: Precision | None = None,
@@ -90,26 +122,30 @@ def bounds(
 ) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
 
+    With another run to compare it ``against``, also how far holes could move their difference
+    (`rankscope.scoring.difference_bounds`): a document has one grade, whichever run finds it.
+
     >>> [bound] = bounds({"q": {"d1": 1}}, {"q": {"d1": 0.5, "d2": 0.5}}, ["RR"])
     >>> bound.ties
     TieBounds(lowest=0.5, highest=1.0)
     """
-    if not 0 <= hole_grade < math.inf:
-        raise InputError(f"hole_grade must be a finite number from 0 up, not {hole_grade}")
-    rules = profile_named(profile)
+    check_hole_grade(hole_grade)
     judgments = as_judgments(qrels)
     _, given = as_one_run(run, order=order)
-    changed = {"ties": ties, "precision": precision, "queries": queries}
-    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
-    worlds: dict[Profile, _World] = {}
+    measures = measures if isinstance(measures, str | Measure) else list(measures)
+    asked = rules_of(measures, profile, ties, precision, queries)
+    differences: dict[str, DifferenceBounds] = {}
+    if against is not None:
+        differences = _against(
+            judgments, against, given, measures, hole_grade=hole_grade,
+            profile=profile, ties=ties, precision=precision, queries=queries,
+        )  # fmt: skip
+    worlds: dict[Profile, World] = {}
     table = []
-    for measure in dict.fromkeys(
-        rules.meaning(asked.measure) for asked in parse_measures(measures)
-    ):
-        measure_rules = rules.rules_for(measure)
-        if measure_rules not in worlds:
-            worlds[measure_rules] = _World(judgments, given, replace(measure_rules, **changes))
-        world = worlds[measure_rules]
+    for measure, rules in asked:
+        if rules not in worlds:
+            worlds[rules] = World(judgments, given, rules)
+        world = worlds[rules]
         fillable = holes and measure.definition.needs != "subtopics"
         table.append(
             Bounds(
@@ -117,18 +153,48 @@ def bounds(
                 value=world.mean(measure, world.judged),
                 ties=_tie_bounds(measure, world),
                 holes=_hole_bounds(measure, world, hole_grade) if fillable else None,
+                against=differences.get(str(measure)),
             )
         )
     return BoundsTable(table)
 
 
-class _World:
+def rules_of(
+    measures: str | Measure | Iterable[str | Measure],
+    profile: str | Profile,
+    ties: Ties | None,
+    precision: Precision | None,
+    queries: QueryPolicy | None,
+) -> list[tuple[Measure, Profile]]:
+    """Return each measure as a profile means it, with the rules for it; each once."""
+    rules = profile_named(profile)
+    changed = {"ties": ties, "precision": precision, "queries": queries}
+    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
+    meant = dict.fromkeys(rules.meaning(asked.measure) for asked in parse_measures(measures))
+    return [(measure, replace(rules.rules_for(measure), **changes)) for measure in meant]
+
+
+def _against(*sides: Any, **options: Any) -> dict[str, DifferenceBounds]:
+    """Return the bounds of the differences by measure."""
+    from rankscope.scoring.difference_bounds import difference_bounds  # noqa: PLC0415
+
+    return {bound.measure: bound for bound in difference_bounds(*sides, **options)}
+
+
+def check_hole_grade(grade: float) -> None:
+    """Refuse a grade that no judge could give."""
+    if not 0 <= grade < math.inf:
+        raise InputError(f"hole_grade must be a finite number from 0 up, not {grade}")
+
+
+class World:
     """A run aligned under some rules, and what it would be with other orders or judgments."""
 
     def __init__(self, judgments: Judgments, run: Any, rules: Profile) -> None:
+        self.run = run if rules.identical_ids else without_identical(run)
         aligned = align(
             judgments,
-            run if rules.identical_ids else without_identical(run),
+            self.run,
             ties=rules.ties,
             precision=rules.precision,
             queries="strict" if rules.queries == "strict" else "all",
@@ -136,22 +202,23 @@ class _World:
         self.judged = aligned.judged
         self.orders = _Orders(self.judged, aligned.hits)
         self.filled = cache(partial(fill_holes, self.judged))
-        self._keep = np.ones(len(self.judged), np.bool_)
+        self.keep = np.ones(len(self.judged), np.bool_)
+        """By query: whether it counts."""
         if rules.queries == "both":
-            self._keep &= self.judged.in_run
+            self.keep &= self.judged.in_run
         if rules.no_relevant == "out":
-            self._keep &= self.judged.graded(1.0) > 0
+            self.keep &= self.judged.graded(1.0) > 0
 
     def averaged(self, measure: Measure, values: FloatArray) -> float:
         """Return the mean over the queries that count."""
-        return aggregate(measure, values[self._keep])
+        return aggregate(measure, values[self.keep])
 
     def mean(self, measure: Measure, judged: JudgedRun) -> float:
         """Return a measure's mean."""
         return self.averaged(measure, compute(measure, judged))
 
 
-def _hole_bounds(measure: Measure, world: _World, grade: float) -> HoleBounds:
+def _hole_bounds(measure: Measure, world: World, grade: float) -> HoleBounds:
     """Return the mean with all holes judged, either way."""
     nonrelevant, relevant = (
         world.mean(measure, world.filled(each, measure.cutoff)) for each in (0.0, grade)
@@ -159,7 +226,7 @@ def _hole_bounds(measure: Measure, world: _World, grade: float) -> HoleBounds:
     return HoleBounds(nonrelevant=nonrelevant, relevant=relevant, grade=grade)
 
 
-def _tie_bounds(measure: Measure, world: _World) -> TieBounds | None:
+def _tie_bounds(measure: Measure, world: World) -> TieBounds | None:
     """Return the lowest and highest mean over the orders of equal scores."""
     plain = compute(measure, world.judged)
     if not world.orders.tied:
@@ -167,10 +234,11 @@ def _tie_bounds(measure: Measure, world: _World) -> TieBounds | None:
         return TieBounds(lowest=value, highest=value)
     if not _orders_known(measure):
         return None
-    table = measure.options.get("gain")
+    gain, least = measure.options.get("gain"), measure.options.get("least")
+    table = cast("GainTable", gain) if isinstance(gain, tuple) else None
     sees_unjudged = measure.definition.sees_unjudged or bool(measure.options["judged_only"])
     kinds = _EVERY if sees_unjudged else _TWO
-    ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
+    ordered = world.orders.of(kinds, table, cast("float | None", least))
     values = np.stack([plain, *(compute(measure, run) for run in ordered)])  # [orders, n]
     return TieBounds(
         lowest=world.averaged(measure, values.min(axis=0)),
@@ -204,9 +272,12 @@ class _Orders:
         self.tied = bool((hits.tie_size > 1).any())
         self.of = cache(self._of)
 
-    def _of(self, orders: tuple[str, ...], table: GainTable | None) -> list[JudgedRun]:
+    def _of(
+        self, orders: tuple[str, ...], table: GainTable | None, least: float | None
+    ) -> list[JudgedRun]:
         grades = self._hits.grade
-        ties = _Ties(self._hits, grades if table is None else gains_of(grades, table))
+        worth = grades if table is None else gains_of(grades, table, least=least)
+        ties = _Ties(self._hits, worth)
         return [ties.ordered(self._judged, kinds) for kinds in orders]
 
 
@@ -270,8 +341,13 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     hit_rank = np.concatenate([judged.hit_rank[known], rank])
     hit_grade = np.concatenate([judged.hit_grade[known], grades])
     order = np.lexsort((hit_rank, hit_query))
-    all_query = np.concatenate([judged.judged_query, query])
-    all_grade = np.concatenate([judged.judged_grade, grades])
+    # what was pooled and is filled now has its new grade only; negative grades end each query
+    pooled = ~known if depth is None else ~known & (judged.hit_rank <= depth)
+    ends = np.cumsum(judged.count(judged.judged_query))[judged.judged_query]
+    from_end = ends - np.arange(len(judged.judged_query))
+    stays = from_end > judged.count(judged.hit_query[pooled])[judged.judged_query]
+    all_query = np.concatenate([judged.judged_query[stays], query])
+    all_grade = np.concatenate([judged.judged_grade[stays], grades])
     by_grade = np.lexsort((-all_grade, all_query))
     return replace(
         judged,

@@ -7,13 +7,13 @@ values are paired by query id once judgments, rules, queries and measures were f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import Scores, evaluate
@@ -41,10 +41,8 @@ def paired_runs(
     profile: str | None = None,
     runs: tuple[str | None, str | None] = (None, None),
     order: Order = "score",
-) -> tuple[Matrix, RecordedScores, tuple[Finding, ...]]:
-    """Return a matrix of two systems, baseline and candidate, the baseline's record, and findings.
-
-    Findings say what makes the values of either side mean less than they seem.
+) -> PairedRuns:
+    """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
 
     A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
     also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
@@ -57,12 +55,50 @@ def paired_runs(
         raise InputError("no measure was asked for; name one such as nDCG@10")
     sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, order=order)
     matrix = paired(sides, asked, runs)
-    findings = [
-        finding.model_copy(update={"system": system})
-        for side, name, system in zip(sides, runs, matrix.systems, strict=True)
-        for finding in side.runs[side.name_of(name)].findings
-    ]
-    return matrix, sides[0], tuple(findings)
+    return PairedRuns(matrix, sides, _lost(sides, runs), tuple(_findings(sides, runs, matrix)))
+
+
+def _findings(
+    sides: Sides, runs: tuple[str | None, str | None], matrix: Matrix
+) -> Iterator[Finding]:
+    """Yield what makes the values of either run mean less than they seem."""
+    for side, name, system in zip(sides, runs, matrix.systems, strict=True):
+        for finding in side.runs[side.name_of(name)].findings:
+            yield finding.model_copy(update={"system": system})
+
+
+def _lost(sides: Sides, runs: tuple[str | None, str | None]) -> Lost:
+    """Return the judged queries that the candidate lacks and the baseline does not."""
+    before, after = (side.runs[side.name_of(name)] for side, name in zip(sides, runs, strict=True))
+    lost = tuple(sorted(set(after.missing_queries) - set(before.missing_queries)))
+    count = max(len(lost), after.missing - before.missing)
+    return Lost(count, lost, sides[1].source)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Judged queries that the baseline answers and the candidate does not."""
+
+    count: int
+    query_ids: tuple[str, ...]
+    """Their ids; of a score file the first hundred."""
+    source: str
+
+    def __str__(self) -> str:
+        names = _few(self.query_ids) if self.query_ids else "not listed in the file"
+        queries = counted(self.count, "query")
+        return f"{self.source} lacks {queries} that the baseline answers ({names})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedRuns:
+    """Two runs side by side."""
+
+    matrix: Matrix
+    sides: Sides
+    lost: Lost
+    findings: tuple[Finding, ...] = ()
+    """What makes the values of either run mean less than they seem."""
 
 
 def _sides(

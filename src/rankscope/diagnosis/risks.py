@@ -1,0 +1,231 @@
+"""Risk: does a better mean hide queries that became much worse?
+
+An analysis of `rankscope.statistics.risk`: URisk and TRisk of each system against the baseline, and
+GeoRisk, for which all systems together are the baseline.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.document.blocks import Cell, Column, Section, Table, ends, good_if
+from rankscope.errors import counted
+from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.part import Part
+from rankscope.statistics.arrays import special
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.intervals import Interval, mean_intervals
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.risk import Risk, geo_risk, risk, weighted_changes
+
+FEWEST = 10
+"""With fewer queries a few losses decide everything."""
+
+RISKY_GAIN = declare(
+    "RS611",
+    "risky-gain",
+    "note",
+    unit="system",
+    advice="look at the queries that lost most before you act on the mean",
+    meaning="""A system's mean is above the baseline's, but with losses weighed more than gains it
+    is significantly below it (TRisk).""",
+)
+
+
+class SystemRisk(Part):
+    """What one system risks by one measure."""
+
+    system: str
+    """The system."""
+    measure: str
+    """The measure."""
+    mean: float
+    """Its mean."""
+    against: Risk | None
+    """Gains and losses against the baseline; null for the baseline, or without one."""
+    interval: Interval | None
+    """Of URisk, by Student's t."""
+    p_corrected: float | None
+    """Of TRisk as a t statistic, corrected by Holm over the systems."""
+    geo_risk: float | None
+    """GeoRisk: the mean and the risk against all systems in one number; null where values may be
+    negative or less is better."""
+
+
+class Risks(Analysed):
+    """What systems risk for their means."""
+
+    measure: str
+    """The main measure, which reports show."""
+    baseline: str | None
+    """The system that others are compared with; null: none."""
+    loss_weight: float
+    """How much more a loss weighs than a gain: losses count 1 + this."""
+    alpha: float
+    """A corrected p-value up to this counts."""
+    critical: float
+    """|TRisk| beyond this is significant for a single system, at alpha."""
+    systems: tuple[SystemRisk, ...]
+    """By measure and system."""
+
+
+class RisksConfig(AnalysisConfig):
+    """How risk is weighed."""
+
+    loss_weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """How much more a loss weighs than a gain."""
+
+
+def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
+    assert inputs.scores is not None
+    matrix = Matrix.of_scores(inputs.scores, only_means=True)
+    measures, systems, queries = matrix.shape
+    if not measures:
+        return RISKS.not_applicable("no measure is a mean over queries")
+    if systems < 2 or (inputs.baseline is None and systems < 3):
+        return RISKS.not_applicable("it needs a baseline and another system, or three systems")
+    if queries < FEWEST:
+        return RISKS.not_applicable(f"it needs at least {FEWEST} queries, and there are {queries}")
+    alpha = inputs.settings.alpha
+    rows = [
+        row
+        for measure in range(measures)
+        for row in _of_measure(matrix, measure, inputs.baseline, config.loss_weight)
+    ]
+    return Risks(
+        measure=matrix.scales[0].name,
+        baseline=inputs.baseline,
+        loss_weight=config.loss_weight,
+        alpha=alpha,
+        critical=float(special().stdtrit(queries - 1, 1 - alpha / 2)),
+        systems=tuple(rows),
+        findings=tuple(_findings(rows, inputs.baseline, alpha)),
+    )
+
+
+def _of_measure(
+    matrix: Matrix, measure: int, baseline: str | None, loss_weight: float
+) -> list[SystemRisk]:
+    scale, values = matrix.scales[measure], matrix.oriented(measure)
+    together: list[float | None] = [None] * len(values)
+    if scale.higher_is_better and values.min() >= 0:
+        together = list(geo_risk(values, alpha=loss_weight).tolist())
+    base = None if baseline is None else matrix.systems.index(baseline)
+    others = [] if base is None else [place for place in range(len(values)) if place != base]
+    p_values: dict[int, float] = {}
+    intervals: dict[int, Interval] = {}
+    if others:
+        changes = np.stack(
+            [weighted_changes(values[i] - values[base], loss_weight) for i in others]
+        )
+        lowest, highest = scale.change
+        bounds = (lowest * (1 + loss_weight), highest)
+        tests = [result.p for result in paired_tests(changes, test="t")]
+        p_values = dict(zip(others, corrected(tests, "holm").tolist(), strict=True))
+        ranges = mean_intervals(changes, method="t", bounds=bounds)
+        intervals = dict(zip(others, ranges, strict=True))
+    return [
+        SystemRisk(
+            system=name,
+            measure=scale.name,
+            mean=matrix.mean(measure, place),
+            against=risk(values[place], values[base], alpha=loss_weight)
+            if place in intervals
+            else None,
+            interval=intervals.get(place),
+            p_corrected=p_values.get(place),
+            geo_risk=together[place],
+        )
+        for place, name in enumerate(matrix.systems)
+    ]
+
+
+def _findings(rows: list[SystemRisk], baseline: str | None, alpha: float) -> list[Finding]:
+    """Name each system that gains on average and is significantly worse with losses weighed."""
+    findings = []
+    for row in rows:
+        if row.against is None or row.p_corrected is None or row.p_corrected > alpha:
+            continue
+        gain = row.against.reward - row.against.loss
+        if gain > 0 > row.against.u_risk:
+            findings.append(
+                RISKY_GAIN.finding(
+                    f"{row.system} gains {gain:.4f} on {row.measure} against {baseline}, and loses "
+                    f"on {counted(row.against.losses, 'query')}: with losses weighed more it is "
+                    f"significantly below (URisk {row.against.u_risk:+.4f})",
+                    evidence={"system": row.system, "measure": row.measure} | row.against.to_dict(),
+                )
+            )
+    return findings
+
+
+def _section(result: Risks) -> Section:
+    """Show the first measure in one table."""
+    rows = []
+    for row in result.systems:
+        if row.measure != result.measure:
+            continue
+        cells = [Cell(row.system), Cell(row.mean)]
+        if result.baseline is not None:
+            cells += _against(row, result.alpha)
+        rows.append((*cells, Cell(row.geo_risk)))
+    weight = f"{1 + result.loss_weight:g}"
+    notes = [f"{result.measure}; of all risks, higher is better; the JSON holds the other measures"]
+    columns = [Column("system", "text"), Column("mean")]
+    if result.baseline is not None:
+        columns += [
+            Column("won"),
+            Column("lost"),
+            Column("URisk", signed=True),
+            Column("TRisk", digits=2, signed=True),
+        ]
+        notes += [
+            (
+                f"URisk: mean difference to {result.baseline}, a loss counting {weight} times, "
+                "with its interval by Student's t"
+            ),
+            (
+                f"TRisk: URisk over its standard error; beyond ±{result.critical:.2f} is "
+                "significant for a single system; ↑ and ↓ mark p ≤ "
+                f"{result.alpha:g}, corrected over the systems"
+            ),
+        ]
+    notes.append("GeoRisk: mean and risk against all systems together in one number")
+    table = Table((*columns, Column("GeoRisk")), tuple(rows), notes=tuple(notes))
+    return Section(RISKS.title, details=(table,))
+
+
+def _against(row: SystemRisk, alpha: float) -> list[Cell]:
+    against = row.against
+    if against is None:
+        return [Cell(), Cell(), Cell(), Cell()]
+    ratio = Cell(against.t_risk)
+    if row.p_corrected is not None and row.p_corrected <= alpha and against.u_risk:
+        is_good = against.u_risk > 0
+        ratio = Cell(against.t_risk, marker="↑" if is_good else "↓", tone=good_if(is_good))
+    return [
+        Cell(against.wins),
+        Cell(against.losses),
+        Cell(against.u_risk, ends(row.interval)),
+        ratio,
+    ]
+
+
+RISKS = register(
+    Analysis(
+        name="risk",
+        title="Risk",
+        summary="Whether a mean hides queries that became much worse: URisk, TRisk, GeoRisk.",
+        config=RisksConfig,
+        written="risk: {loss_weight: 2}",
+        result=Risks,
+        needs=("scores",),
+        look=_look,
+        section=_section,
+        codes=(RISKY_GAIN,),
+        place=30,
+    )
+)

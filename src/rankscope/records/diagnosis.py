@@ -1,0 +1,169 @@
+"""Diagnose: from qrels and runs to what every registered analysis says about them.
+
+An analysis that is registered (`rankscope.diagnosis.registry`) is asked here without a word more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ValidationError
+
+from rankscope.diagnosis.registry import Analysed, Inputs, all_analyses
+from rankscope.document.views import Shown
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.files import is_path
+from rankscope.findings import Finding, NotApplicable, worst_first
+from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.part import Record, dotted
+from rankscope.records.report import Analyses
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.statistics.settings import Settings
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.labels import Query
+    from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis
+    from rankscope.diagnosis.stages import StageSpec
+    from rankscope.scoring.rules import Profile
+
+__all__ = ["Diagnosis", "diagnose"]
+
+
+class Diagnosis(Record, Shown):
+    """What analyses say about some systems: found, nothing found, or not applicable and why."""
+
+    kind: ClassVar[str] = "diagnosis"
+
+    runs: tuple[str, ...]
+    """The systems."""
+    measures: tuple[str, ...]
+    """The measures."""
+    queries: int
+    """Judged queries."""
+    baseline: str | None
+    """The system that others are compared with; null: none."""
+    profile: str
+    """Whose rules counted."""
+    settings: Settings
+    """How differences were tested."""
+    analyses: Analyses
+    """By name; null: it was not asked for."""
+
+    def answers(self) -> list[tuple[AnyAnalysis, Analysed | NotApplicable]]:
+        """Return each analysis that was asked, with its answer, in the order of reports."""
+        pairs = [(analysis, getattr(self.analyses, analysis.name)) for analysis in all_analyses()]
+        return [(analysis, answer) for analysis, answer in pairs if answer is not None]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings, worst first."""
+        return worst_first(
+            finding
+            for _, answer in self.answers()
+            if isinstance(answer, Analysed)
+            for finding in answer.findings
+        )
+
+
+def diagnose(
+    qrels: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    baseline: str | None = None,
+    only: str | Iterable[str] = (),
+    queries: Any = None,
+    corpus: Any = None,
+    pipeline: Sequence[StageSpec] | None = None,
+    configs: Mapping[str, Any] | None = None,
+    profile: str | Profile = "rankscope",
+    **options: Any,
+) -> Diagnosis:
+    """Ask every analysis (or ``only`` some, by name) about one or several runs.
+
+    What an analysis needs and was not given makes it not applicable, with the reason: ``queries``
+    and ``corpus`` (a file, or the object) and ``pipeline`` (which system builds on which).
+    ``configs`` holds what can be configured, by analysis, as in a benchmark's config:
+    ``{"segments": ["category", "words"]}``. ``options`` are those of
+    `rankscope.statistics.pairwise.Settings`: alpha, resamples, seed, …
+
+    >>> qrels = {f"q{n}": {"d": 1} for n in range(12)}
+    >>> runs = {"a": {q: ["d", "x"] for q in qrels}, "b": {q: ["x", "d"] for q in qrels}}
+    >>> diagnosis = diagnose(qrels, runs, ["RR"], baseline="a")
+    >>> diagnosis.analyses.risk.systems[1].against.losses
+    12
+    >>> diagnosis.analyses.orders.reason
+    'it needs 5 systems and 10 queries with averaged measures, and there are 2 systems, 12 queries and 1 measure'
+    """  # noqa: E501
+    analyses = {analysis.name: analysis for analysis in all_analyses()}
+    asked = [only] if isinstance(only, str) else list(only)
+    for name in (*asked, *(configs or {})):
+        if name not in analyses:
+            raise UnknownNameError("analysis", name, analyses)
+    prepared = {
+        name: _config(analyses[name], (configs or {}).get(name, {})) for name in asked or analyses
+    }
+    settings = Settings.of(**options)
+    judgments = as_judgments(qrels)
+    named, _ = as_runs(runs)
+    if baseline is not None and baseline not in named:
+        raise UnknownNameError("run", baseline, named)
+    scores = evaluate(judgments, named, measures, profile=profile)
+    inputs = Inputs(
+        scores=scores,
+        runs=_tables(named),
+        qrels=judgments,
+        queries=None if queries is None else _queries(queries),
+        corpus=None if corpus is None else _corpus(corpus),
+        pipeline=pipeline,
+        baseline=baseline,
+        settings=settings,
+    )
+    answers = {name: analyses[name].answer(config, inputs) for name, config in prepared.items()}
+    return Diagnosis(
+        runs=tuple(scores.runs),
+        measures=tuple(scores.measures),
+        queries=len(judgments.query_ids),
+        baseline=baseline,
+        profile=scores.profile.name,
+        settings=settings,
+        analyses=Analyses(**answers),
+    )
+
+
+def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
+    try:
+        config: AnalysisConfig = analysis.config.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = f".{dotted(first['loc'])}" if first["loc"] else ""
+        known = ", ".join(analysis.config.model_fields) or "nothing"
+        raise InputError(
+            f"{analysis.name}{where}: {first['msg'].lower()}; what can be set: {known}"
+        ) from None
+    return config
+
+
+def _tables(runs: Mapping[str, Any]) -> dict[str, Any]:
+    from rankscope.runs.table import as_run  # noqa: PLC0415
+
+    return {name: as_run(run, name=name) for name, run in runs.items()}
+
+
+def _queries(queries: Any) -> list[Query]:
+    from rankscope.collection.queries import Queries, read_queries  # noqa: PLC0415
+
+    table = read_queries(queries) if is_path(queries) else queries
+    if not isinstance(table, Queries):
+        table = Queries(table)
+    return [(query_id, text, table.metadata_of(query_id)) for query_id, text in table.items()]
+
+
+def _corpus(corpus: Any) -> Any:
+    from rankscope.collection.corpus import Corpus, read_corpus  # noqa: PLC0415
+
+    if is_path(corpus):
+        return read_corpus(corpus)
+    return corpus if isinstance(corpus, Corpus) else Corpus(corpus)

@@ -1,0 +1,121 @@
+"""``rankscope diagnose`` and `rankscope.diagnose`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import rankscope as rs
+from rankscope.cli.app import app
+from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.stages import StageSpec
+
+QRELS = {f"q{n:02}": {"a": 1} for n in range(20)}
+RUNS = {
+    "first": {q: {"a": 1.0 if n % 3 else 3.0, "x": 2.0} for n, q in enumerate(QRELS)},
+    "second": {q: {"a": 3.0, "x": 2.0} for q in QRELS},
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    lines = {
+        "qrels.txt": [f"{q} 0 a 1" for q in QRELS],
+        **{
+            f"{name}.run": [
+                f"{q} Q0 {d} 0 {s} {name}" for q, docs in run.items() for d, s in docs.items()
+            ]
+            for name, run in RUNS.items()
+        },
+        "queries.jsonl": [
+            json.dumps({"_id": q, "text": "some words", "kind": "even" if n % 2 else "odd"})
+            for n, q in enumerate(QRELS)
+        ],
+    }
+    for name, rows in lines.items():
+        (tmp_path / name).write_text("\n".join(rows) + "\n", "utf-8")
+    return {name: str(tmp_path / name) for name in lines}
+
+
+def run(files: dict[str, str], *arguments: str) -> Result:
+    paths = [files["qrels.txt"], files["first.run"], files["second.run"]]
+    return CliRunner().invoke(app, ["diagnose", *paths, *arguments])
+
+
+def test_every_analysis_answers(files: dict[str, str]) -> None:
+    result = run(files, "-m", "RR", "--format", "json", "--baseline", "first")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["schema"] == "rankscope/diagnosis/1"
+    assert (data["runs"], data["queries"], data["baseline"]) == (["first", "second"], 20, "first")
+    answers = data["analyses"]
+    assert set(answers) == {analysis.name for analysis in all_analyses()}
+    assert answers["segments"] == {
+        "name": "segments",
+        "reason": "no queries were given",
+        "code": None,
+    }
+    [base, other] = answers["risk"]["systems"]
+    assert base["against"] is None
+    assert other["against"]["wins"] == 13
+
+
+def test_one_analysis_with_its_config(files: dict[str, str]) -> None:
+    result = run(
+        files, "-m", "RR", "--only", "segments", "--queries", files["queries.jsonl"],
+        "--set", "segments=[kind]", "--baseline", "first",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "By kind" in result.stdout  # a terminal shows what pages have as details
+    assert "Risk" not in result.stdout
+    both = run(files, "--only", "segments", "--queries", files["queries.jsonl"],
+               "--set", "segments.fields=[words]", "--set", "segments.bins=2", "--format", "json",
+               )  # fmt: skip
+    [segment] = json.loads(both.stdout)["analyses"]["segments"]["segments"]
+    assert segment["field"] == "words"
+    assert json.loads(both.stdout)["analyses"]["risk"] is None
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "html", "latex", "csv"])
+def test_formats(files: dict[str, str], format: str) -> None:
+    result = run(files, "-m", "RR", "--baseline", "first", "--format", format)
+    assert result.exit_code == 0, result.output
+    assert "second" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--only", "risks"], "risk"),
+        (["--baseline", "third"], "third"),
+        (["--set", "segments"], "--set must be"),
+        (["--set", "segment=[kind]"], "segments"),
+        (["--set", "risk.loss_weight=-1"], "risk.loss_weight"),
+        (["--set", "risk.weight=1"], "what can be set: loss_weight"),
+        (["--set", "segments=[a]", "--set", "segments.bins=2"], "cannot both be given"),
+        (["--queries", "none.jsonl"], "none.jsonl"),
+    ],
+)
+def test_what_is_refused(files: dict[str, str], arguments: list[str], problem: str) -> None:
+    result = run(files, *arguments)
+    assert result.exit_code != 0
+    assert problem in f"{result.output}{result.exception}"
+
+
+def test_in_python() -> None:
+    runs = {name: rs.Run(run, name=name) for name, run in RUNS.items()}
+    pipeline = (StageSpec("first", "bm25"), StageSpec("second", "rerank", ("first",), 2))
+    diagnosis = rs.diagnose(
+        QRELS, runs, "RR", pipeline=pipeline, only=["stages"], queries=dict.fromkeys(QRELS, "words")
+    )
+    [(analysis, answer)] = diagnosis.answers()
+    assert analysis.name == "stages"
+    assert answer.to_dict()["stages"][1]["system"] == "second"
+    assert diagnosis.findings == []
+    assert "nothing to remark" in diagnosis._repr_html_()
+    plain = rs.diagnose(QRELS, RUNS, ["RR"], only="risk", baseline="first", alpha=0.01)
+    assert plain.settings.alpha == 0.01
+    assert type(plain).from_data(plain.to_dict(), source="x") == plain

@@ -1,0 +1,155 @@
+"""Risk, orders and discrimination as analyses: against the functions they are made of, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.diagnosis.orders import ORDERS, Orders, OrdersConfig
+from rankscope.diagnosis.registry import Inputs
+from rankscope.diagnosis.risks import RISKS, Risks, RisksConfig
+from rankscope.diagnosis.sharpness import SHARPNESS, Sharpness, SharpnessConfig
+from rankscope.document.blocks import Table
+from rankscope.findings import NotApplicable
+from rankscope.statistics.settings import Settings
+
+QUERIES = [f"q{number:02}" for number in range(40)]
+QRELS = {query_id: {"d": 1} for query_id in QUERIES}
+
+
+def ranked(*ranks: int | None) -> dict[str, list[str]]:
+    """Make a run that has the one relevant document at these ranks, again and again."""
+    run = {}
+    for place, query_id in enumerate(QUERIES):
+        rank = ranks[place % len(ranks)]
+        run[query_id] = [f"x{n}" for n in range(1, rank or 11)] + ["d"] * (rank is not None)
+    return run
+
+
+RUNS = {
+    "base": ranked(2),
+    "steady": ranked(2, 2, 2, 1),
+    "risky": ranked(1, 1, 1, 1, None, None, None, None, 1, 2),
+    "bad": ranked(5, 4),
+    "worse": ranked(9, None),
+    "worst": ranked(10, None),
+}
+FIVE = ["base", "steady", "risky", "bad", "worse"]
+
+
+def inputs(names: list[str] | None = None, measures: Any = ("RR", "R@10"), **more: Any) -> Inputs:
+    runs = {name: RUNS[name] for name in names or RUNS}
+    scores = rs.evaluate(QRELS, runs, list(measures))
+    return Inputs(scores=scores, settings=Settings(resamples=999), **more)
+
+
+def test_risk_by_hand() -> None:
+    """Of ten queries of "risky" five gain 0.5, four lose 0.5, one is as before."""
+    answer = RISKS.answer(RisksConfig(), inputs(baseline="base"))
+    assert isinstance(answer, Risks)
+    rows = {(row.system, row.measure): row for row in answer.systems}
+    assert rows["base", "RR"].against is None
+    risky = rows["risky", "RR"].against
+    assert risky is not None
+    assert (risky.wins, risky.losses) == (20, 16)
+    assert risky.reward - risky.loss == pytest.approx(0.05)
+    assert risky.u_risk == pytest.approx((5 * 0.5 - 2 * 4 * 0.5) / 10)
+    interval = rows["risky", "RR"].interval
+    assert interval is not None
+    assert interval.low < risky.u_risk < interval.high
+    assert answer.critical == pytest.approx(2.0227, abs=1e-4)  # t, 39 degrees of freedom
+    assert answer.measure == "RR"
+    heavier = RISKS.answer(RisksConfig(loss_weight=3), inputs(baseline="base"))
+    assert isinstance(heavier, Risks)
+    [finding] = heavier.findings
+    assert finding.code == "RS611"
+    assert finding.evidence["system"] == "risky"
+    assert "gains 0.0500 on RR against base, and loses on 16 queries" in finding.message
+
+
+def test_risk_of_a_measure_for_which_less_is_better() -> None:
+    answer = RISKS.answer(RisksConfig(), inputs(measures=["Unjudged@2"], baseline="base"))
+    if isinstance(answer, NotApplicable):
+        pytest.fail(answer.reason)
+    rows = {row.system: row for row in answer.systems}
+    assert rows["steady"].geo_risk is None
+    assert rows["steady"].against is not None
+    assert (rows["steady"].against.wins, rows["steady"].against.losses) == (10, 0)
+
+
+def test_risk_without_a_baseline() -> None:
+    answer = RISKS.answer(RisksConfig(), inputs())
+    assert isinstance(answer, Risks)
+    assert all(row.against is None and row.geo_risk is not None for row in answer.systems)
+    [table] = RISKS.section(answer).details
+    assert isinstance(table, Table)
+    assert [column.title for column in table.columns] == ["system", "mean", "GeoRisk"]
+
+
+def test_orders_by_hand() -> None:
+    """RR: risky 0.55, steady 0.625, base 0.5; R@10: risky 0.6, and all three others 1."""
+    answer = ORDERS.answer(OrdersConfig(splits=50), inputs(FIVE))
+    assert isinstance(answer, Orders)
+    by_rank, by_set = answer.orders
+    assert by_rank.order == ("steady", "risky", "base", "bad", "worse")
+    assert by_set.order == ("bad", "base", "steady", "risky", "worse")
+    [pair] = answer.pairs
+    # of ten pairs three are tied by R@10, two are turned (risky and base, risky and bad)
+    assert pair.tau == pytest.approx((5 - 2) / np.sqrt(10 * 7))
+    assert by_rank.swaps.splits == 50
+    assert answer.findings == ()  # steady is among the best of both
+    other = ORDERS.answer(
+        OrdersConfig(splits=5), inputs(["risky", "bad", "base", "worse", "worst"])
+    )
+    assert isinstance(other, Orders)
+    [finding] = other.findings
+    assert finding.message == (
+        "the best by RR is risky, and another by other measures (R@10: bad, base)"
+    )
+
+
+def test_discrimination() -> None:
+    answer = SHARPNESS.answer(SharpnessConfig(), inputs())
+    assert isinstance(answer, Sharpness)
+    assert next(power.measure for power in answer.measures) == "RR"
+    assert answer.measures[0].pairs == 15
+    [table] = SHARPNESS.section(answer).details
+    assert isinstance(table, Table)
+    first = answer.measures[0]
+    assert table.rows[0][1].value == round(first.separated * 15)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (
+            lambda: ORDERS.answer(OrdersConfig(), inputs(["base", "risky"])),
+            (
+                "it needs 5 systems and 10 queries with averaged measures, and there are "
+                "2 systems, 40 queries and 2 measures"
+            ),
+        ),
+        (
+            lambda: SHARPNESS.answer(SharpnessConfig(), inputs(measures=["RR"])),
+            (
+                "it needs 5 systems, 2 averaged measures and 10 queries, and there are 6 systems, "
+                "1 measure and 40 queries"
+            ),
+        ),
+        (
+            lambda: RISKS.answer(RisksConfig(), inputs(["base", "risky"])),
+            "it needs a baseline and another system, or three systems",
+        ),
+        (
+            lambda: RISKS.answer(RisksConfig(), inputs(measures=["GMAP"])),
+            "no measure is a mean over queries",
+        ),
+    ],
+)
+def test_where_they_cannot_look(answer: Any, reason: str) -> None:
+    silence = answer()
+    assert isinstance(silence, NotApplicable)
+    assert silence.reason == reason

@@ -1,0 +1,144 @@
+"""Reach: smallest p-values by running the tests, detectable differences by simulation."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.statistics import reach as module
+from rankscope.statistics.choices import Test
+from rankscope.statistics.detectable import detectable_difference, queries_needed
+from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.reach import about, must_differ, queries_like_these, reach, smallest_p
+
+
+@pytest.mark.parametrize("test", ["permutation", "wilcoxon", "sign"])
+@pytest.mark.parametrize("differing", [1, 2, 3, 6, 9])
+def test_no_outcome_is_smaller(test: Test, differing: int) -> None:
+    """All differences that are not 0 point one way: no test says less."""
+    row = np.concatenate([np.zeros(20), np.linspace(0.1, 0.5, differing)])
+    [result] = paired_tests(row, test=test)
+    assert smallest_p(differing, test=test) == pytest.approx(result.p)
+
+
+def test_floors_of_resampling() -> None:
+    row = np.concatenate([np.zeros(5), np.linspace(0.1, 0.5, 40)])
+    for test in ("permutation", "bootstrap"):
+        [result] = paired_tests(row, test=test, resamples=499)
+        assert smallest_p(40, test=test, resamples=499) == result.p == 1 / 500
+    assert smallest_p(16, resamples=100) == 2.0**-15  # all flips, not a sample
+    assert smallest_p(3, test="t") == 0
+    assert smallest_p(0) == smallest_p(1, test="t") == 1
+    assert smallest_p(6, family=100) == 1
+
+
+def test_how_many_must_differ() -> None:
+    assert must_differ() == 6
+    assert must_differ(alpha=0.01) == 8
+    assert must_differ(family=10) == 9  # 2^(1−9)·10 = 0.039
+    assert must_differ(test="t") == 2
+    assert must_differ(family=528, resamples=10_000) == 15  # found among all flips
+    assert must_differ(family=10**6, resamples=10_000) is None
+    for family in (1, 7, 40):
+        least = must_differ(family=family)
+        assert least is not None
+        assert smallest_p(least, family=family) <= 0.05 < smallest_p(least - 1, family=family)
+
+
+def test_without_ties_it_is_the_formula() -> None:
+    row = np.random.default_rng(0).normal(0, 0.2, 50)
+    answer = reach(row)
+    assert answer.detectable == pytest.approx(
+        detectable_difference(n=50, sd=float(row.std(ddof=1))), rel=1e-6
+    )
+    assert (answer.queries, answer.differing, answer.decidable, answer.note) == (50, 50, True, "")
+    sd = float(row.std(ddof=1))
+    assert queries_like_these(row, 0.05) == queries_needed(0.05, sd=sd)
+
+
+@pytest.mark.parametrize(("count", "share"), [(60, 0.4), (200, 0.2), (400, 0.1)])
+def test_ties_kept_in_a_simulation(count: int, share: float) -> None:
+    """Draw queries of which a share differs by δ/share on average: t shows δ in 80 %, about."""
+    random = np.random.default_rng(count)
+    moving = random.normal(0.05, 0.2, round(count * share))
+    row = np.concatenate([np.zeros(count - len(moving)), moving])
+    answer = reach(row)
+    assert answer.detectable is not None
+    differs = random.random((4_000, count)) < len(moving) / count
+    spread = float(moving.std(ddof=1))
+    mean = answer.detectable * count / len(moving)
+    drawn = np.where(differs, random.normal(mean, spread, (4_000, count)), 0.0)
+    shown = np.mean([result.p <= 0.05 for result in paired_tests(drawn, test="t")])
+    assert shown == pytest.approx(0.8, abs=0.06)
+    needed = queries_like_these(row, answer.detectable)
+    assert needed == pytest.approx(count, abs=2)
+
+
+def test_nothing_within_reach() -> None:
+    few = reach([0.0] * 95 + [0.1, 0.2, 0.3, 0.2, 0.1])
+    assert (few.decidable, few.detectable, few.smallest_p) == (False, None, 0.0625)
+    assert few.note == (
+        "5 of 100 queries differ; at least 6 must for any outcome to be significant at 0.05"
+    )
+    family = reach([0.1, 0.2] * 20, resamples=1_000, family=500)
+    assert family.note == "1,000 resamples cannot reach 0.05 over 500 tests"
+    scattered = reach([0.0] * 993 + [0.9, -0.9, 0.8, -0.8, 0.7, -0.7, 0.1])
+    assert scattered.decidable
+    assert scattered.detectable is None
+    assert scattered.note == "so few queries differ that no difference is shown with power 0.8"
+    one = reach([0.5], test="t")
+    assert (one.decidable, one.detectable) == (False, None)
+    same = reach([0.0] * 9)
+    assert (same.differing, same.smallest_p) == (0, 1)
+
+
+def test_a_difference_beyond_the_range_is_not_named() -> None:
+    row = [0.4, -0.5, 0.3, -0.45, 0.5, -0.3, 0.2]
+    wide = reach(row, largest=10).detectable
+    assert wide is not None
+    assert reach(row, largest=wide * 0.99).detectable is None
+    assert reach(row, largest=wide * 1.01).detectable == pytest.approx(wide)
+
+
+def test_no_number_of_queries() -> None:
+    assert queries_like_these([0.0, 0.0, 0.3], 0.1) is None
+    assert queries_like_these([0.1, -0.2, 0.3], 0.0) is None
+    assert queries_like_these([0.1, -0.2, 0.3], 1e-7) is None
+
+
+def test_two_digits() -> None:
+    assert [about(number) for number in (22_797, 1_000, 101, 99.1, 7, 0.00123)] == [
+        23_000,
+        1_000,
+        110,
+        100,
+        7,
+        0.0013,
+    ]
+    assert about(0) == 0
+    assert about(math.inf) == math.inf
+    assert about(0.3) == 0.3
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: smallest_p(-1),
+        lambda: smallest_p(5, family=0),
+        lambda: reach([0.1], alpha=0),
+        lambda: reach([0.1], power=1),
+        lambda: reach([]),
+    ],
+)
+def test_what_is_refused(call: Any) -> None:
+    with pytest.raises(InputError):
+        call()
+
+
+def test_examples() -> None:
+    assert doctest.testmod(module).failed == 0
