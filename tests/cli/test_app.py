@@ -81,7 +81,7 @@ def test_every_format_of_every_command(
     done = rankscope(*arguments)
     warned = done.stderr.splitlines()
     assert done.returncode == 0
-    assert all(line.startswith("warning: ") and format == "csv" for line in warned)
+    assert format == "csv" or not warned
     assert done.stdout.startswith(STARTS.get(format, ""))
     assert done.stdout.count("\n") > 1
     if format == "json":

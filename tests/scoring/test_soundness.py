@@ -220,10 +220,9 @@ def test_warnings_are_part_of_every_answer() -> None:
     assert (written["code"], written["system"], written["count"]) == ("RS161", "part", 3)
     assert "warning: 3 of 6 judged queries are missing" in repr(scores)
     comparison = rs.compare(QRELS, {"good": GOOD, "part": part}, ["RR"])
-    gate = rs.gate({"good": GOOD}, {"part": part}, "RR", qrels=QRELS)
-    recorded = rs.gate(
-        rs.evaluate(QRELS, {"good": GOOD}, "RR"), scores.to_dict(per_query=True), "RR"
-    )
+    gate = rs.gate({"part": part}, {"good": GOOD}, "RR", qrels=QRELS)
+    good = rs.evaluate(QRELS, {"good": GOOD}, "RR")
+    recorded = rs.gate(scores.to_dict(per_query=True), good, "RR")
     power = rs.power(QRELS, {"good": GOOD}, {"part": part}, "RR")
     for result in (comparison, gate, recorded, power):
         assert [(one.code, one.system) for one in result.findings] == [("RS161", "part")]
