@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     DEFAULTS,
+    ORDER,
     PROFILE,
     RESAMPLES,
     SEED,
@@ -60,6 +61,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
     "--margin", type=float, help="Differences within it do not matter; shows equivalence."
 )
 @PROFILE
+@ORDER
 @click.option("--intersect", is_flag=True, help="Only queries that all runs have.")
 @click.option(
     "--seeds",

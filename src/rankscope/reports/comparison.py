@@ -23,6 +23,7 @@ from rankscope.document.blocks import (
     plain_rows,
     sentences,
     text_columns,
+    warning_lines,
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -58,7 +59,10 @@ def comparison_document(comparison: Comparison) -> Document:
         f"Comparison of {_names(comparison)}",
         (
             Section("Verdict", (sentences(verdicts(comparison)), *_cautions(comparison))),
-            Section("Means", (chart, _means_table(comparison))),
+            Section(
+                "Means",
+                (chart, _means_table(comparison), *warning_lines(comparison.findings)),
+            ),
             Section("Pairs", details=(_pairs_table(comparison),)),
             *([strata] if strata.blocks else []),
         ),

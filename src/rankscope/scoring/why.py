@@ -20,11 +20,13 @@ from pydantic import Field
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, shown
 from rankscope.files import is_path
+from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
+from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
 from rankscope.scoring.rules import PROFILES, Profile, profile_named
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.runs.order import Order
     from rankscope.scoring.judgments import Judgments
 
 __all__ = ["Why", "why"]
@@ -93,6 +96,8 @@ class Why(Part, Shown):
     """One for each profile."""
     reproduced: dict[str, tuple[Reproduction, ...]] = Field(default_factory=dict)
     """By number that was asked about: the rules that give it."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the run's numbers mean less than they seem."""
 
     def __iter__(self) -> Iterator[Outcome]:  # type: ignore[override]
         return iter(self.outcomes)
@@ -196,16 +201,17 @@ def _once(run: Any) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, fl
 class _Bench:
     """One run and its judgments, aligned under any rules; alignments are kept."""
 
-    def __init__(self, qrels: Any, run: Any) -> None:
+    def __init__(self, qrels: Any, run: Any, order: Order) -> None:
         self._judgments = as_judgments(qrels)
         self._qrels = qrels
         self._repeated: dict[str, dict[str, float]] = {}
         try:
-            _, self._run = as_one_run(run)
+            self._name, self._run = as_one_run(run, order=order)
         except InvalidDataError as error:
             if {finding.name for finding in error.findings} != {"duplicate-document"}:
                 raise
             self._run, self._repeated = _once(run)
+            self._name = "run"
         self.max_grade = self._judgments.max_grade
         self._aligned: dict[tuple[str, str, bool, str], JudgedRun] = {}
 
@@ -216,7 +222,9 @@ class _Bench:
             run = self._run if rules.identical_ids else self._without_identical
             ties: Any = rules.ties
             precision: Any = rules.precision
-            judged = align(self._judgments, run, ties=ties, precision=precision).judged
+            judged = align(
+                self._judgments, run, ties=ties, precision=precision, name=self._name
+            ).judged
             if rules.repeats == "every":
                 again = align(self._with_repeats, self._repeated, ties=ties, precision=precision)
                 judged = replace(
@@ -241,6 +249,10 @@ class _Bench:
                 if mark and name in known:
                     known[doc_id] = known[name]
         return as_judgments(grades)
+
+    def findings(self, measure: Measure) -> tuple[Finding, ...]:
+        """Return what makes a mean by our rules mean less than it seems."""
+        return evaluate(self._judgments, {self._name: self._run}, measure).findings
 
     def value(self, rules: _Rules) -> float:
         """Return the mean under some rules."""
@@ -284,20 +296,24 @@ def why(
     *,
     profiles: Iterable[str | Profile] = tuple(PROFILES),
     numbers: Iterable[str] = (),
+    order: Order = "score",
 ) -> Why:
     """Score one run under several tools' rules, and say which rule causes each difference.
 
     ``numbers`` are results that somebody got: the rules that give them are named too, those nearest
     to ours. A number is given as text: its digits say how exactly it must be met. Where a measure
-    cannot be above 1, a number above 1 is taken for a percentage.
+    cannot be above 1, a number above 1 is taken for a percentage. ``order="given"`` ranks documents
+    as they are listed.
     """
-    bench = _Bench(qrels, run)
+    bench = _Bench(qrels, run, order)
     asked = Measure.parse(measure)
+    findings = bench.findings(asked)
     ours = _Rules(measure=asked)
     base = bench.value(ours)
     return Why(
         outcomes=tuple(_outcome(bench, ours, base, profile_named(name)) for name in profiles),
         reproduced={number: _reproduced(bench, asked, number) for number in numbers},
+        findings=findings,
     )
 
 

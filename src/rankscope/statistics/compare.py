@@ -17,6 +17,7 @@ import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
 from rankscope.scoring.accounting import Accounting
@@ -34,6 +35,7 @@ from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
+    from rankscope.runs.order import Order
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.statistics.arrays import FloatArray
@@ -102,6 +104,8 @@ class Comparison(Record, Shown):
     """By measure and pair: the comparison within groups of queries, if any were named."""
     accounting: dict[str, Accounting]
     """What the means are made of, by run."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the means mean less than they seem, such as queries that a run lacks."""
 
     def mean(self, run: str, measure: str | Measure | None = None) -> SystemMean:
         """Return one run's mean; of the first measure, if none is named."""
@@ -144,6 +148,7 @@ class Comparison(Record, Shown):
                 value = f"{number(mean.mean)} {ends(mean.interval)}"
                 lines.append(f"    {run:<{wide}}  {value}  {mean.letters}")
             lines += [f"    {pair.sentence}" for pair in self.pairs if pair.measure == measure]
+        lines += [f"  warning: {finding.system}: {finding.message}" for finding in self.findings]
         return "\n".join([*lines, f"  {self.family}"])
 
 
@@ -168,6 +173,7 @@ def compare(
     seeds: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
+    order: Order = "score",
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
@@ -181,8 +187,9 @@ def compare(
     all means and tests. What each method is and how it errs: docs/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
-    ``queries="both"`` only those that all runs have count. Fewer than two runs, no query in common
-    and a geometric mean (it is no mean of values) are an `InputError`.
+    ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
+    they are listed. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is
+    no mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -202,7 +209,7 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    scores = evaluate(qrels, runs, measures, profile=profile, queries=queries)
+    scores = evaluate(qrels, runs, measures, profile=profile, queries=queries, order=order)
     return compare_scores(
         scores,
         baseline=baseline,
@@ -284,6 +291,7 @@ def compare_scores(
         },
         strata=() if labels is None else tuple(stratify(matrix, labels, pairs, settings)),
         accounting=accounting,
+        findings=scores.findings,
     )
 
 
