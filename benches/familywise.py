@@ -80,8 +80,7 @@ def tilted(
     samples = world.draw(random, count, n, weights)
     alarms = [alarm(result, equal) for result in tested(samples)]
     few = samples[: max(100, count // 4)]
-    pairs = list(combinations(range(samples.shape[1]), 2))
-    inside = [place for place, pair in enumerate(pairs) if max(pair) < equal]
+    inside = np.triu_indices(equal, 1)
     tukey = [
         bool((range_tests(values, resamples=499, seed=seed)[inside] <= 0.05).any())
         for seed, values in enumerate(few)

@@ -296,8 +296,8 @@ SECTIONS: dict[str, tuple[str, Callable[[list[Population], int], str]]] = {
     "gate": (
         (
             "What the gate answers, regression / undecided / no regression, with the default "
-            "margin of 0.01 ({quarter:,} repetitions). Without a change, regression is wrong; with a true "
-            "drop of 0.05, no regression is"
+            "margin of 0.01 ({quarter:,} repetitions). Without a change, regression is wrong; with "
+            "a true drop of 0.05, no regression is"
         ),
         lambda worlds, count: gate_answers(first_only(worlds), count // 4),
     ),
