@@ -48,7 +48,8 @@ from rankscope.statistics.intervals import Method, mean_intervals
 from rankscope.statistics.paired import TESTS, Test, paired_tests
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
-START, END = "<!-- honesty: start -->", "<!-- honesty: end -->"
+MARKS = "<!-- honesty {}: start -->", "<!-- honesty {}: end -->"
+"""Around each table in the page, so that one can be made again alone."""
 
 SIZES = (10, 25, 50, 100, 200)
 FEW = (5, *SIZES)
@@ -296,10 +297,10 @@ SECTIONS: dict[str, tuple[str, Callable[[list[Population], int], str]]] = {
     "gate": (
         (
             "What the gate answers, regression / undecided / no regression, with the default "
-            "margin of 0.01 ({quarter:,} repetitions). Without a change, regression is wrong; with "
+            "margin of 0.01 ({eighth:,} repetitions). Without a change, regression is wrong; with "
             "a true drop of 0.05, no regression is"
         ),
-        lambda worlds, count: gate_answers(first_only(worlds), count // 4),
+        lambda worlds, count: gate_answers(first_only(worlds), count // 8),
     ),
     "commits": (
         commits.TITLE,
@@ -312,7 +313,7 @@ def section(name: str, worlds: list[Population], count: int) -> tuple[str, float
     """Return a table under its title, and how long it took."""
     begun = time.perf_counter()
     title, make = SECTIONS[name]
-    counts = {"count": count, "double": 2 * count, "half": count // 2, "quarter": count // 4}
+    counts = {"count": count, "double": 2 * count, "half": count // 2, "eighth": count // 8}
     if name == "commits":
         counts |= {"count": count // 10}
     text = f"**{title.format(name=worlds[0].name, **counts)}**\n\n{make(worlds, count)}"
@@ -330,18 +331,17 @@ def main() -> None:
     worlds = populations(options)
     names = options.only or list(SECTIONS)
     make = partial(section, worlds=worlds, count=options.repetitions)
-    parts = []
+    page = PAGE.read_text("utf-8")
     # a forked child would wait for ever for the threads that read the runs
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
         for name, (text, seconds) in zip(names, pool.map(make, names), strict=True):
-            parts.append(text)
+            start, end = (mark.format(name) for mark in MARKS)
+            before, _, rest = page.partition(start)
+            page = f"{before}{start}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
             print(f"{text}\n\n({name}: {seconds:.0f} s)\n", flush=True)
     print(f"{time.perf_counter() - started:.0f} s in all")
     if options.write:
-        before, _, rest = PAGE.read_text("utf-8").partition(START)
-        after = rest.partition(END)[2]
-        text = "\n\n".join(parts)
-        PAGE.write_text(f"{before}{START}\n\n{text}\n\n{END}{after}", "utf-8")
+        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":
