@@ -34,11 +34,12 @@ from populations import (
     populations,
     table,
 )
+from rankscope.statistics.choices import Test
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.groups import letters
 from rankscope.statistics.many import range_tests
 from rankscope.statistics.max_t import MaxT, max_t
-from rankscope.statistics.paired import Test, paired_tests
+from rankscope.statistics.paired import paired_tests
 
 SIZES = (10, 25, 50, 100)
 RESAMPLES = 1_999

@@ -43,9 +43,10 @@ from populations import (
     tilted_weights,
 )
 from rankscope.scoring.evaluate import evaluate
+from rankscope.statistics.choices import TESTS, Method, Test
 from rankscope.statistics.gate import gate
-from rankscope.statistics.intervals import Method, mean_intervals
-from rankscope.statistics.paired import TESTS, Test, paired_tests
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.paired import paired_tests
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 MARKS = "<!-- honesty {}: start -->", "<!-- honesty {}: end -->"
@@ -228,8 +229,7 @@ class _Files:
             self.side(base), self.side(base + change), "nDCG@10", max_drop=MARGIN, seed=seed,
             resamples=RESAMPLES,
         )  # fmt: skip
-        answer = getattr(result, "answer", None) or getattr(result.checks[0], "answer", None)
-        return str(answer or ("no regression" if result.passed else "regression"))
+        return result.answer
 
 
 def first_only(worlds: list[Population]) -> list[Population]:

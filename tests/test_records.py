@@ -104,10 +104,17 @@ def test_an_old_report_is_read() -> None:
     ]
     comparison, before = report.comparison, data["comparison"]
     assert comparison is not None
-    for name in ("runs", "measures", "baseline", "queries", "family", "settings", "means", "anova"):
+    for name in ("runs", "measures", "baseline", "queries", "family", "settings", "anova"):
         assert comparison.to_dict()[name] == before[name]
+    for mean, then in zip(comparison.means, before["means"], strict=True):
+        assert {key: mean.to_dict()[key] for key in then} == then
+        assert mean.near_best is None
     for pair, then in zip(comparison.pairs, before["pairs"], strict=True):
-        assert pair.to_dict() == {key: value for key, value in then.items() if key != "sentence"}
+        held = pair.to_dict()
+        assert {key: held[key] for key in then if key != "sentence"} == {
+            key: value for key, value in then.items() if key != "sentence"
+        }
+        assert pair.shown == pair.interval
     assert (comparison.left_out, comparison.profile) == (0, "rankscope")
     assert list(comparison.accounting) == before["runs"]
     assert BenchmarkReport.from_data(json.loads(report.to_json()), source="x") == report

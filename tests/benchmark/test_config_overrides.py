@@ -108,7 +108,7 @@ def test_a_setting_changes_one_value(
         ),
         (
             "statistics.test=x",
-            "--set statistics.test: expected one of permutation, bootstrap, t, wilcoxon, sign,",
+            "--set statistics.test: expected one of max-t, permutation, bootstrap, t, wilcoxon,",
         ),
         (
             "systems.lexicl.bm25.k1=1",

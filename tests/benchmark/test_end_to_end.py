@@ -31,6 +31,8 @@ from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
 from rankscope.part import Record
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
+from rankscope.statistics.compare import compare_scores
+from rankscope.statistics.settings import Settings
 
 DATA = Path(rs.__file__).parent / "data" / "recipes"
 SYSTEMS = ["title", "lexical", "vector", "hybrid", "reranked"]
@@ -81,10 +83,13 @@ def test_the_means_are_those_of_the_written_runs(demo: tuple[Path, dict[str, Any
         values = pl.read_parquet(folder / system.per_query.path)
         own = scores.per_query.filter(pl.col("run") == system.name).drop("run")
         assert values.sort("query_id", "measure").equals(own.sort("query_id", "measure"))
-    comparison = rs.compare(
-        qrels, runs, [one.asked for one in report.measures], baseline="lexical", seed=7
+    comparison = compare_scores(
+        scores, baseline="lexical", settings=Settings.of(seed=7), all_pairs=True
     )
     assert report.comparison == comparison
+    assert {pair.base for pair in comparison.pairs if "lexical" in (pair.base, pair.system)} == {
+        "lexical"
+    }
 
 
 def test_the_results_have_titles_grades_and_scores(demo: tuple[Path, dict[str, Any]]) -> None:

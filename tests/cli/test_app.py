@@ -16,8 +16,6 @@ import pytest
 from rankscope.cli.app import app
 from rankscope.cli.output import FORMATS
 from rankscope.scoring.rules import PROFILES
-from rankscope.statistics import correction, intervals, paired, pairwise
-from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS, TESTS
 
 Rankscope = Callable[..., Any]
 
@@ -43,14 +41,6 @@ def test_help_is_plain_text_that_fits(rankscope: Rankscope, path: tuple[str, ...
     assert all(sign.isprintable() or sign == "\n" for sign in done.stdout)
     assert "\\b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
-
-
-def test_names_of_choices_are_those_of_the_library() -> None:
-    assert tuple(TESTS) == paired.TESTS
-    assert tuple(PAIR_TESTS) == pairwise.PAIR_TESTS
-    assert tuple(CORRECTIONS) == correction.CORRECTIONS
-    assert tuple(METHODS) == intervals.METHODS
-    assert tuple(FAMILIES) == pairwise.FAMILIES
 
 
 def test_an_unknown_profile_gets_the_nearest(rankscope: Rankscope) -> None:

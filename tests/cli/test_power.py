@@ -81,13 +81,21 @@ def test_from_scores(run: Run) -> None:
     answer, sd = data["measures"]["RR@10"], (other - one).std(ddof=1)
     assert answer["observed"] == pytest.approx((other - one).mean())
     assert answer["sd"] == pytest.approx(sd)
-    assert power_of(answer["detectable"]["formula"], 30, sd) == pytest.approx(0.8, abs=1e-6)
-    assert answer["power_observed"]["formula"] == pytest.approx(
-        power_of(answer["observed"], 30, sd)
-    )
+    moving = (other - one)[other != one]
+    share = len(moving) / 30
+    assert answer["differing"] == len(moving)
+
+    def spread(difference: float) -> float:
+        """Return the deviation if only the queries that differ make the difference."""
+        variance = share * moving.var(ddof=1) + difference**2 * (1 / share - 1)
+        return float(np.sqrt(variance))
+
+    smallest = answer["detectable"]["formula"]
+    assert power_of(smallest, 30, spread(smallest)) == pytest.approx(0.8, abs=1e-6)
     needed = answer["needed"]["formula"]
-    assert power_of(0.1, needed, sd) >= 0.8 > power_of(0.1, needed - 1, sd)
-    for both in (answer["detectable"], answer["power_observed"], answer["needed"]):
+    assert power_of(0.1, needed, spread(0.1)) >= 0.8 > power_of(0.1, needed - 1, spread(0.1))
+    assert "power_observed" not in answer, "of the observed difference it says what p says"
+    for both in (answer["detectable"], answer["needed"]):
         assert both["simulation"] == pytest.approx(both["formula"], rel=0.2)
     assert run(*SCORES, "-m", "RR@10", "--difference", "0.1", "--format", "json").out == run(
         *SCORES, "-m", "RR@10", "--difference", "0.1", "--format", "json"

@@ -173,6 +173,111 @@ def test_the_default_is_the_official_list(rankscope: Rankscope, files: Any) -> N
     assert len(names) == 30
 
 
+# --- every option, on one small collection; expected: what trec_eval 9.0.8 prints ----------------
+
+SMALL_QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 a 3\nq2 0 d -1\nq3 0 e 1\n"
+SMALL_RUN = (
+    "q1 Q0 a 1 3 first\nq1 Q0 x 2 2 first\nq1 Q0 c 3 1 first\n"
+    "q2 Q0 d 1 2 other\nq2 Q0 a 2 1 last\n\n# a comment\n"
+)
+SMALL_ZSCORES = (
+    "q1 map 0.5 0.25\nq1 gm_map -1 0.5\nq2 map 0.5 0.5\nq2 gm_map -2 2\n"
+    "q1 num_rel 1 1\nq2 num_rel 1 1\n"
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text(SMALL_QRELS)
+    (tmp_path / "run").write_text(SMALL_RUN)
+    (tmp_path / "zscores").write_text(SMALL_ZSCORES)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-m runid", ["runid all last"]),  # the last line's
+        ("-m num_q.3 -m map.5", ["num_q all 2", "map all 0.6667"]),  # parameters nobody reads
+        ("-m utility.1,-1,0,0.5 -N 10", ["utility_1,-1,0,0.5 all 4.2500"]),
+        ("-N10 -m utility", ["utility all 0.5000"]),
+        ("-M0 -m num_ret -m num_rel -m map", ["num_ret all 0", "num_rel all 3", "map all 0.0000"]),
+        ("-c -l2 -m num_rel -m num_q", ["num_q all 3", "num_rel all 4"]),
+        ("-l2 -m num_rel", ["num_rel all 2"]),
+        ("-Z zscores -m map -m gm_map", ["Zmap all 0.6667", "Zgm_map all 3.1405"]),
+        ("-c -Z zscores -m num_rel", ["Znum_rel all 4.0000"]),
+        ("-qn -m relstring.2x", ["relstring_2x q1 '1-'", "relstring_2x q2 '.3'"]),
+        ("-qcM1 -m map", ["map q1 0.5000", "map q2 0.0000", "map all 0.1667"]),
+        ("-m set_F.4", ["set_F_4 all 0.8712"]),
+        ("-o --measure map --nosummary -q -J", ["map q1 1.0000", "map q2 1.0000"]),
+        ("-m P.2 -m P.1", ["P_2 all 0.5000"]),  # the first parameters count
+        ("-m P -m P.1", ["P_1 all 0.5000"]),
+        ("--Max_retrieved_per_topic 1 -m recip_rank", ["recip_rank all 0.5000"]),
+    ],
+)
+def test_options(rankscope: Rankscope, options: str, expected: list[str]) -> None:
+    # -c and version 10 would add a row for the third query
+    done = rankscope("trec-eval", "--9", *shlex.split(options), "qrels", "run")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [" ".join(line.split()) for line in done.stdout.splitlines()] == expected
+    after = rankscope("trec-eval", "qrels", "run", "--9", *shlex.split(options))
+    assert after.stdout == done.stdout
+
+
+@pytest.mark.usefixtures("small")
+def test_lists_of_each_version(rankscope: Rankscope) -> None:
+    nine = rankscope("trec-eval", "--9", "-m", "all_trec", "qrels", "run").stdout.splitlines()
+    ten = rankscope("trec-eval", "-c", "-m", "all_trec", "qrels", "run").stdout.splitlines()
+    roots = {line.split("\t")[0].strip() for line in nine}
+    assert len(nine) == len(roots) == 94
+    assert [line.split("\t")[0].strip() for line in ten[len(nine) :]] == [
+        *("rbp", "rbp_resid", "unj_5", "unj_10", "unj_20"),
+    ]
+    sets = rankscope("trec-eval", "--9", "-m", "set", "qrels", "run").stdout.splitlines()
+    assert sets[0] == "runid                 \tall\tlast"
+    assert len(sets) == 11
+
+
+@pytest.mark.usefixtures("small")
+def test_results_from_standard_input_and_the_version(rankscope: Rankscope) -> None:
+    done = rankscope("trec-eval", "-c", "-m", "map", "qrels", "-", given=SMALL_RUN)
+    assert done.stdout == shown("map", "all", (5 / 6 + 1 / 2) / 3) + "\n"
+    for option in ("-v", "--version"):
+        version = rankscope("trec-eval", option)
+        assert (version.returncode, version.stdout) == (0, "")
+        assert version.stderr.startswith("trec_eval version 10.0")
+    assert rankscope("trec-eval", "-h").returncode == 0
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("reason", "arguments"),
+    [
+        ("version 9 has no dcg; leave out --9", ["--9", "-m", "dcg"]),
+        ("version 9 has no rbp; leave out --9", ["--9", "-m", "rbp"]),
+        ("write P.5, not P_5", ["-m", "P_5"]),
+        ("expected each parameter of P once, got '5,5'", ["-m", "P.5,5"]),
+        ("expected each parameter of recall once, got '3,3.7'", ["-m", "recall.3,3.7"]),
+        ("expected parameters after the dot of 'P.'", ["-m", "P."]),
+        ("the cutoff must be a whole number between 1", ["-m", "P.0"]),
+        ("-D 2 is not supported", ["-D", "2"]),
+    ],
+)
+def test_what_it_refuses(rankscope: Rankscope, reason: str, arguments: list[str]) -> None:
+    done = rankscope("trec-eval", *arguments, "qrels", "run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+
+
+@pytest.mark.parametrize("grade", ["1e19", "99999999999999999999", "-1e300"])
+def test_a_grade_that_is_too_large(rankscope: Rankscope, tmp_path: Path, grade: str) -> None:
+    missing_query(tmp_path)
+    (tmp_path / "qrels").write_text(f"q1 0 a {grade}\n")
+    done = rankscope("trec-eval", "qrels", "run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected whole numbers below 2^63 as grades" in done.stderr
+
+
 def missing_query(folder: Path) -> None:
     (folder / "qrels").write_text("q1 0 a 1\nq2 0 a 1\n")
     (folder / "run").write_text("q1 Q0 a 1 1.0 r\n")
@@ -198,7 +303,7 @@ def test_missing_queries(rankscope: Rankscope, tmp_path: Path) -> None:
         ("prefs_simp needs -R prefs", ["-m", "prefs_simp", "qrels", "run"]),
         ("unknown measure for -R prefs 'official'", ["-R", "prefs", "qrels", "run"]),
         ("'nugget' is not one of 'qrels'", ["-R", "nugget", "qrels", "run"]),
-        ("the format zip is not supported", ["-T", "zip", "qrels", "run"]),
+        ("'zip' is not 'trec_results'", ["-T", "zip", "qrels", "run"]),
         ("hold none of the judged queries", ["--9", "qrels", "other"]),
         ("nowhere", ["nowhere", "run"]),
         ("Missing argument", ["qrels"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,10 +151,36 @@ def test_the_command_prints_every_answer_of_a_named_tool() -> None:
     assert done.exit_code == 0
     first, *lines = done.stdout.splitlines()
     assert first.endswith("2 by a definition, 0 by a fault, 0 by neither, 0 not asked")
-    assert [line.split()[:4] for line in lines] == [
-        ["graded", "nDCG@3", "0.7900", "A"],
-        ["duplicate-ap", "AP@10", "error", "A"],
-    ]
+    rows = [line.split()[:4] for line in lines]
+    assert ["graded", "nDCG@3", "0.7900", "A"] in rows
+    assert ["duplicate-ap", "AP@10", "error", "A"] in rows
+    assert "A definition is not a fault" in done.stdout
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "latex", "csv", "json"])
+def test_every_format_holds_every_answer(form: str) -> None:
+    done = run("--tool", "rankscope", "--case", "graded", "--format", form)
+    assert done.exit_code == 0
+    listed = run("--list", "--case", "graded", "--format", form)
+    assert listed.exit_code == 0
+    for text in (done.stdout, listed.stdout):
+        assert "graded" in text
+        assert "0.7" in text
+
+
+def test_csv_names_the_tool_in_each_row() -> None:
+    done = run("--tool", "rankscope", "--case", "graded", "--format", "csv")
+    header, row = done.stdout.splitlines()
+    assert header == "tool,version,kind,case,question,answer,by,which is"
+    assert row.startswith("rankscope,")
+    assert ",definition,graded,nDCG@3,0.7900,A," in row
+
+
+def test_the_result_can_be_written_to_a_file(tmp_path: Path) -> None:
+    target = tmp_path / "answers.json"
+    done = run("--tool", "rankscope", "--case", "graded", "--format", "json", "-o", str(target))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert json.loads(target.read_text())["tools"][0]["tool"] == "rankscope"
 
 
 def test_a_fault_of_a_named_tool_is_exit_1() -> None:
@@ -167,8 +194,10 @@ def test_json_is_the_result() -> None:
     (report,) = json.loads(done.stdout)["tools"]
     assert report["outcomes"][0] == {
         "case": "graded",
+        "asked": "nDCG@3",
         "kind": "definition",
         "answer": "A",
+        "means": CASES["graded"].answers[0].text,
         "value": pytest.approx(0.78999799),
         "note": "",
     }
@@ -176,11 +205,12 @@ def test_json_is_the_result() -> None:
 
 def test_cases_can_be_listed() -> None:
     done = run("--list", "--case", "one-order")
-    assert done.stdout.splitlines()[0].endswith("RR@1 - nDCG@1")
-    assert len(json.loads(run("--list", "--format", "json").stdout)) == len(CASES)
+    assert "RR@1 - nDCG@1" in done.stdout
+    assert len(json.loads(run("--list", "--format", "json").stdout)["cases"]) == len(CASES)
 
 
 def test_a_tool_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tool, "version", lambda _: None)
     done = run("--tool", "ranx", "--case", "graded")
-    assert (done.exit_code, done.stdout) == (0, "ranx: not installed (package ranx)\n")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("ranx: not installed (package ranx)\n")

@@ -28,7 +28,7 @@ from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport
 from rankscope.scoring.inputs import as_judgments
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 QRELS = {f"q{n}": {"a": 1, "b": 2, "c": 1} for n in range(12)}
 RUNS = {

@@ -14,7 +14,7 @@ from rankscope.diagnosis.risks import RISKS, Risks, RisksConfig
 from rankscope.diagnosis.sharpness import SHARPNESS, Sharpness, SharpnessConfig
 from rankscope.document.blocks import Table
 from rankscope.findings import NotApplicable
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 QUERIES = [f"q{number:02}" for number in range(40)]
 QRELS = {query_id: {"d": 1} for query_id in QUERIES}

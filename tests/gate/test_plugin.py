@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from gate.worlds import record, world
-from rankscope.integrations.pytest_plugin import Gatekeeper, PowerWarning
+from rankscope.integrations.pytest_plugin import Gatekeeper, UndecidedWarning
 
 pytest_plugins = ["pytester"]
 
@@ -44,9 +44,9 @@ def test_a_regression_fails_with_the_table(pytester: pytest.Pytester, inner: Inn
     result.stdout.fnmatch_lines(
         [
             "*AssertionError:*",
-            "*gate failed: nDCG@10 dropped by 0.0*, more than 0.01, with p *",
-            "*measure *baseline *candidate *difference*verdict",
-            "*nDCG@10 * FAIL",
+            "*regression: nDCG@10 changed by -0.0*: worse, and by more than 0.01*",
+            "*measure *baseline *candidate *difference*answer",
+            "*nDCG@10 * regression",
         ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
@@ -68,15 +68,15 @@ def test_passes_warnings_and_what_cannot_be_compared(inner: Inner) -> None:
 
         def test_scores(rankscope):
             one, other = (rs.evaluate(QRELS, run, "nDCG@10") for run in (MIXED, GOOD))
-            with pytest.warns(UserWarning, match="could pass unseen"):
+            with pytest.warns(UserWarning, match="undecided: nDCG@10 changed by"):
                 rankscope.assert_no_regression(one, other)
 
         def test_warns(rankscope):
             rankscope.assert_no_regression(GOOD, MIXED, "nDCG@10", qrels=QRELS)
 
-        def test_power_is_required(rankscope):
-            with pytest.raises(AssertionError, match="gate failed: nDCG@10 was tested with 12"):
-                rankscope.assert_no_regression(GOOD, MIXED, qrels=QRELS, require_power=True)
+        def test_an_answer_is_required(rankscope):
+            with pytest.raises(AssertionError, match="undecided .counted as a failure.: nDCG@10"):
+                rankscope.assert_no_regression(GOOD, MIXED, qrels=QRELS, undecided="fail")
 
         def test_other_judgments(rankscope):
             one = rs.evaluate(QRELS, GOOD, "nDCG@10")
@@ -86,7 +86,7 @@ def test_passes_warnings_and_what_cannot_be_compared(inner: Inner) -> None:
     )
     result.assert_outcomes(passed=5, warnings=1)
     result.stdout.fnmatch_lines(
-        ["*test_passes_warnings*.py:18: PowerWarning: nDCG@10 was tested with 12 queries*"]
+        ["*test_passes_warnings*.py:18: UndecidedWarning: undecided: nDCG@10 changed by*"]
     )
 
 
@@ -96,19 +96,16 @@ def test_the_fixture_is_documented(inner: Inner) -> None:
 
 
 def test_all_options_reach_the_gate() -> None:
-    """Whatever the gate takes, the fixture takes too, with the same default."""
-    import inspect
-
-    from rankscope.statistics.gate import gate
-
-    ours = dict(inspect.signature(Gatekeeper.assert_no_regression).parameters)
-    del ours["self"]
-    assert ours == dict(inspect.signature(gate).parameters)
+    sides = record({"AP": [0.1, 0.5, 0.9]}), record({"AP": [0.2, 0.5, 0.8]})
+    with pytest.raises(AssertionError, match="its floor is"):
+        Gatekeeper().assert_no_regression(*sides, "AP", minimum={"AP": 0.9})
+    with pytest.raises(TypeError, match="margins"):
+        Gatekeeper().assert_no_regression(*sides, "AP", margins=0.9)
 
 
 def test_a_warning_is_of_its_own_kind() -> None:
     sides = record({"AP": [0.1, 0.5, 0.9]}), record({"AP": [0.2, 0.5, 0.8]})
-    with pytest.warns(PowerWarning, match="cannot be significant with 3 queries"):
+    with pytest.warns(UndecidedWarning, match="only 2 of 3 queries differ"):
         Gatekeeper().assert_no_regression(*sides, "AP")
 
 

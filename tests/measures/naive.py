@@ -195,6 +195,11 @@ def average(q: Query, k: int | None, rel: float, norm: str) -> float:
     return over(sum(found), below[norm])
 
 
+@twin("AP_R")
+def average_at_r(q: Query, k: None, rel: float) -> float:
+    return average(q, total(q, rel), rel, "rel")
+
+
 @twin("GMAP")
 def geometric(q: Query, k: int | None, rel: float) -> float:
     return average(q, k, rel, "rel")
@@ -246,9 +251,19 @@ def area(q: Query, k: int | None, rel: float) -> float:
     return over(right, len(good) * len(bad))
 
 
+def worth(grades: Sequence[float | None], gain: Any, rel: float, least: Any) -> list[float]:
+    high = [None if grade is None or grade < (least or 0) else grade for grade in grades]
+    return [gain_of(grade, gain, rel) for grade in high]
+
+
+@twin("CG")
+def cumulative(q: Query, k: int | None, gain: Any, rel: float, least: float | None) -> float:
+    return sum(worth(q.ranking[:k], gain, rel, least))
+
+
 @twin("DCG")
-def discounted(q: Query, k: int | None, gain: Any, rel: float) -> float:
-    return dcg(gains(q, gain, rel), k)
+def discounted(q: Query, k: int | None, gain: Any, rel: float, least: float | None) -> float:
+    return dcg(worth(q.ranking, gain, rel, least), k)
 
 
 @twin("IDCG")
@@ -257,8 +272,9 @@ def ideal_discounted(q: Query, k: int | None, gain: Any, rel: float) -> float:
 
 
 @twin("nDCG")
-def normalised(q: Query, k: int | None, gain: Any, rel: float) -> float:
-    return over(discounted(q, k, gain, rel), ideal_discounted(q, k, gain, rel))
+def normalised(q: Query, k: int | None, gain: Any, rel: float, least: float | None) -> float:
+    top = sorted(worth(q.judged, gain, rel, least), reverse=True)
+    return over(discounted(q, k, gain, rel, least), dcg(top, k))
 
 
 @twin("Q")
@@ -327,6 +343,12 @@ def rank_biased(q: Query, k: int | None, p: float, gain: Any, scale: str, rel: f
         top = max((gain_of(level, gain, rel) for level in levels), default=0.0)
     mine = gains(q, gain, rel)[:k]
     return (1 - p) * sum(over(g, top) * p**at for at, g in enumerate(mine))
+
+
+@twin("RBG")
+def rank_biased_gain(q: Query, k: int | None, p: float, gain: Any, least: float | None) -> float:
+    mine = worth(q.ranking[:k], gain, 1.0, least)
+    return (1 - p) * sum(g * p**at for at, g in enumerate(mine))
 
 
 @twin("RBP_residual")
@@ -400,13 +422,14 @@ def compat(q: Query, k: None, p: float, normalize: bool) -> float:
 
 
 @twin("Bpref")
-def bpref(q: Query, k: None, rel: float) -> float:
+def bpref(q: Query, k: None, rel: float, pooled: bool = False) -> float:
     bad, value = 0, 0.0
-    size, others = total(q, rel), sum(0 <= grade < rel for grade in q.judged)
+    lowest = -math.inf if pooled else 0
+    size, others = total(q, rel), sum(lowest <= grade < rel for grade in q.judged)
     for grade in q.ranking:
         if grade is not None and grade >= rel:
             value += 1 - min(bad, size) / min(others, size) if bad else 1
-        elif grade is not None and grade >= 0:
+        elif grade is not None and grade >= lowest:
             bad += 1
     return over(value, size)
 
@@ -429,9 +452,9 @@ def inferred(q: Query, k: None, rel: float, eps: float = 1e-5) -> float:
 
 
 @twin("Judged")
-def judged(q: Query, k: int | None) -> float:
+def judged(q: Query, k: int | None, pooled: bool) -> float:
     top = q.ranking[:k]
-    return over(sum(grade is not None and grade >= 0 for grade in top), len(top))
+    return over(sum(grade is not None and (pooled or grade >= 0) for grade in top), len(top))
 
 
 @twin("Unjudged")

@@ -98,7 +98,31 @@ MEANINGS = {
     "f1@5": "F@5",
     "f1": "SetF",
     "r-precision": "Rprec",
-    "rbp.95": "RBP(p=0.95)",
+    "rbp.95": "RBG(p=0.95)",
+    "rbp@95": "RBG(p=0.95)",
+    "rbp@5": "RBG(p=0.5)",
+    "rbp.95-l2": "RBG(p=0.95,least=2)",
+    "ndcg@10-l2": "nDCG(least=2)@10",
+    "ndcg_burges@10-l2": "nDCG(gain=exp,least=2)@10",
+    "mean_reciprocal_rank": "RR",
+    "mean_reciprocal_rank@10": "RR@10",
+    "expected_reciprocal_rank@20": "ERR@20",
+    "CG@10": "CG@10",
+    "cg_at_5": "CG@5",
+    "top_k_accuracy@10": "Success@10",
+    "F2@10": "F(beta=2)@10",
+    "f2": "SetF(beta=2)",
+    "MAP@R": "AP_R",
+    "map_at_r": "AP_R",
+    "NERR@10": "nERR@10",
+    "mean_average_precision@10": "AP@10",
+    "context_recall": "SetR",
+    "contextual_recall": "SetR",
+    "id_based_context_recall": "SetR",
+    "ragas_context_precision": "AP(norm=retrieved)",
+    "contextual_precision": "AP(norm=retrieved)",
+    "non_llm_context_precision_with_reference": "AP(norm=retrieved)",
+    "id_based_context_precision": "SetP",
     # BEIR, MTEB
     "MAP@100": "AP@100",
     "Recall@100": "R@100",
@@ -210,7 +234,12 @@ def test_made_by_hand() -> None:
     measure = Measure.of("nDCG", cutoff=10, gain={1: 3})
     assert str(measure) == "nDCG(gain={1:3})@10"
     assert measure.replaced(cutoff=5, gain="linear") == Measure.parse("nDCG@5")
-    assert measure.options == {"gain": ((1.0, 3.0),), "rel": 1.0, "judged_only": False}
+    assert measure.options == {
+        "gain": ((1.0, 3.0),),
+        "rel": 1.0,
+        "least": None,
+        "judged_only": False,
+    }
     assert repr(measure) == "Measure('nDCG(gain={1:3})@10')"
 
 
@@ -236,6 +265,8 @@ BAD = {
     "P(rel=nan)@5": "rel must be",
     "P(rel=1e999)@5": "rel must be",
     "P(judged_only=1)@5": "judged_only must be True or False, not 1",
+    "context_precision": "write ragas_context_precision or contextual_precision (Ragas and",
+    "context_precision@5": "context_precision has several definitions",
     "RBP(p=1)": "p must be a number strictly between 0 and 1, not 1",
     "AP(norm=max)": "norm must be rel or min or retrieved",
     "nDCG(gain=log)@5": "gain must be linear, exp, binary or a table",

@@ -29,7 +29,9 @@ alpha_DCG(alpha=0.9)@3 alpha_DCG@1 alpha_nDCG(alpha=0)@5 alpha_nDCG(alpha=1)@3 E
 ERR_IA(alpha=0.2)@2 nERR_IA(alpha=0.3)@5 P_IA@3 NRBP(alpha=0.2,beta=0.9) nNRBP(beta=0.8)
 nNRBP(alpha=0.2) StRecall@2 nDCG(judged_only=True)@5 AP(judged_only=True) Bpref(judged_only=True)
 RBP(judged_only=True) infAP(judged_only=True) TBG(judged_only=True) alpha_nDCG(judged_only=True)@3
-Unjudged(judged_only=True)@5
+Unjudged(judged_only=True)@5 AP_R(rel=2) CG(gain=exp)@3 CG(least=2)@5 DCG(least=2)@3
+nDCG(least=2)@5 nDCG(gain=exp,least=3) nDCG(gain={1:3,2:1},least=2)@4 RBG RBG(gain=exp,least=2)@3
+Bpref(pooled=True) Judged(pooled=True)@5
 """
 
 BUILT_IN = [definition for definition in all_definitions() if definition.family != "own"]

@@ -13,7 +13,8 @@ from typing import Any
 import rankscope as rs
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport, status_of
-from rankscope.statistics.compare import Comparison
+from rankscope.statistics.compare import Comparison, compare_scores
+from rankscope.statistics.settings import Settings
 
 RECIPES = rs.__path__[0] + "/data/recipes"
 RUNS = Path(__file__).parents[1] / "data" / "recipes" / "runs"
@@ -77,6 +78,15 @@ def world() -> tuple[Any, dict[str, Ranked], Grades, dict[str, dict[str, Any]]]:
         grades,
         queries,
     )
+
+
+def compared(
+    qrels: Any, runs: Any, measures: Iterable[str], baseline: str | None, *, resamples: int
+) -> Comparison:
+    """Compare runs as a benchmark does: all pairs in one family."""
+    scores = rs.evaluate(qrels, runs, list(measures))
+    settings = Settings.of(resamples=resamples)
+    return compare_scores(scores, baseline=baseline, settings=settings, all_pairs=True)
 
 
 def file_ref(path: str) -> dict[str, Any]:
@@ -245,7 +255,7 @@ def sample(
     qrels, runs, _, queries = world()
     shown = {name: runs[name] for name in names}
     extra = {"words": runs["words"], **shown} if len(shown) == 1 else shown
-    every = rs.compare(qrels, extra, list(measures), baseline=baseline, resamples=1000)
+    every = compared(qrels, extra, measures, baseline, resamples=1000)
     systems = [_system(name, number, every) for number, name in enumerate(names)]
     kpis = [
         {

@@ -67,7 +67,7 @@ def test_main_table(report: BenchmarkReport) -> None:
     assert "* best mean\nin brackets: 95% interval of the mean (BCa bootstrap)\n" in text
     assert "†: better" not in text
     assert "† better (↑) or worse (↓) than words at p ≤ 0.05, ‡ at p ≤ 0.01" in text
-    assert "same letter: no significant difference" in text
+    assert "same letter: not shown to differ" in text
 
 
 def test_intervals_are_beside_their_values_where_there_is_room(report: BenchmarkReport) -> None:

@@ -65,19 +65,68 @@ def test_trec_eval_9_is_pytrec_eval(qrels: Qrels, run: Run) -> None:
 
 IR_MEASURES = ["nDCG@3", "nDCG", "AP", "AP@3", "AP(rel=2)", "RR", "RR@3", "RR(rel=2)@3", "P@3",
                "R@3", "Success@2", "Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "IPrec@0.35",
-               "Judged@3", "P(judged_only=True)@2"]  # fmt: skip
+               "Judged@3", "Judged", "P(judged_only=True)@2", "SetF(beta=0.5)", "NumQ",
+               "NumRel"]  # fmt: skip
 """Not NumRet: beside a judged_only measure its value there depends on Python's hash seed."""
 
 
 @settings(max_examples=60, deadline=None)
-@given(qrels=qrels_of(0, 0, 1, 1, 2), run=RUNS)
+@given(qrels=qrels_of(-1, 0, 0, 1, 1, 2), run=RUNS)
 def test_ir_measures(qrels: Qrels, run: Run) -> None:
     ir_measures = pytest.importorskip("ir_measures")
+    # trec_eval reads memory it did not write for a query whose grades are all negative
+    qrels = {query: {"never": 0, **grades} for query, grades in qrels.items()}
+    if not set(qrels) & set(run):  # which is an error here
+        return
     parsed = {text: ir_measures.parse_measure(text) for text in IR_MEASURES}
     theirs = ir_measures.calc_aggregate(list(parsed.values()), qrels, run)
     ours = rs.evaluate(qrels, run, IR_MEASURES, profile="ir_measures")
     for text, measure in parsed.items():
         assert ours[text] == pytest.approx(theirs[measure], abs=1e-9), text
+
+
+def test_ir_measures_asks_a_package_for_each_measure() -> None:
+    """The rules of the packages it asks, which need not be installed here: ties and constants."""
+    qrels = {"1": {"a": 1, "b": 2}}
+    run = {"1": {"x": 5.0, "a": 5.0, "b": 5.0}}  # given: x a b; by id ascending a b x, else x b a
+    scores = rs.evaluate(
+        qrels, run, ["ERR@3", "nDCG(gain=exp)@3", "RBP(p=0.5)", "AP"], profile="ir_measures"
+    )
+    # gdeval: by id descending, the highest grade is 4: stops with 3/16 at rank 2 and 1/16 at rank 3
+    assert scores["ERR@3"] == pytest.approx(3 / 16 / 2 + (13 / 16) * (1 / 16) / 3)
+    dcg = 3 / math.log2(3) + 1 / math.log2(4)
+    assert scores["nDCG(gain=exp)@3"] == pytest.approx(dcg / (3 + 1 / math.log2(3)))
+    assert scores["RBP(p=0.5)"] == pytest.approx(0.5 * (0.5 + 0.25))  # cwl: as given
+    assert scores["AP"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    topics = {"1": {"a": {"1": 1}, "b": {"2": 1}}}
+    diverse = rs.evaluate(topics, run, ["StRecall@1", "P_IA@2"], profile="ir_measures")
+    assert diverse.means == {"StRecall@1": 0.5, "P_IA@2": pytest.approx(0.5)}  # ndeval: a first
+
+
+def test_what_a_profile_does_not_promise_is_said() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 0.5}}
+    asked = ["nDCG@10", "Accuracy", "ERR@10", "GAP"]
+    scores = rs.evaluate(qrels, run, asked, profile="ir_measures")
+    assert scores.not_promised == {
+        "Accuracy": "it leaves out queries for which no relevant document is retrieved",
+        "ERR(max_rel=4)@10": "it rounds the value of each query to five decimals",
+        "GAP": "it has no such measure",
+    }
+    assert scores.to_dict()["not_promised"] == scores.not_promised
+
+    def reason(profile: str, measure: str) -> str:
+        rules = PROFILES[profile]
+        return rules.doubt(rules.meaning(Measure.parse(measure)))
+
+    assert [reason(profile, "nDCG@10") for profile in PROFILES] == [""] * len(PROFILES)
+    assert reason("rankscope", "RBP") == ""
+    assert reason("trec_eval-10", "RBP") == "it has no gain=binary"
+    assert reason("trec_eval-9", "RBP") == "it has no such measure"
+    assert reason("ranx", "RBP") == ""
+    assert reason("ranx", "NumRelRet") == "it prints the mean over queries, not the sum"
+    assert "no number for a query" in reason("ranx", "Bpref")
+    assert reason("sentence-transformers", "AP") == "it has no norm=rel"
+    assert reason("beir", "nDCG(gain=exp)@5") == "it has no gain=exp"
 
 
 @settings(max_examples=60, deadline=None)
@@ -115,7 +164,7 @@ def test_ranx() -> None:
     run: Run = {}
     for number in range(60):
         qrels[f"q{number:02}"] = {
-            d: random.choice([0, 1, 1, 2, 3]) for d in random.sample(docs, 9)
+            d: random.choice([-1, 0, 1, 1, 2, 3]) for d in random.sample(docs, 9)
         } | {
             "never": 0,
             "always": 1,
@@ -125,18 +174,18 @@ def test_ranx() -> None:
             for d in random.sample(docs, random.randint(1, 15))
         }
     names = ["ndcg@5", "ndcg", "ndcg_burges@5", "map@5", "map", "mrr@5", "mrr", "precision@5",
-             "recall@5", "hit_rate@5", "f1@5", "r-precision", "bpref", "map@5-l2"]  # fmt: skip
-    binary = {q: {d: min(g, 1) for d, g in grades.items()} for q, grades in qrels.items()}
+             "recall@5", "hit_rate@5", "f1@5", "r-precision", "bpref", "map@5-l2", "ndcg@5-l2",
+             "rbp.95", "rbp@5", "rbp.95-l2"]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names)
-        theirs_binary = ranx.evaluate(ranx.Qrels(binary), ranx.Run(run), ["rbp.95", "rbp.50"])
     ours = rs.evaluate(qrels, run, names, profile="ranx")
     for name in names:
         assert ours[name] == pytest.approx(theirs[name], abs=1e-9), name
-    # it multiplies by the grade and never scales, so it is rank-biased precision of 0 and 1 only
-    ours = rs.evaluate(binary, run, ["RBP(p=0.95)", "RBP(p=0.5)"], profile="ranx")
-    assert [*ours.means.values()] == pytest.approx([*theirs_binary.values()], abs=1e-9)
+    # it multiplies by the grade and never scales
+    ours = rs.evaluate(qrels, run, ["RBP(p=0.95)", "RBP(p=0.95,rel=2)"], profile="ranx")
+    assert [*ours.means] == ["RBG(p=0.95)", "RBG(p=0.95,least=2)"]
+    assert [*ours.means.values()] == pytest.approx([theirs["rbp.95"], theirs["rbp.95-l2"]])
 
 
 # --- sentence-transformers -----------------------------------------------------------------------

@@ -13,11 +13,11 @@ import pytest
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.reports.comparison import notes
 from rankscope.scoring.evaluate import evaluate
+from rankscope.statistics.choices import PAIR_TESTS
 from rankscope.statistics.compare import Comparison, compare
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.many import range_tests
-from rankscope.statistics.pairwise import PAIR_TESTS
 from real import COLLECTIONS
 
 stats: Any = import_module("scipy.stats")

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.statistics.correction import CORRECTIONS, Correction, corrected
+from rankscope.statistics.choices import CORRECTIONS, Correction
+from rankscope.statistics.correction import corrected
 
 stats: Any = import_module("scipy.stats")
 
@@ -31,7 +32,7 @@ def test_benjamini_hochberg_is_scipys(raw: list[float]) -> None:
     assert corrected(raw, "bh") == pytest.approx(stats.false_discovery_control(raw), abs=1e-12)
 
 
-@given(p_values, st.sampled_from(CORRECTIONS))
+@given(p_values, st.sampled_from(list(CORRECTIONS)))
 def test_laws(raw: list[float], method: Correction) -> None:
     found = corrected(raw, method)
     assert ((found >= np.array(raw)) & (found <= 1)).all()

@@ -14,13 +14,8 @@ from hypothesis import strategies as st
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.statistics import arrays as rows_module
 from rankscope.statistics import intervals
-from rankscope.statistics.intervals import (
-    METHODS,
-    Interval,
-    Method,
-    mean_intervals,
-    resampled_means,
-)
+from rankscope.statistics.choices import METHODS, Method
+from rankscope.statistics.intervals import Interval, mean_intervals, resampled_means
 
 stats: Any = import_module("scipy.stats")
 

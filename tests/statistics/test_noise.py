@@ -47,6 +47,17 @@ def test_without_noise_it_is_the_paired_t_test() -> None:
     assert noisy_difference(changes, [(quiet, 2)]) == answer
 
 
+def test_p_and_interval_agree_whatever_the_degrees_of_freedom() -> None:
+    """Quantiles of t far out are wrong for broken degrees of freedom; p must not follow them."""
+    changes = np.tile([0.02, -0.08], 40)
+    for shift in (0.01, 0.03, 0.3):
+        noise = run_noise([[0.5 - shift] * 80, [0.5] * 80, [0.5 + shift] * 80])
+        answer = noisy_difference(changes, [(noise, 2.0)])
+        assert (answer.p <= 0.05) == (answer.high < 0)
+        at_p = noisy_difference(changes, [(noise, 2.0)], level=1 - answer.p)
+        assert at_p.high == pytest.approx(0, abs=1e-6)
+
+
 def test_the_two_errors_add_up() -> None:
     changes = RANDOM.normal(0.9, 1, 15)
     noise = run_noise(RANDOM.normal(size=(3, 20)) + np.array([[0.0], [0.3], [-0.2]]))

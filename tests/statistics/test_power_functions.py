@@ -111,7 +111,7 @@ def test_report() -> None:
     assert report.needed is not None
     assert report.needed.formula == queries_needed(0.05, sd=report.sd)
     assert report == power_of(NORMAL[::-1], target=0.05)
-    assert report.to_dict()["power_observed"]["simulation"] == report.power_observed.simulation
+    assert report.differing == 400
 
 
 def test_report_on_identical_runs() -> None:
@@ -119,4 +119,19 @@ def test_report_on_identical_runs() -> None:
     assert report.detectable.formula == math.inf
     assert report.to_dict()["detectable"] == {"formula": None, "simulation": None}
     assert report.to_dict()["needed"] == {"formula": None, "simulation": None}
-    assert report.power_observed.formula == 0.0
+    assert report.differing == 0
+
+
+def test_ties_stay_ties() -> None:
+    """Of 200 queries 20 differ: a shift of all of them would be seen much sooner."""
+    random = np.random.default_rng(9)
+    row = np.zeros(200)
+    row[:20] = random.normal(0, 0.3, 20)
+    report = power_of(row, target=0.02, largest=1.0)
+    assert report.detectable.simulation == pytest.approx(report.detectable.formula, rel=0.15)
+    plain = detectable_difference(n=200, sd=float(row.std(ddof=1)))
+    assert report.detectable.formula > 1.1 * plain
+    few = np.zeros(200)
+    few[:4] = [0.3, -0.2, 0.25, 0.1]
+    report = power_of(few, largest=1.0)
+    assert (report.detectable.formula, report.detectable.simulation) == (math.inf, math.inf)

@@ -11,8 +11,9 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.statistics import reach as module
+from rankscope.statistics.choices import Test
 from rankscope.statistics.detectable import detectable_difference, queries_needed
-from rankscope.statistics.paired import Test, paired_tests
+from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.reach import about, must_differ, queries_like_these, reach, smallest_p
 
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from rankscope.benchmark.verify import inside, open_experiment
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError
@@ -22,15 +20,9 @@ from rankscope.scoring.score_files import RecordedScores, read_values
 from rankscope.statistics.comparable import Sides, paired
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.pairwise import (
-    Difference,
-    Settings,
-    Verdict,
-    decided,
-    pair_differences,
-    tested,
-)
+from rankscope.statistics.pairwise import Verdict, decided, differences_alone
 from rankscope.statistics.replicability import Replicability, replicability
+from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Parsed
@@ -123,18 +115,24 @@ def compare_experiments(
             f"not comparable: {before} has the systems {', '.join(names[0])}, {after} has "
             f"{', '.join(names[1])}, and none in common"
         )
-    settings = Settings.of(family="all", resamples=resamples, seed=seed)
+    settings = Settings.of(test="permutation", family="all", resamples=resamples, seed=seed)
     sides = _recorded(before, old), _recorded(after, new)
     asked = parse_measures(list(measures) or _shared_measures(old, new))
     chosen = list(systems) or shared
     matrices = {name: paired(sides, asked, (name, name)) for name in chosen}
-    differences = _differences(list(matrices.values()), settings)
+    size = sum(len(matrix.scales) for matrix in matrices.values())
+    differences = [
+        difference
+        for matrix in matrices.values()
+        for difference in differences_alone(matrix, [(0, 1)], settings, family=size)
+    ]
     p_values = [difference.test.p for difference in differences]
-    adjusted = corrected(p_values, settings.correction).tolist()
+    adjusted = corrected(p_values, settings.added).tolist()
     changes: list[SystemChange] = []
     for name, matrix in matrices.items():
         for row, scale in enumerate(matrix.scales):
-            difference, p_corrected = differences[len(changes)], adjusted[len(changes)]
+            p_corrected = adjusted[len(changes)]
+            difference = differences[len(changes)].in_family(p_corrected, settings.alpha)
             changes.append(
                 SystemChange(
                     system=name,
@@ -193,18 +191,6 @@ def _effects(
             )  # fmt: skip
 
 
-def _differences(matrices: Sequence[Matrix], settings: Settings) -> list[Difference]:
-    """Test after − before of every system and measure; systems with as many queries together."""
-    rows = [pair_differences(matrix, [(0, 1)]) for matrix in matrices]
-    differences: dict[int, list[Difference]] = {}
-    for size in {part.shape[1] for part in rows}:
-        places = [place for place, part in enumerate(rows) if part.shape[1] == size]
-        scales = [scale for place in places for scale in matrices[place].scales]
-        tests = iter(tested(np.concatenate([rows[place] for place in places]), scales, settings))
-        differences.update({place: [next(tests) for _ in rows[place]] for place in places})
-    return [test for place in range(len(rows)) for test in differences[place]]
-
-
 def _shared_measures(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
     """Return the measures of both that are means."""
     known = {info.measure for info in new.measures}
@@ -228,7 +214,7 @@ def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
             system.name: read_values(
                 inside(folder, system.per_query.path),
                 list(measures),
-                system.accounting.missing_policy,
+                system.accounting,
                 source=str(folder),
             )
             for system in report.systems

@@ -43,7 +43,7 @@ from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import row_intervals
+from rankscope.statistics.pairwise import mean_rows
 
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
@@ -189,13 +189,8 @@ class _Writer:
         matrix = Matrix.of_scores(scores, only_means=True)
         if not matrix.scales:
             return {}
-        measures, systems, queries = matrix.shape
-        rows = matrix.values.reshape(measures * systems, queries)
         owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
-        settings = self.benchmark.settings
-        intervals = row_intervals(
-            rows, matrix.row_scales(), settings, proportions=matrix.proportions
-        )
+        intervals = mean_rows(matrix, self.benchmark.settings)
         return dict(zip(owners, intervals, strict=True))
 
     # --- systems ---------------------------------------------------------------------------------

@@ -11,22 +11,20 @@ of (with a baseline, all others among each other) are compared by their letters.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.statistics.detectable import POWER
 from rankscope.statistics.sentences import (
-    CORRECTIONS,
     could_have_shown,
     ends,
+    equivalent,
     listed,
     measured,
     number,
-    p_text,
+    p_of,
     percent,
     within,
 )
@@ -97,7 +95,8 @@ class _Standing:
             if pair.system == system.run:
                 return pair.verdict
             return _OPPOSITE.get(pair.verdict, pair.verdict)
-        if set(system.letters) & set(other.letters) or system.mean == other.mean:
+        unknown = not (system.letters and other.letters)
+        if unknown or set(system.letters) & set(other.letters) or system.mean == other.mean:
             return "no difference shown"
         is_more = system.mean > other.mean
         return "better" if is_more == self.info.higher_is_better else "worse"
@@ -111,38 +110,15 @@ class _Standing:
         if pair is None:
             return number(abs(system.mean - other.mean), sign=sign)
         turned = (pair.system != system.run) == self.info.higher_is_better
-        p = p_text(pair.p_corrected) + self._corrected(pair)
-        return measured(pair.difference, pair.interval, p, turned=turned, sign=sign)
-
-    def _corrected(self, pair: Pair) -> str:
-        """Say how a p-value was corrected; nothing where there was only one."""
-        settings = self.comparison.settings
-        if settings.is_simultaneous:
-            return ", Tukey"
-        alone = settings.family == "measure"
-        family = [
-            other for other in self.comparison.pairs if not alone or other.measure == pair.measure
-        ]
-        if len(family) == 1:
-            return ""
-        name = CORRECTIONS.get(settings.correction)
-        return f" after {name}" if name else ", not corrected"
+        if pair.verdict == "equivalent" and pair.equivalence is not None:
+            return equivalent(pair, turned=turned)
+        return measured(pair.difference, pair.shown, p_of(pair), turned=turned, sign=sign)
 
     def open_numbers(self, system: SystemMean, other: SystemMean) -> str:
         """Return the numbers of a difference that was not shown, and what would have been shown."""
         numbers = self.numbers(system, other, sign=True)
         pair = self.pair(system, other)
-        if pair is None:
-            return numbers
-        if pair.is_same:
-            return f"{numbers}; they are the same on every query"
-        if math.isinf(pair.detectable):
-            return numbers
-        if pair.detectable > self.info.high - self.info.low:
-            queries = counted(pair.queries, "query")
-            chance = f"with {percent(POWER)} probability"
-            return f"{numbers}; {queries} are too few to show any difference {chance}"
-        return f"{numbers}; {could_have_shown(pair.queries, pair.detectable)}"
+        return "; ".join(filter(None, (numbers, "" if pair is None else could_have_shown(pair))))
 
     @property
     def measure(self) -> str:

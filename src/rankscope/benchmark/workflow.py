@@ -37,7 +37,7 @@ from rankscope.runs.validation import Lengths, Reference, Validation
 from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.compare import Comparison, compare_scores
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 Made = TypeVar("Made")
 Answer = Analysed | NotApplicable
@@ -78,7 +78,7 @@ class Benchmark:
     @cached_property
     def settings(self) -> Settings:
         """How systems are compared."""
-        return Settings(**self.loaded.config.statistics.model_dump())
+        return Settings.of(**self.loaded.config.statistics.model_dump())
 
     @cached_property
     def reference(self) -> Reference:
@@ -362,7 +362,10 @@ def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison]:
     def work(results: Results, _: Step) -> Output[Comparison]:
         scores = results[score]
         tested = scores.only(_tested(scores.measures))
-        return Output(compare_scores(tested, baseline=baseline, settings=benchmark.settings))
+        comparison = compare_scores(
+            tested, baseline=baseline, settings=benchmark.settings, all_pairs=True
+        )
+        return Output(comparison)
 
     parts = (baseline, benchmark.settings.to_dict())
     return _stage("compare", work, PartForm(Comparison), [score], parts)

@@ -16,6 +16,8 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    query_field_options,
+    query_fields,
 )
 from rankscope.cli.output import emit
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
@@ -26,13 +28,15 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @click.argument("run", nargs=-1, required=True)
 @click.option("--baseline", metavar="NAME", help="Compare with this run only. [default: all pairs]")
 @measures_option(f"Repeatable. {DEFAULTS}")
-@click.option("--test", type=Names("test", PAIR_TESTS), default="permutation", show_default=True)
+@click.option(
+    "--test",
+    type=Names("test", PAIR_TESTS),
+    help="max-t and tukey test all pairs at once. [default: max-t]",
+)
 @click.option(
     "--correction",
     type=Names("correction", CORRECTIONS),
-    default="holm",
-    show_default=True,
-    help="For many tests.",
+    help="For tests of single pairs. [default: holm; none is needed with max-t and tukey]",
 )
 @click.option(
     "--family",
@@ -47,7 +51,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
     type=Names("interval method", METHODS),
     default="bca",
     show_default=True,
-    help="How intervals are found; wilson is for values 0 and 1.",
+    help="How intervals of means are found; wilson is for values 0 and 1.",
 )
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals.")
 @RESAMPLES
@@ -63,7 +67,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
     metavar="NAME=RUN,RUN",
     help="Repeatable: runs of one system (seeds, folds), averaged.",
 )
-@click.option("--queries", "queries_file", metavar="FILE", help="Queries with metadata, for --by.")
+@query_field_options
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
 @format_option()
 @TARGET
@@ -75,6 +79,8 @@ def compare(
     intersect: bool,
     seeds: tuple[str, ...],
     queries_file: str | None,
+    cluster: str | None,
+    weights: str | None,
     by: str | None,
     format: str,
     target: str | None,
@@ -88,16 +94,16 @@ def compare(
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.statistics.compare import compare as compare_runs
 
-    if (queries_file is None) != (by is None):
-        raise click.UsageError("--queries FILE and --by FIELD belong together")
     check_standard_input(qrels, *run, queries_file)
-    strata = None if queries_file is None or by is None else _labels(queries_file, by)
+    fields = query_fields(queries_file, by=by, cluster=cluster, weights=weights)
     comparison = compare_runs(
         qrels,
         list(run),
         list(measures or DEFAULT_MEASURES),
         queries="both" if intersect else None,
-        strata=strata,
+        strata=fields["by"],
+        clusters=fields["cluster"],
+        weights=fields["weights"],
         seeds=_seeds(seeds),
         **options,
     )
@@ -113,19 +119,3 @@ def _seeds(settings: tuple[str, ...]) -> dict[str, list[str]]:
             raise click.UsageError("--seeds must be NAME=RUN,RUN, such as dense=dense-1,dense-2")
         runs[name] = names.split(",")
     return runs
-
-
-def _labels(path: str, field: str) -> dict[str, object]:
-    """Return the value of a metadata field by query id."""
-    from rankscope.collection.queries import read_queries
-    from rankscope.errors import UnknownNameError
-
-    metadata = read_queries(path).metadata
-    known = dict.fromkeys(name for fields in metadata.values() for name in fields)
-    if field not in known:
-        raise UnknownNameError(f"field of {path}", field, known)
-    labels = {}
-    for query_id, fields in metadata.items():
-        value = fields.get(field)
-        labels[query_id] = ", ".join(map(str, value)) if isinstance(value, list) else value
-    return labels

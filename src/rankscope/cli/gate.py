@@ -15,10 +15,12 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    query_field_options,
+    query_fields,
 )
 from rankscope.cli.output import emit, write_file, write_text
 from rankscope.scoring.rules import PROFILES
-from rankscope.statistics.choices import TESTS
+from rankscope.statistics.choices import PAIR_TESTS
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("baseline")
 @click.argument("candidate")
-@measures_option("Repeatable; p-values are corrected over them. [default: nDCG@10]")
+@measures_option("Repeatable; intervals hold for all of them at once. [default: nDCG@10]")
 @click.option("--qrels", metavar="FILE", help="Judgments, where a side is a run and no score file.")
 @click.option(
     "--max-drop",
@@ -36,16 +38,55 @@ if TYPE_CHECKING:
     show_default=True,
     help="The margin: a drop up to this is tolerable.",
 )
+@click.option(
+    "--undecided",
+    type=click.Choice(["pass", "fail"]),
+    default="pass",
+    show_default=True,
+    help="Whether the build goes on where the data cannot tell.",
+)
+@click.option(
+    "--min",
+    "floors",
+    multiple=True,
+    metavar="MEASURE=VALUE",
+    help="The least mean the candidate may have (repeatable).",
+)
+@click.option("--max-query-drop", type=float, help="The most a single query may lose, such as 0.5.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "zero"]),
+    default="refuse",
+    show_default=True,
+    help="What queries are that BASELINE answers and CANDIDATE does not.",
+)
+@click.option("--max-age", type=float, metavar="DAYS", help="Say so if BASELINE is older.")
+@click.option("--anchor", metavar="FILE", help="A fixed baseline to compare with as well.")
+@click.option(
+    "--history",
+    metavar="FILE",
+    help="What all commits since --anchor say together; read, and written.",
+)
+@click.option(
+    "--noise",
+    multiple=True,
+    metavar="FILE",
+    help="Runs of one system, made again; they widen intervals (twice or more).",
+)
+@query_field_options
 @ALPHA
 @click.option(
     "--power",
     type=float,
     default=0.8,
     show_default=True,
-    help="Warn unless a drop as large as the margin is seen with this probability.",
+    help="The probability for which visible drops and numbers of queries are given.",
 )
-@click.option("--require-power", is_flag=True, help="Fail where there would be a warning.")
-@click.option("--test", type=Names("test", TESTS), default="permutation", show_default=True)
+@click.option(
+    "--test",
+    type=Names("test", PAIR_TESTS),
+    help="max-t tests all measures at once. [default: max-t]",
+)
 @RESAMPLES
 @SEED
 @click.option(
@@ -68,6 +109,10 @@ def gate(
     run: str | None,
     baseline_run: str | None,
     candidate_run: str | None,
+    floors: tuple[str, ...],
+    queries_file: str | None,
+    cluster: str | None,
+    weights: str | None,
     junit: str | None,
     markdown: str | None,
     format: str,
@@ -77,17 +122,21 @@ def gate(
     """Fail if CANDIDATE is worse than BASELINE, by more than the margin and than chance.
 
     Each is a score file (rankscope evaluate QRELS RUN --per-query --format json -o FILE) or, with
-    --qrels, a run. The test is two-sided, as in a comparison.
+    --qrels, a run. There are three answers, by the interval of the difference: regression (exit 1),
+    no regression (exit 0), and undecided, where the queries show neither (exit 0, or 1 with
+    --undecided fail).
 
-    Exit 0 if it passes, 1 if a drop is both significant and larger than the margin, 2 if the two
-    cannot be compared: other judgments, queries or rules, or values missing.
+    Exit 2 if the two cannot be compared: other judgments, queries or rules, or values missing.
     """
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.errors import RankscopeError
     from rankscope.reports.gating import gate_document, no_answer_document
     from rankscope.statistics.gate import gate as decide
 
-    check_standard_input(baseline, candidate, options["qrels"])
+    check_standard_input(
+        baseline, candidate, options["qrels"], options["anchor"], *options["noise"], queries_file
+    )
+    fields = query_fields(queries_file, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
     try:
@@ -97,6 +146,9 @@ def gate(
             measures or "nDCG@10",
             baseline_run=baseline_run or run,
             candidate_run=candidate_run or run,
+            minimum=_floors(floors),
+            clusters=fields["cluster"],
+            weights=fields["weights"],
             **options,
         )
     except RankscopeError as error:  # a report of an earlier day must not stay and be believed
@@ -109,6 +161,22 @@ def gate(
     else:
         emit(document, format=format, target=target, data=result.to_dict)
     return 0 if result.passed else ANSWER_IS_NO
+
+
+def _floors(settings: tuple[str, ...]) -> dict[str, float]:
+    """Return the least mean of each measure that is named."""
+    floors = {}
+    for setting in settings:
+        measure, _, value = setting.rpartition("=")
+        try:
+            floors[measure] = float(value)
+        except ValueError:
+            measure = ""
+        if not measure:
+            raise click.UsageError(
+                f"--min must be MEASURE=VALUE, such as nDCG@10=0.4, not {setting}"
+            )
+    return floors
 
 
 def _comment(document: Document) -> str:

@@ -95,3 +95,49 @@ def check_standard_input(*paths: str | None) -> None:
     """Refuse to read standard input twice."""
     if paths.count("-") > 1:
         raise click.UsageError("standard input (-) can be read once only; name files for the rest")
+
+
+def query_field_options(command: Command) -> Command:
+    """Add the options that name fields of a file of queries."""
+    for option in (
+        click.option(
+            "--weights", metavar="FIELD", help="Queries count by this number (traffic, say)."
+        ),
+        click.option(
+            "--cluster",
+            metavar="FIELD",
+            help="Queries that share it belong together (paraphrases, sessions).",
+        ),
+        click.option(
+            "--queries",
+            "queries_file",
+            metavar="FILE",
+            help="Queries with metadata, for options that name a field.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def query_fields(path: str | None, **fields: str | None) -> dict[str, Any]:
+    """Return, for each option that names a field of the queries, its value by query id, or None."""
+    named = {option: field for option, field in fields.items() if field is not None}
+    if path is None or not named:
+        if path is not None or named:
+            options = " or ".join(f"--{option} FIELD" for option in named or fields)
+            raise click.UsageError(f"--queries FILE and {options} belong together")
+        return dict.fromkeys(fields)
+    from rankscope.collection.queries import read_queries
+
+    metadata = read_queries(path).metadata
+    known = dict.fromkeys(name for values in metadata.values() for name in values)
+    answers: dict[str, Any] = dict.fromkeys(fields)
+    for option, field in named.items():
+        if field not in known:
+            raise UnknownNameError(f"field of {path}", field, known)
+        values = {query_id: metadata[query_id].get(field) for query_id in metadata}
+        answers[option] = {
+            query_id: ", ".join(map(str, value)) if isinstance(value, list) else value
+            for query_id, value in values.items()
+        }
+    return answers

@@ -14,6 +14,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from rankscope.document.views import Shown
 from rankscope.errors import FormatError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike, read_bytes, source_name
 from rankscope.measures.language import Measure
@@ -121,6 +122,13 @@ def _first_problem(error: ValidationError) -> str:
     where = ".".join(map(str, problem["loc"]))
     message = problem["msg"].removeprefix("Value error, ")
     return f"{where}: {message}" if where else message
+
+
+class CaseList(Part, Shown):
+    """Cases of the suite."""
+
+    cases: tuple[Case, ...]
+    """The cases, in the order they are put."""
 
 
 def read_cases(path: PathLike = CASES, *, only: Iterable[str] = ()) -> tuple[Case, ...]:

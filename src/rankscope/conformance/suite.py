@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.conformance.cases import Value, read_cases
 from rankscope.conformance.tools import CannotAskError, Question, all_tools, tool_named
+from rankscope.document.views import Shown
 from rankscope.part import Part
 
 if TYPE_CHECKING:
@@ -25,11 +26,15 @@ class CaseOutcome(Part):
 
     case: str
     """The case."""
+    asked: str = ""
+    """The question."""
     kind: Kind
     """Whether the answer is that of a definition, a known fault, neither (``other``), or the
     question cannot be put to the tool."""
     answer: str | None = None
     """The letter of the known answer."""
+    means: str = ""
+    """What the known answer is: a definition, or a fault, in words."""
     value: Value | None = None
     """What the tool answered."""
     note: str = ""
@@ -53,7 +58,7 @@ class ToolReport(Part):
         return sum(outcome.kind == kind for outcome in self.outcomes)
 
 
-class Conformance(Part):
+class Conformance(Part, Shown):
     """What tools answered to the cases."""
 
     tools: tuple[ToolReport, ...]
@@ -82,7 +87,7 @@ def ask(case: Case, tool: Tool) -> CaseOutcome:
             number -= values[case.minus] or 0.0
         value = "undefined" if number is None or number != number else float(number)  # noqa: PLR0124
     except CannotAskError as error:
-        return CaseOutcome(case=case.id, kind="not asked", note=str(error))
+        return CaseOutcome(case=case.id, asked=case.asked, kind="not asked", note=str(error))
     except Exception as error:  # whatever a tool raises is its answer
         value = "error"
         note = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
@@ -91,8 +96,10 @@ def ask(case: Case, tool: Tool) -> CaseOutcome:
     known = case.answer(value)
     return CaseOutcome(
         case=case.id,
+        asked=case.asked,
         kind="other" if known is None else known.kind,
         answer=None if known is None else known.name,
+        means="" if known is None else known.text,
         value=value,
         note=note,
     )

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, create_model
 
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.part import Part
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus

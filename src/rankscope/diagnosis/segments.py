@@ -22,7 +22,7 @@ from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import FEWEST, Interval
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.pairwise import Settings, pair_differences
+from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import STRATA_DISAGREE, by_group, disagreement
 
 if TYPE_CHECKING:
@@ -237,10 +237,9 @@ def _contradicted(
     pairs = _pairs(matrix, baseline)
     if not columns or not pairs or not matrix.scales:
         return []
-    changes = pair_differences(matrix.only_queries(columns), pairs)  # [m * pairs, columns]
+    changes = matrix.only_queries(columns).differences(pairs)  # [m * pairs, columns]
     by_label = {
-        label: pair_differences(matrix.only_queries(places), pairs)
-        for label, places in members.items()
+        label: matrix.only_queries(places).differences(pairs) for label, places in members.items()
     }
     means = {label: row_means(rows) for label, rows in by_label.items()}
     whole = row_means(changes)

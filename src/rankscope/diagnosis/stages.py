@@ -24,7 +24,8 @@ from rankscope.part import Part
 from rankscope.scoring.inputs import as_judgments, without_identical
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import Settings, pair_differences, tested
+from rankscope.statistics.pairwise import differences_alone
+from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
@@ -227,8 +228,10 @@ def _changes(
     if not matrix.scales:
         return changes
     pairs = [(matrix.systems.index(below), matrix.systems.index(above)) for below, above in names]
-    scales = [scale for scale in matrix.scales for _ in pairs]
-    differences = tested(pair_differences(matrix, pairs), scales, settings)
+    differences = [
+        difference.in_family(difference.test.p, settings.alpha)
+        for difference in differences_alone(matrix, pairs, settings)
+    ]
     for place, (below, system) in enumerate(names):
         for measure, scale in enumerate(matrix.scales):
             difference = differences[measure * len(pairs) + place]

@@ -179,12 +179,12 @@ class Case:
     """One yes-or-no answer, for forms that count them (JUnit)."""
 
     name: str
-    outcome: Literal["passed", "failed", "error"] = "passed"
-    """An error: there is no answer."""
+    outcome: Literal["passed", "failed", "skipped", "error"] = "passed"
+    """Skipped: the answer is neither yes nor no; an error: there is none."""
     message: str = ""
     """Why it is not passed, in one sentence."""
     kind: str = ""
-    """The reason as a word: regression, no-power, …"""
+    """The reason as a word: dropped, too-uncertain, …"""
     details: tuple[str, ...] = ()
     """Lines behind the message."""
     output: tuple[str, ...] = ()

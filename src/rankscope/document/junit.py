@@ -20,7 +20,8 @@ def as_junit(document: Document, *, suite: str) -> str:
         "errors": str(sum(case.outcome == "error" for case in document.cases)),
     }
     root = Xml.Element("testsuites", {"name": suite, **counts})
-    inside = Xml.SubElement(root, "testsuite", {"name": suite, **counts, "skipped": "0"})
+    skipped = str(sum(case.outcome == "skipped" for case in document.cases))
+    inside = Xml.SubElement(root, "testsuite", {"name": suite, **counts, "skipped": skipped})
     if document.properties:
         listed = Xml.SubElement(inside, "properties")
         for name, value in document.properties.items():
@@ -34,7 +35,7 @@ def as_junit(document: Document, *, suite: str) -> str:
 def _add(case: Case, suite: Xml.Element, classname: str) -> None:
     element = Xml.SubElement(suite, "testcase", {"classname": classname, "name": _safe(case.name)})
     if case.outcome != "passed":
-        tag = "failure" if case.outcome == "failed" else "error"
+        tag = {"failed": "failure", "skipped": "skipped"}.get(case.outcome, "error")
         reason = {"message": _safe(case.message), "type": case.kind}
         lines = [case.message, *case.details] if case.details else []
         Xml.SubElement(element, tag, reason).text = _safe("\n".join(lines)) or None

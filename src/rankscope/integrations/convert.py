@@ -18,7 +18,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
 from rankscope.runs.table import read_run
 from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
-from rankscope.tables.detection import HEAD, Sniffed, sniff
+from rankscope.tables.detection import Sniffed, read_head, sniff
 from rankscope.tables.parquet import scan_parquet
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
 
 def _kind_by_content(path: PathLike) -> Kind | None:
     with open_bytes(path) as stream:
-        head = stream.read(HEAD)
+        head = read_head(stream)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
             lazy = scan_parquet(head + stream.read(), source=source_name(path))

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
     from rankscope.measures.language import Measure
     from rankscope.statistics.gate import GateResult
-    from rankscope.statistics.paired import Test
 
 
-class PowerWarning(UserWarning):
-    """A test passed that could not have seen a drop as large as the margin."""
+class UndecidedWarning(UserWarning):
+    """The data show neither a regression nor that there is none."""
 
 
 class Gatekeeper:
@@ -35,24 +34,13 @@ class Gatekeeper:
         baseline: Any,
         candidate: Any,
         measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
-        *,
-        qrels: Any = None,
-        max_drop: float = 0.01,
-        alpha: float = 0.05,
-        power: float = 0.8,
-        require_power: bool = False,
-        test: Test = "permutation",
-        resamples: int = 10_000,
-        seed: int = 0,
-        profile: str | None = None,
-        baseline_run: str | None = None,
-        candidate_run: str | None = None,
+        **options: Any,
     ) -> GateResult:
-        """Fail on a drop that is both significant and larger than ``max_drop``.
+        """Fail on a regression: a drop that is both significant and larger than ``max_drop``.
 
         Takes what `rankscope.gate` takes: score files, `Scores`, or, with ``qrels``, runs as paths,
-        dicts or tables. The message is the gate's table and verdict; a test that could not
-        have seen such a drop gives a `PowerWarning`, or fails with ``require_power``. Runs that
+        dicts or tables, and all of its options. The message is the gate's table and answer; an
+        undecided one gives an `UndecidedWarning`, or fails with ``undecided="fail"``. Runs that
         cannot be compared raise `rankscope.InputError`.
         """
         __tracebackhide__ = True
@@ -60,27 +48,13 @@ class Gatekeeper:
         from rankscope.reports.gating import gate_document  # noqa: PLC0415
         from rankscope.statistics.gate import gate  # noqa: PLC0415
 
-        result = gate(
-            baseline,
-            candidate,
-            measures,
-            qrels=qrels,
-            max_drop=max_drop,
-            alpha=alpha,
-            power=power,
-            require_power=require_power,
-            test=test,
-            resamples=resamples,
-            seed=seed,
-            profile=profile,
-            baseline_run=baseline_run,
-            candidate_run=candidate_run,
-        )
+        result = gate(baseline, candidate, measures, **options)
         if not result.passed:
             raise AssertionError("\n" + as_text(gate_document(result)))
-        for check in result.checks:
-            if check.warning:
-                warnings.warn(f"{check.measure} {check.warning}", PowerWarning, stacklevel=2)
+        if result.answer == "undecided":
+            warnings.warn(result.sentence, UndecidedWarning, stacklevel=2)
+        for note in result.notes:
+            warnings.warn(note, UndecidedWarning, stacklevel=2)
         return result
 
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.measures.definition import Factors, number, optional_number, relevance_level
+from rankscope.measures.definition import (
+    LEAST,
+    Factors,
+    number,
+    optional_number,
+    relevance_level,
+)
 from rankscope.measures.definition import gain as gain_parameter
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import (
@@ -38,11 +44,13 @@ MIN_REL = number("min_rel", 0.0, "grade that gains nothing")
 MAX_REL = optional_number("max_rel", "grade that gains 1; the highest in the judgments by default")
 
 
-def ideal_total(run: JudgedRun, gain: Gain, rel: float, cutoff: int | None) -> FloatArray:
+def ideal_total(
+    run: JudgedRun, gain: Gain, rel: float, cutoff: int | None, least: float | None = None
+) -> FloatArray:
     """By query: the discounted gains of the best possible ranking."""
     return run.remember(
-        ("ideal total", gain, rel, cutoff),
-        lambda: discounted_total(run, ideal(run, gain, rel), cutoff),
+        ("ideal total", gain, rel, cutoff, least),
+        lambda: discounted_total(run, ideal(run, gain, rel, least), cutoff),
     )
 
 
@@ -51,11 +59,12 @@ def _logarithmic_factors(
     *,
     gain: Gain,
     rel: float,
+    least: float | None,
     **_: object,
 ) -> Factors:
     """Return the gain of a grade and 1 / log2(rank + 1)."""
     return Factors(
-        lambda grade: float(gains_of(np.array([grade]), gain, rel)[0]),
+        lambda grade: float(gains_of(np.array([grade]), gain, rel, least)[0]),
         lambda rank: 1.0 / math.log2(rank + 1),
     )
 
@@ -65,32 +74,54 @@ def _normalised_factors(run: JudgedRun, **options: Any) -> Factors:
 
 
 @define(
+    "CG",
+    cutoff="optional",
+    parameters=[GAIN, REL, LEAST],
+    range=(0.0, INFINITY),
+    example="CG@10",
+)
+def cumulative_gain(
+    run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
+) -> FloatArray:
+    """Sum of gains, wherever above the cutoff they are.
+
+    Formula: Σ down to k of gain
+    No relevant document: 0
+    Reference: Järvelin & Kekäläinen 2000
+    """
+    documents = gained(run, gain, rel, least)
+    return total_within(run, documents.query, documents.rank, documents.gain, cutoff)
+
+
+@define(
     "DCG",
     cutoff="optional",
-    parameters=[GAIN, REL],
+    parameters=[GAIN, REL, LEAST],
     range=(0.0, INFINITY),
     example="DCG@10",
     factors=_logarithmic_factors,
 )
-def discounted_gain(run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float) -> FloatArray:
+def discounted_gain(
+    run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
+) -> FloatArray:
     """Sum of gains, each divided by the logarithm of its rank.
 
     Formula: Σ down to k of gain / log2(rank + 1)
     No relevant document: 0
     Reference: Järvelin & Kekäläinen 2002; Burges et al. 2005 (gain=exp)
     """
-    return discounted_total(run, gained(run, gain, rel), cutoff)
+    return discounted_total(run, gained(run, gain, rel, least), cutoff)
 
 
 @define(
     "nDCG",
     cutoff="optional",
-    parameters=[GAIN, REL],
+    parameters=[GAIN, REL, LEAST],
     example="nDCG@10",
     factors=_normalised_factors,
 )
 def normalised_discounted_gain(
-    run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float
+    run: JudgedRun, *, cutoff: int | None, gain: Gain, rel: float, least: float | None
 ) -> FloatArray:
     """Discounted gain as a share of the best possible.
 
@@ -99,8 +130,8 @@ def normalised_discounted_gain(
     No relevant document: 0
     Reference: Järvelin & Kekäläinen 2002; Burges et al. 2005 (gain=exp)
     """
-    dcg = discounted_total(run, gained(run, gain, rel), cutoff)
-    return ratio(dcg, ideal_total(run, gain, rel, cutoff))
+    dcg = discounted_total(run, gained(run, gain, rel, least), cutoff)
+    return ratio(dcg, ideal_total(run, gain, rel, cutoff, least))
 
 
 def ideal_so_far(run: JudgedRun, gain: Gain, rel: float, documents: Gained) -> FloatArray:

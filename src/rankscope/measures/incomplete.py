@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.measures.definition import relevance_level
+from rankscope.measures.definition import flag, relevance_level
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import nonrelevant_above, ratio
 from rankscope.measures.registry import define
@@ -20,21 +20,28 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, JudgedRun
 
 REL = relevance_level()
+POOLED = flag("pooled", "count documents with a negative grade as judged")
 EPSILON = 1e-5
 """What infAP adds to its counts so that none is 0."""
 
 
-def _preference(run: JudgedRun, rel: float) -> FloatArray:
+def _lowest(*, pooled: bool) -> float:
+    """Return the grade from which on a document counts as judged."""
+    return float("-inf") if pooled else 0.0
+
+
+def _preference(run: JudgedRun, rel: float, *, pooled: bool = False) -> FloatArray:
     hits = run.relevant(rel)
-    above = nonrelevant_above(run, rel)
+    lowest = _lowest(pooled=pooled)
+    above = nonrelevant_above(run, rel, lowest=lowest)
     relevant = run.graded(rel)
-    least = np.minimum(run.graded(0.0) - relevant, relevant)
+    least = np.minimum(run.graded(lowest) - relevant, relevant)
     wrong = ratio(np.minimum(above, relevant[hits.query]), least[hits.query])
     return ratio(run.total(hits.query, 1.0 - wrong), relevant)
 
 
-@define("Bpref", parameters=[REL], example="Bpref", sees_unjudged=True)
-def binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
+@define("Bpref", parameters=[REL, POOLED], example="Bpref", sees_unjudged=True)
+def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray:
     """How seldom documents judged nonrelevant are above relevant ones; unjudged are skipped.
 
     Formula: (1/R) Σ over relevant retrieved of 1 − min(n, R) / min(N, R), n = judged nonrelevant
@@ -42,7 +49,7 @@ def binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     No relevant document: 0
     Reference: Buckley & Voorhees 2004
     """
-    return _preference(run, rel)
+    return _preference(run, rel, pooled=pooled)
 
 
 @define("GMBpref", parameters=[REL], aggregate="geometric", example="GMBpref", sees_unjudged=True)
@@ -85,11 +92,12 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
 @define(
     "Judged",
     cutoff="optional",
+    parameters=[POOLED],
     example="Judged@10",
     not_monotone="it does not look at relevance",
     sees_unjudged=True,
 )
-def judged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
+def judged(run: JudgedRun, *, cutoff: int | None, pooled: bool) -> FloatArray:
     """Share of the first k documents that are judged.
 
     Formula: (judged in the first k) / min(k, retrieved)
@@ -97,7 +105,7 @@ def judged(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     Short run: divided by what it has; 0 if it is empty
     Reference: Buckley & Voorhees 2004
     """
-    return ratio(run.found(0.0, cutoff), run.shown(cutoff))
+    return ratio(run.found(_lowest(pooled=pooled), cutoff), run.shown(cutoff))
 
 
 @define(

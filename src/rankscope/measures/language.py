@@ -165,17 +165,29 @@ def _requests(text: str) -> list[Request]:
     sentence = names.from_sentence_transformers(text)
     if sentence is not None:
         return [sentence]
+    persistence = names.from_ranx(text)
+    if persistence is not None:
+        return [persistence]
     trec = names.from_trec_eval(text)
     if trec is not None:
         return trec
     level = _LEVEL.fullmatch(text)  # ranx: map@100-l2
     if level is not None:
-        return [
-            Request(request.name, {**request.params, "rel": int(level[2])}, request.cutoff)
-            for request in _requests(level[1])
-        ]
+        return [_from_level(request, int(level[2])) for request in _requests(level[1])]
+    if text.casefold() in ("map@r", "ap@r"):
+        return [Request("AP_R")]
     at = _AT.fullmatch(text)  # MTEB: ndcg_at_10
     return _own(f"{at[1]}@{at[2]}" if at is not None else text)
+
+
+def _from_level(request: Request, level: int) -> Request:
+    """Count documents from a level up: as relevant, or where gains count, as gaining something."""
+    definition = definition_of(request.name)
+    gain = definition.parameter("gain")
+    by_gain = gain is not None and request.params.get("gain", gain.default) != "binary"
+    has_least = by_gain and definition.parameter("least") is not None
+    rule = {"least": level} if has_least else {"rel": level}
+    return Request(request.name, {**request.params, **rule}, request.cutoff)
 
 
 def _own(text: str) -> list[Request]:

@@ -8,7 +8,11 @@ different things in different tools, it stands for one of them here and the outp
 - ``map@k`` and ``ndcg@k`` are ``AP@k`` and ``nDCG@k`` as in trec_eval, ranx and BEIR. The variants
   of sentence-transformers are known by its prefix: ``cosine_map@100`` is ``AP(norm=min)@100`` and
   ``cosine_ndcg@10`` is ``nDCG(gain=binary)@10``.
-- ``rbp`` is trec_eval's, with p = 0.9 and graded; ``rbp.95`` is ranx's, binary; ``RBP`` is ours.
+- ``rbp`` is trec_eval's, with p = 0.9 and gains scaled to 1; ``rbp.95`` and ``rbp@95`` are ranx's,
+  with gains as they are; ``RBP`` is ours.
+- ``ndcg@10-l2`` is ranx's: documents below the level gain nothing, the others what they did.
+- ``context_recall`` is ``SetR`` in all tools that ask whether relevant contexts are found.
+  ``context_precision`` is two things, so it must be said which: see `AMBIGUOUS`.
 - ``recall`` without a cutoff is nine measures in trec_eval and one in ranx; it needs a cutoff here.
 """
 
@@ -53,16 +57,26 @@ _EXACT = {
 _SPELLED: dict[str, Request] = {
     "map": Request("AP"),
     "average_precision": Request("AP"),
+    "mean_average_precision": Request("AP"),
+    "map_at_r": Request("AP_R"),
     "mrr": Request("RR"),
     "recip_rank": Request("RR"),
     "reciprocal_rank": Request("RR"),
+    "mean_reciprocal_rank": Request("RR"),
+    "expected_reciprocal_rank": Request("ERR"),
+    "cumulative_gain": Request("CG"),
+    "discounted_cumulative_gain": Request("DCG"),
+    "normalized_discounted_cumulative_gain": Request("nDCG"),
     "recall": Request("R"),
     "precision": Request("P"),
     "hit": Request("Success"),
     "HR": Request("Success"),
     "hit_rate": Request("Success"),
+    "hit_ratio": Request("Success"),
+    "top_k_accuracy": Request("Success"),
     "hits": Request("NumRelRet"),
     "f1": Request("F"),
+    "f2": Request("F", {"beta": 2.0}),
     "r-precision": Request("Rprec"),
     "ndcg_burges": Request("nDCG", {"gain": "exp"}),
     "dcg_burges": Request("DCG", {"gain": "exp"}),
@@ -87,6 +101,31 @@ _SPELLED: dict[str, Request] = {
     "strec": Request("StRecall"),
     "subtopic_recall": Request("StRecall"),
 }
+_CONTEXTS: dict[str, Request] = {
+    "ragas_context_precision": Request("AP", {"norm": "retrieved"}),
+    "llm_context_precision_with_reference": Request("AP", {"norm": "retrieved"}),
+    "non_llm_context_precision_with_reference": Request("AP", {"norm": "retrieved"}),
+    "deepeval_contextual_precision": Request("AP", {"norm": "retrieved"}),
+    "contextual_precision": Request("AP", {"norm": "retrieved"}),
+    "id_based_context_precision": Request("SetP"),
+    "context_recall": Request("SetR"),
+    "ragas_context_recall": Request("SetR"),
+    "non_llm_context_recall": Request("SetR"),
+    "id_based_context_recall": Request("SetR"),
+    "deepeval_contextual_recall": Request("SetR"),
+    "contextual_recall": Request("SetR"),
+}
+"""What tools for retrieval-augmented generation call measures of the contexts found."""
+_SPELLED |= _CONTEXTS
+
+AMBIGUOUS = {
+    "contextprecision": (
+        "ragas_context_precision or contextual_precision (Ragas and DeepEval: AP(norm=retrieved), "
+        "which looks at ranks) or id_based_context_precision (Ragas by ids: SetP, which does not)"
+    )
+}
+"""Names, folded, that tools define differently, and what to write instead."""
+
 _ALIASES = {fold(name): request for name, request in _SPELLED.items()}
 SPELLED = (*_SPELLED, *_EXACT)
 """Foreign names as they are written, for the nearest to an unknown one."""
@@ -94,6 +133,7 @@ SPELLED = (*_SPELLED, *_EXACT)
 _WITHOUT_CUTOFF = {
     "precision": Request("SetP"),
     "f1": Request("SetF"),
+    "f2": Request("SetF", {"beta": 2.0}),
     "prec": Request("SetP"),
 }
 
@@ -108,6 +148,8 @@ def alias_of(name: str, *, cut: bool) -> Request | None:
     if name in _EXACT:
         return _EXACT[name]
     folded = fold(name)
+    if folded in AMBIGUOUS:
+        raise InputError(f"{name} has several definitions; write {AMBIGUOUS[folded]}")
     if folded == "accuracy" and cut:
         return Request("Success")
     if not cut and folded in _WITHOUT_CUTOFF:
@@ -151,6 +193,15 @@ def from_sentence_transformers(text: str) -> Request | None:
         return None
     meant = _SENTENCE_NAMES[match[1].casefold()]
     return Request(meant.name, meant.params, int(match[2]))
+
+
+_RANX = re.compile(r"rbp@([0-9]{1,10})")
+
+
+def from_ranx(text: str) -> Request | None:
+    """Read ranx's ``rbp@95``, which is no cutoff but a persistence of 0.95."""
+    match = _RANX.fullmatch(text)
+    return None if match is None else Request("RBG", {"p": float(f"0.{match[1]}")})
 
 
 # --- trec_eval: roots with parameters after a dot or underscore ----------------------------------
@@ -241,10 +292,11 @@ def _persistence(root: str, text: str) -> list[Request]:
     meant = _EXACT[root]
     if not text:
         return [Request(meant.name, meant.params, None, root)]
-    if "=" not in text:  # ranx: rbp.95
+    if "=" not in text:
         p = _numbers(f"0.{text}" if text.isdecimal() else text, root)[0]
-        params = {"p": p} if meant.name == "RBP" else {**meant.params, "p": p}
-        return [Request(meant.name, params, None, f"{root}.{text}")]
+        if meant.name == "RBP":  # ranx: rbp.95
+            return [Request("RBG", {"p": p}, None, f"{root}.{text}")]
+        return [Request(meant.name, {**meant.params, "p": p}, None, f"{root}.{text}")]
     pairs = _pairs(text, root)
     params = {**meant.params, "p": pairs.pop("p", 0.9)}
     if pairs and meant.name == "RBP":

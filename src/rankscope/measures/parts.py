@@ -38,8 +38,12 @@ def ratio(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
     return result
 
 
-def gains_of(grades: FloatArray, gain: Gain, rel: float = 1.0) -> FloatArray:
-    """Turn grades into gains; a negative grade gains nothing."""
+def gains_of(
+    grades: FloatArray, gain: Gain, rel: float = 1.0, least: float | None = None
+) -> FloatArray:
+    """Turn grades into gains; a negative grade, or one below ``least``, gains nothing."""
+    if least is not None:
+        return np.where(grades >= least, gains_of(grades, gain, rel), 0.0)
     if gain == "binary":
         return (grades >= rel).astype(np.float64)
     positive = np.maximum(grades, 0.0)
@@ -54,25 +58,25 @@ def gains_of(grades: FloatArray, gain: Gain, rel: float = 1.0) -> FloatArray:
     return positive
 
 
-def gained(run: JudgedRun, gain: Gain, rel: float = 1.0) -> Gained:
+def gained(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = None) -> Gained:
     """Return the hits that gain something, in rank order."""
-    return run.remember(("gained", gain, rel), lambda: _gained(run, gain, rel))
+    return run.remember(("gained", gain, rel, least), lambda: _gained(run, gain, rel, least))
 
 
-def _gained(run: JudgedRun, gain: Gain, rel: float) -> Gained:
-    gains = gains_of(run.hit_grade, gain, rel)
+def _gained(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gained:
+    gains = gains_of(run.hit_grade, gain, rel, least)
     keep = gains > 0
     rank, gains = run.hit_rank[keep], gains[keep]
     return Gained(run.hit_query[keep], rank, gains, gains / np.log2(rank + 1.0))
 
 
-def ideal(run: JudgedRun, gain: Gain, rel: float = 1.0) -> Gained:
+def ideal(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = None) -> Gained:
     """Return the best possible ranking of all judged documents that gain something."""
-    return run.remember(("ideal", gain, rel), lambda: _ideal(run, gain, rel))
+    return run.remember(("ideal", gain, rel, least), lambda: _ideal(run, gain, rel, least))
 
 
-def _ideal(run: JudgedRun, gain: Gain, rel: float) -> Gained:
-    gains = gains_of(run.judged_grade, gain, rel)
+def _ideal(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gained:
+    gains = gains_of(run.judged_grade, gain, rel, least)
     keep = gains > 0
     query, gains = run.judged_query[keep], gains[keep]
     if not isinstance(gain, str):  # a table need not rise with the grade
@@ -123,9 +127,12 @@ def running(
     return result
 
 
-def nonrelevant_above(run: JudgedRun, rel: float) -> IntArray:
-    """By relevant hit: how many documents judged nonrelevant are ranked above it."""
-    judged = run.hit_grade >= 0
+def nonrelevant_above(run: JudgedRun, rel: float, *, lowest: float = 0.0) -> IntArray:
+    """By relevant hit: how many documents judged nonrelevant are ranked above it.
+
+    A grade below ``lowest`` counts as not judged.
+    """
+    judged = run.hit_grade >= lowest
     place = place_in(run.hit_query[judged])
     relevant = run.hit_grade[judged] >= rel
     return cast("IntArray", place[relevant] - run.relevant(rel).seen)

@@ -148,6 +148,21 @@ def average_precision(run: JudgedRun, *, cutoff: int | None, rel: float, norm: s
     return ratio(_precision_sum(run, rel, cutoff), below)
 
 
+@define("AP_R", parameters=[REL], example="AP_R")
+def average_precision_at_r(run: JudgedRun, *, rel: float) -> FloatArray:
+    """Average precision of the first R documents, R being how many are relevant: MAP@R.
+
+    Formula: (1/R) Σ over relevant documents down to rank R of (relevant so far) / rank
+    No relevant document: 0
+    Reference: Musgrave, Belongie & Lim 2020
+    """
+    hits = run.relevant(rel)
+    relevant = run.graded(rel)
+    inside = hits.rank <= relevant[hits.query]
+    precisions = (hits.seen / hits.rank)[inside]
+    return ratio(run.total(hits.query[inside], precisions), relevant)
+
+
 @define("GMAP", cutoff="optional", parameters=[REL], aggregate="geometric", example="GMAP")
 def geometric_average_precision(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Average precision, its geometric mean over queries taken: weak queries count more.

@@ -7,6 +7,7 @@ listed.
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from importlib import import_module
@@ -236,7 +237,8 @@ def aggregate(measure: Measure, values: FloatArray) -> float:
     """Turn a measure's values for several queries into one number.
 
     A mean, unless the measure says otherwise: counts are summed, GMAP is a geometric mean. The
-    mean of no query is not a number (NaN). Values are added one after the other, as trec_eval does.
+    mean of no query is not a number (NaN). The sum is exact before it is rounded, so the
+    number does not depend on the order of the queries.
     """
     import numpy as np  # noqa: PLC0415
 
@@ -245,8 +247,8 @@ def aggregate(measure: Measure, values: FloatArray) -> float:
         return 0.0 if kind == "sum" else float("nan")
     if kind == "geometric":
         values = np.log(np.maximum(values, FLOOR))
-    total = np.add.accumulate(values)[-1]
+    total = math.fsum(values.tolist())
     if kind == "sum":
-        return float(total)
+        return total
     mean = total / len(values)
-    return float(np.exp(mean)) if kind == "geometric" else float(mean)
+    return math.exp(mean) if kind == "geometric" else mean

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rankscope.measures.definition import (
+    LEAST,
     Factors,
     choice,
     flag,
@@ -107,6 +108,27 @@ def rank_biased_precision(
     if gain != "binary":
         gains = gains / _highest_gain(run, gain, scale)[documents.query]
     weights = gains * decay(p, documents.rank)
+    return (1.0 - p) * total_within(run, documents.query, documents.rank, weights, cutoff)
+
+
+@define(
+    "RBG",
+    cutoff="optional",
+    parameters=[PERSISTENCE, gain_parameter("linear", "exp"), LEAST],
+    range=(0.0, INFINITY),
+    example="RBG(p=0.95)",
+)
+def rank_biased_gain(
+    run: JudgedRun, *, cutoff: int | None, p: float, gain: Gain, least: float | None
+) -> FloatArray:
+    """Rank-biased precision with gains as they are, so that it can exceed 1: ranx's rbp.
+
+    Formula: (1 − p) Σ down to k of gain · p^(rank − 1)
+    No relevant document: 0
+    Reference: Moffat & Zobel 2008; Bassani 2022 (ranx)
+    """
+    documents = gained(run, gain, least=least)
+    weights = documents.gain * decay(p, documents.rank)
     return (1.0 - p) * total_within(run, documents.query, documents.rank, weights, cutoff)
 
 

@@ -20,7 +20,7 @@ from rankscope.part import Record, dotted
 from rankscope.records.report import Analyses
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
-from rankscope.statistics.pairwise import Settings
+from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query

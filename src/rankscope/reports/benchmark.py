@@ -33,6 +33,7 @@ from rankscope.document.blocks import (
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
+from rankscope.reports.comparison import shows_letters
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ def _asked(info: MeasureInfo) -> str:
 
 
 def _shows_letters(report: BenchmarkReport) -> bool:
-    """Tell whether letters say more than markers do."""
-    return len(report.systems) > 2 or (len(report.systems) == 2 and report.baseline is None)
+    """Tell whether there are letters, and whether they say more than markers do."""
+    return report.comparison is not None and shows_letters(report.comparison)
 
 
 def _chart(report: BenchmarkReport) -> Chart:
@@ -211,7 +212,7 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
     if comparison.baseline is not None:
         yield f"{marker_note(comparison.baseline, alpha=_alpha(report))}, after correction"
     if _shows_letters(report):
-        yield "same letter: no significant difference (all pairs)"
+        yield "same letter: not shown to differ"
     settings = comparison.settings
     yield (
         f"{PAIR_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
@@ -236,8 +237,11 @@ def _best_table(report: BenchmarkReport) -> tuple[Table, ...]:
 
 
 def _not_apart(report: BenchmarkReport, info: MeasureInfo) -> list[str] | None:
-    """Return the systems that share a letter with one of the best; None if it is not tested."""
+    """Return the systems not shown to be worse than the best; None if it is not tested."""
     means = [] if report.comparison is None else report.comparison.means
+    near = {mean.run: mean.near_best for mean in means if mean.measure == info.measure}
+    if info.best and near.get(info.best[0]) is not None:
+        return [name for name, is_near in near.items() if is_near and name not in info.best]
     letters = {mean.run: set(mean.letters) for mean in means if mean.measure == info.measure}
     if not info.best or info.best[0] not in letters:
         return None

@@ -26,12 +26,20 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.statistics.choices import CORRECTIONS, METHODS, PAIR_TESTS
+from rankscope.statistics.choices import METHODS, PAIR_TESTS
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.statistics.compare import Comparison, SystemMean
     from rankscope.statistics.pairwise import Pair
     from rankscope.statistics.strata import StratifiedPair
+
+
+NAMED = 10
+"""Up to so many runs are named in the title."""
+
+NEAR = "≈"
+"""Marks a system that is not shown to be worse than the best of many."""
 
 
 @view
@@ -42,15 +50,14 @@ def comparison_document(comparison: Comparison) -> Document:
         first,
         tuple(
             Bar(mean.run, mean.mean, ends(mean.interval), "strong" if mean.best else "plain")
-            for mean in comparison.means
-            if mean.measure == first
+            for mean in ranked(comparison)
         ),
     )
     strata = Section("By stratum", tuple(_strata_blocks(comparison)))
     return Document(
-        f"Comparison of {', '.join(comparison.runs)}",
+        f"Comparison of {_names(comparison)}",
         (
-            Section("Verdict", (sentences(verdicts(comparison)),)),
+            Section("Verdict", (sentences(verdicts(comparison)), *_cautions(comparison))),
             Section("Means", (chart, _means_table(comparison))),
             Section("Pairs", details=(_pairs_table(comparison),)),
             *([strata] if strata.blocks else []),
@@ -60,9 +67,36 @@ def comparison_document(comparison: Comparison) -> Document:
     )
 
 
+def _names(comparison: Comparison) -> str:
+    runs = comparison.runs
+    return ", ".join(runs) if len(runs) <= NAMED else f"{len(runs):,} runs"
+
+
+def ranked(comparison: Comparison) -> list[SystemMean]:
+    """Return the means of the first measure, best first; of equal ones in the systems' order."""
+    first = next(iter(comparison.measures))
+    means = [mean for mean in comparison.means if mean.measure == first]
+    best = next((mean.mean for mean in means if mean.best), 0.0)
+    return sorted(means, key=lambda mean: abs(mean.mean - best))
+
+
 def shows_letters(comparison: Comparison) -> bool:
-    """Tell whether letters say more than markers do."""
-    return len(comparison.runs) > 2 or comparison.baseline is None
+    """Tell whether there are letters, and whether they say more than markers do."""
+    has = any(mean.letters for mean in comparison.means)
+    return has and (len(comparison.runs) > 2 or comparison.baseline is None)
+
+
+def shows_near(comparison: Comparison) -> bool:
+    """Tell whether who may be the best is marked in place of letters."""
+    known = any(mean.near_best is not None for mean in comparison.means)
+    return known and not any(mean.letters for mean in comparison.means)
+
+
+def _cautions(comparison: Comparison) -> tuple[Sentences, ...]:
+    """Say what the tests could not have shown."""
+    if not comparison.note:
+        return ()
+    return (Sentences((Sentence(f"warning: {comparison.note}", "warning"),)),)
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
@@ -72,11 +106,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if comparison.baseline is not None:
         yield marker_note(comparison.baseline, alpha=settings.alpha)
     if shows_letters(comparison):
-        count = len(comparison.runs) * (len(comparison.runs) - 1) // 2
-        by = CORRECTIONS["bonferroni" if settings.correction == "bonferroni" else "holm"]
-        by = "Tukey" if settings.test == "tukey" else by
-        pairs = "1 pair" if count == 1 else f"all {count} pairs"
-        yield f"same letter: no significant difference ({pairs}, {by})"
+        yield "same letter: not shown to differ"
+    if shows_near(comparison):
+        yield f"{NEAR}: not shown to be worse than the best"
     yield (
         f"{PAIR_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
         f"seed {settings.seed}; {comparison.family}"
@@ -106,6 +138,8 @@ def verdicts(comparison: Comparison, most: int = 3) -> list[str]:
     """Say what the data show on the first measure, and in short what the others show."""
     first = next(iter(comparison.measures))
     main = [pair for pair in comparison.pairs if pair.measure == first]
+    if shows_near(comparison):
+        return _of_many(comparison, main)
     clear = [pair for pair in main if pair.verdict != "no difference shown"]
     unclear = [pair for pair in main if pair.verdict == "no difference shown"]
     lines = [pair.sentence for pair in (clear + unclear)[:most]]
@@ -117,6 +151,23 @@ def verdicts(comparison: Comparison, most: int = 3) -> list[str]:
         same = [other for other in others if (other.base, other.system) == (pair.base, pair.system)]
         lines.append(f"{pair.system} against {pair.base} otherwise: {_by_verdict(same)}")
     return lines
+
+
+def _of_many(comparison: Comparison, main: list[Pair]) -> list[str]:
+    """Say which of many systems may be the best, by each measure."""
+    first = next(iter(comparison.measures))
+    order = [mean.run for mean in ranked(comparison)]
+    lines = []
+    for measure in comparison.measures:
+        near = {mean.run for mean in comparison.means if mean.measure == measure and mean.near_best}
+        best = next(m.run for m in comparison.means if m.measure == measure and m.best)
+        others = [run for run in order if run in near and run != best]
+        count = len(comparison.runs)
+        rest = (
+            f"not separated from {listed(others, 5)}" if others else "better than all other systems"
+        )
+        lines.append(f"{measure}: {best} has the best mean of {count} systems, and is {rest}")
+    return [*lines, f"{first}: {_tally(main)}; the other formats list every pair"]
 
 
 def _tally(pairs: list[Pair]) -> str:
@@ -134,7 +185,7 @@ def _by_verdict(pairs: list[Pair]) -> str:
 
 def _means_table(comparison: Comparison) -> Table:
     rows = []
-    for run in comparison.runs:
+    for run in (mean.run for mean in ranked(comparison)):
         note = "baseline" if run == comparison.baseline else ""
         means = (comparison.mean(run, measure) for measure in comparison.measures)
         rows.append((Cell(run, note=note), *(_mean_cell(comparison, mean) for mean in means)))
@@ -149,21 +200,24 @@ def _means_table(comparison: Comparison) -> Table:
 
 def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
     letters = mean.letters if shows_letters(comparison) else ""
+    if shows_near(comparison) and mean.near_best:
+        letters = NEAR
     cell = Cell(mean.mean, ends(mean.interval), letters=letters, best=mean.best)
-    for pair in comparison.pairs:
-        is_this = (pair.system, pair.measure) == (mean.run, mean.measure)
-        if is_this and pair.base == comparison.baseline and pair.verdict in ("better", "worse"):
-            is_better = pair.verdict == "better"
-            alpha = comparison.settings.alpha
-            return marked(cell, pair.p_corrected, alpha=alpha, is_better=is_better)
-    return cell
+    if comparison.baseline is None or mean.run == comparison.baseline:
+        return cell
+    pair = comparison.pair(mean.run, comparison.baseline, mean.measure)
+    if pair.verdict not in ("better", "worse"):
+        return cell
+    is_better = pair.verdict == "better"
+    alpha = comparison.settings.alpha
+    return marked(cell, pair.p_corrected, alpha=alpha, is_better=is_better)
 
 
 def _pairs_table(comparison: Comparison) -> Table:
     rows = tuple(
         (
             *cells(pair.measure, pair.system, pair.base),
-            Cell(pair.difference, ends(pair.interval)),
+            Cell(pair.difference, ends(pair.shown)),
             *cells(pair.wins, pair.ties, pair.losses),
             *cells(pair.effect.d, pair.p_corrected, pair.verdict),
         )
@@ -181,9 +235,9 @@ def _pairs_table(comparison: Comparison) -> Table:
         rows,
         notes=(
             (
-                "difference: mean of system minus base, with its interval; wins, ties, losses: "
-                "queries on which the system is better, the same, worse; d: standardised mean "
-                "difference"
+                "difference: mean of system minus base, with the interval that holds for all pairs "
+                "of its family at once; wins, ties, losses: queries on which the system is better, "
+                "the same, worse; d: standardised mean difference"
             ),
         ),
         name_columns=3,
@@ -231,6 +285,8 @@ _DATA = (
     "low",
     "high",
     "level",
+    "low_alone",
+    "high_alone",
     "relative",
     "wins",
     "ties",
@@ -250,12 +306,13 @@ _DATA = (
 
 def _data(comparison: Comparison) -> Table:
     """Return a row for each measure and pair, then, with its name, one for each stratum of it."""
-    correction = comparison.settings.correction
+    correction = comparison.settings.correction or comparison.settings.test
     rows: list[dict[str, Value]] = []
     for pair in comparison.pairs:
         row = {name: getattr(pair, name, None) for name in _DATA}
         row |= {"stratum": "", "correction": correction}
-        row |= {"low": pair.interval.low, "high": pair.interval.high, "level": pair.interval.level}
+        row |= {"low": pair.shown.low, "high": pair.shown.high, "level": pair.shown.level}
+        row |= {"low_alone": pair.interval.low, "high_alone": pair.interval.high}
         row |= {"d": pair.effect.d, "d_low": pair.effect.low, "d_high": pair.effect.high}
         rows.append(row)
     for part in comparison.strata:

@@ -1,9 +1,10 @@
-"""A gate's answer as a document: verdict, warnings, each measure, and the worst losses."""
+"""A gate's answer as a document: what should be known beside it, each measure, the losses."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankscope.document.blocks import (
     Case,
@@ -19,55 +20,57 @@ from rankscope.document.blocks import (
     cells,
     ends,
     good_if,
+    text_columns,
 )
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:
-    from rankscope.statistics.gate import GateResult, MeasureCheck, Reason
+    from rankscope.document.blocks import Tone
+    from rankscope.statistics.gate import Answer, GateResult, MeasureCheck
 
 SUITE = "rankscope gate"
 """What the test suite is called in JUnit's XML."""
 
-_VERDICTS: dict[Reason, str] = {
-    "regression": "FAIL",
-    "no power": "FAIL: power",
-    "improved": "pass: better",
-    "within margin": "pass: small",
-    "not significant": "pass",
-    "identical": "pass: equal",
+_TONES: dict[Answer, Tone] = {
+    "regression": "bad",
+    "no regression": "good",
+    "undecided": "warning",
 }
+_SIGNS: dict[Answer, str] = {"regression": "✗", "no regression": "✓", "undecided": "?"}
 
 
 @view
 def gate_document(result: GateResult) -> Document:
-    """Show whether the candidate may pass; what is significant comes first."""
-    apart = {
-        "Significant": [check for check in result.checks if check.significant],
-        "Not significant": [check for check in result.checks if not check.significant],
-    }
-    answer = Sentence(result.sentence, good_if(result.passed))
-    losses = tuple(_losses_table(result, check) for check in result.checks if check.worst)
+    """Show the answer, what should be known beside it, and each measure, the worst first."""
+    order: tuple[Answer, ...] = ("regression", "undecided", "no regression")
+    ranked = [check for answer in order for check in result.checks if check.answer == answer]
+    answer = Sentence(result.sentence, _TONES[result.answer])
+    losses = tuple(_losses_table(check) for check in ranked if check.worst)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
+    names |= {loss.query_id for check in result.checks for loss in check.broken}
+    names |= {floor.measure for floor in result.floors}
+    if result.anchor is not None:
+        names.add(result.anchor.anchor)
     return Document(
-        f"{SUITE}: {'✓ passed' if result.passed else '✗ failed'}",
+        f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
         (
             Section("", (Sentences((answer, *_remarks(result))),)),
-            *(
-                Section(title, (_checks_table(result, checks),))
-                for title, checks in apart.items()
-                if checks
-            ),
+            Section("", (_checks_table(result, ranked),)),
+            *_floors_section(result),
+            *_anchor_sections(result),
             Section("Worst losses by query", details=losses),
             Section("", (Notes((how_tested(result),)),)),
         ),
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'query')}",
         names=frozenset(names),
-        data=lambda: _checks_table(result, result.checks),
-        cases=tuple(_case(result, check) for check in result.checks),
+        data=lambda: _data(result),
+        cases=tuple(_cases(result)),
         properties={
+            "answer": result.answer,
             "baseline": result.baseline,
             "candidate": result.candidate,
             "queries": str(result.queries),
@@ -88,27 +91,57 @@ def no_answer_document(message: str) -> Document:
 
 
 def how_tested(result: GateResult) -> str:
-    """Return how the p-values were made."""
+    """Return how the answers were found."""
     count = len(result.checks)
-    over = f", corrected by Holm over {count} measures" if count > 1 else ""
+    over = f", for all {count} measures at once" if count > 1 else ""
     is_lower_better = any(not check.higher_is_better for check in result.checks)
     arrow = "; ↓ lower is better, so that a rise counts as a drop" if is_lower_better else ""
     test = f"two-sided paired test ({result.test.method}, seed {result.test.seed})"
+    units = ""
+    if result.clusters is not None:
+        units = f"; {result.clusters:,} clusters of queries, which are the unit of chance"
+    if result.weighted:
+        units += "; queries have weights"
+    noise = "; intervals allow for new runs of the same system" if result.noise else ""
     return (
-        f"{test}{over}, significant up to "
-        f"{result.alpha:g}; visible: the smallest drop found with {percent(result.power)} "
+        f"{percent(1 - result.alpha)} intervals{over}; {test}{units}{noise}; visible: about the "
+        f"smallest drop that queries like these show with {percent(result.power)} "
         f"probability{arrow}"
     )
 
 
 def _remarks(result: GateResult) -> Iterator[Sentence]:
-    """Yield what should be known beside the verdict: warnings first, then notes."""
-    for check in result.checks:
-        if check.warning:
-            yield Sentence(f"warning: {check.measure} {check.warning}", "warning")
+    """Yield what should be known beside the answer."""
+    others = [check for check in result.checks if check.explanation not in result.sentence]
+    for check in others:
+        if check.answer != "no regression":
+            text = f"{check.answer}: {check.measure} {check.explanation}"
+            yield Sentence(text, _TONES[check.answer])
+    for note in result.notes:
+        yield Sentence(f"warning: {note}", "warning")
     for check in result.checks:
         if check.note:
             yield Sentence(f"note: {check.measure} {check.note}", "quiet")
+    yield Sentence(_margin(result), "quiet")
+
+
+def _margin(result: GateResult) -> str:
+    """Say what the margin means for this number of queries."""
+    reaches = [
+        max(check.interval.high - check.difference, check.difference - check.interval.low)
+        for check in result.checks
+        if check.reason != "identical"
+    ]
+    start = f"margin: a drop up to {result.max_drop:g} is tolerable"
+    if not reaches or not math.isfinite(max(reaches)):
+        return start
+    queries = counted(result.queries, "query")
+    reach = f"the interval from {queries} like these reaches up to {number(max(reaches))}"
+    if max(reaches) <= result.max_drop:
+        return f"{start}; {reach} to each side, which is enough to tell"
+    needed = [check.settled_by for check in result.checks if check.settled_by is not None]
+    more = f", and {about(max(needed))} would be needed to see one that large" if needed else ""
+    return f"{start}; {reach} to each side{more}"
 
 
 def _columns(result: GateResult) -> tuple[Column, ...]:
@@ -118,24 +151,21 @@ def _columns(result: GateResult) -> tuple[Column, ...]:
         *map(Column, ("baseline", "candidate")),
         Column("difference", note=f"{level} interval", signed=True),
         Column("p", "p"),
-        Column("margin", digits=None),
         Column("visible"),
-        Column("verdict", "text"),
+        Column("answer", "text"),
     )
 
 
 def _row(check: MeasureCheck) -> tuple[Cell, ...]:
-    seen = check.visible_drop
-    visible = "unknown" if seen is None else "none" if seen == float("inf") else seen
+    visible = "none" if math.isinf(check.visible_drop) else check.visible_drop
     return (
         Cell(check.measure if check.higher_is_better else f"{check.measure} ↓"),
         Cell(check.baseline),
         Cell(check.candidate),
         Cell(check.difference, ends(check.interval)),
         Cell(check.corrected_p),
-        Cell(check.max_drop),
         Cell(visible),
-        Cell(_VERDICTS[check.reason], tone=good_if(check.verdict == "pass")),
+        Cell(check.answer, tone=_TONES[check.answer]),
     )
 
 
@@ -143,32 +173,115 @@ def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
     return Table(_columns(result), tuple(map(_row, checks)))
 
 
-def _losses_table(result: GateResult, check: MeasureCheck) -> Table:
+def _data(result: GateResult) -> Table:
+    """Return a row for each measure with all that csv can hold."""
+    columns = (*_columns(result), *text_columns("reason", "margin", "explanation"))
+    rows = tuple(
+        (*_row(check), *cells(check.reason, check.max_drop, check.explanation))
+        for check in result.checks
+    )
+    return Table(columns, rows)
+
+
+def _floors_section(result: GateResult) -> Iterator[Section]:
+    if result.floors:
+        rows = tuple(
+            (
+                *cells(floor.measure, floor.candidate, floor.floor),
+                Cell("reached" if floor.reached else "not reached", tone=good_if(floor.reached)),
+            )
+            for floor in result.floors
+        )
+        columns = (
+            Column("measure", "text"),
+            *map(Column, ("candidate", "floor")),
+            Column("answer", "text"),
+        )
+        yield Section("Floors", (Table(columns, rows),))
+
+
+def _anchor_sections(result: GateResult) -> Iterator[Section]:
+    if result.anchor is None:
+        return
+    anchor = result.anchor
+    blocks: list[Table | Sentences] = [_checks_table(result, anchor.checks)]
+    if anchor.watched:
+        blocks.append(
+            Table(
+                (
+                    Column("measure", "text"),
+                    Column("commits"),
+                    Column("gain", signed=True),
+                    Column("p of all commits", "p"),
+                    Column("answer", "text"),
+                ),
+                tuple(
+                    (
+                        *cells(watched.measure, watched.commits, watched.estimate, watched.p),
+                        Cell(
+                            "regression" if watched.regressed else "no alarm",
+                            tone=good_if(not watched.regressed),
+                        ),
+                    )
+                    for watched in anchor.watched
+                ),
+                title="All commits since the anchor",
+            )
+        )
+    yield Section(f"Against the anchor {anchor.anchor}", tuple(blocks))
+
+
+def _losses_table(check: MeasureCheck) -> Table:
+    losses = check.broken or check.worst
+    more = check.broken_queries - len(check.broken)
     return Table(
         (Column("query", "text"), *map(Column, ("baseline", "candidate")),
          Column("change", signed=True)),
         tuple(
-            cells(loss.query_id, loss.baseline, loss.candidate, loss.change)
-            for loss in check.worst
+            cells(loss.query_id, loss.baseline, loss.candidate, loss.change) for loss in losses
         ),
-        title=f"{check.measure}: {check.losses:,} of {counted(result.queries, 'query')} lost, "
+        title=f"{check.measure}: {check.losses:,} of {counted(check.queries, 'query')} lost, "
         f"{check.wins:,} gained",
+        notes=(f"{more:,} more lost as much as a single query may not",) if more > 0 else (),
     )  # fmt: skip
 
 
-def _case(result: GateResult, check: MeasureCheck) -> Case:
-    cells = zip(_columns(result), _row(check), strict=True)
-    output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in cells]
-    output += [f"warning: {check.warning}"] * bool(check.warning)
+def _cases(result: GateResult) -> Iterator[Case]:
+    for check in result.checks:
+        yield _case(result, check, check.measure)
+    for floor in result.floors:
+        message = f"{floor.measure} is {floor.candidate:.4f}, the floor is {floor.floor:.4f}"
+        outcome: Literal["passed", "failed"] = "passed" if floor.reached else "failed"
+        yield Case(f"{floor.measure} floor", outcome, message, "below-the-floor")
+    if result.anchor is None:
+        return
+    for check in result.anchor.checks:
+        yield _case(result, check, f"{check.measure} against the anchor")
+    for watched in result.anchor.watched:
+        outcome = "failed" if watched.regressed else "passed"
+        name = f"{watched.measure} over all commits"
+        yield Case(name, outcome, f"{watched.measure} {watched.sentence}", "eroded")
+
+
+def _case(result: GateResult, check: MeasureCheck, name: str) -> Case:
+    pieces = zip(_columns(result), _row(check), strict=True)
+    output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in pieces]
     output += [f"note: {check.note}"] * bool(check.note)
     losses = (
         f"query {loss.query_id}: {loss.baseline:.4f} to {loss.candidate:.4f}"
-        for loss in check.worst
+        for loss in check.broken or check.worst
     )
+    failed = check.answer == "regression" or (
+        check.answer == "undecided" and result.undecided == "fail"
+    )
+    outcomes: dict[bool, Literal["failed", "skipped", "passed"]] = {
+        True: "failed",
+        False: "skipped" if check.answer == "undecided" else "passed",
+    }
     return Case(
-        check.measure,
-        "failed" if check.verdict == "fail" else "passed",
-        f"{check.measure} {check.explanation}",
+        name,
+        outcomes[failed],
+        f"{check.answer}: {check.measure} {check.explanation}",
         check.reason.replace(" ", "-"),
         tuple(losses),
         tuple(output),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HOW = (
     "two-sided paired t test; simulation: queries drawn from these, moved to the difference in "
-    "question; the observed difference is not the true one, so its probability is a rough guide"
+    "question; both keep as many queries without a difference as there are, and are rough guides"
 )
 
 
@@ -35,7 +35,8 @@ def power_document(report: PowerReport) -> Document:
     first, second = report.runs
     blocks: list[Block] = []
     for measure, power in report.measures.items():
-        spread = f"standard deviation {power.sd:.4f} over {counted(power.n, 'query')}"
+        queries = f"{counted(power.n, 'query')}, of which {power.differing:,} differ"
+        spread = f"standard deviation {power.sd:.4f} over {queries}"
         head = f"{measure}: {second} minus {first} is {power.observed:+.4f}, {spread}"
         blocks.append(sentences([head], "strong"))
         blocks.append(_answers(power) if power.sd else _no_answer(power))
@@ -67,8 +68,7 @@ def _no_answer(power: Power) -> Block:
 def _answers(power: Power) -> Table:
     likely = percent(power.power)
     rows = [
-        _row(f"smallest difference seen with {likely} probability", power.detectable),
-        _row("probability to see the observed difference", power.power_observed),
+        _row(f"about the smallest difference seen with {likely} probability", power.detectable),
     ]
     if power.needed is not None:
         question = f"queries that show a difference of {power.target:g} with {likely} probability"

@@ -89,6 +89,8 @@ def _notes(scores: Scores) -> Iterator[str]:
         yield from (f"{name}: {sentence}" for name, sentence in by_run.items())
     if scores.profile.name != "rankscope":
         yield f"rules of {scores.profile.name}: {scores.profile.summary}"
+    for measure, reason in scores.not_promised.items():
+        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
 
 
 def _value(measure: str, value: float) -> float | None:

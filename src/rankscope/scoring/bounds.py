@@ -233,10 +233,11 @@ def _tie_bounds(measure: Measure, world: World) -> TieBounds | None:
         return TieBounds(lowest=value, highest=value)
     if not _orders_known(measure):
         return None
-    table = measure.options.get("gain")
+    gain, least = measure.options.get("gain"), measure.options.get("least")
+    table = cast("GainTable", gain) if isinstance(gain, tuple) else None
     sees_unjudged = measure.definition.sees_unjudged or bool(measure.options["judged_only"])
     kinds = _EVERY if sees_unjudged else _TWO
-    ordered = world.orders.of(kinds, cast("GainTable", table) if isinstance(table, tuple) else None)
+    ordered = world.orders.of(kinds, table, cast("float | None", least))
     values = np.stack([plain, *(compute(measure, run) for run in ordered)])  # [orders, n]
     return TieBounds(
         lowest=world.averaged(measure, values.min(axis=0)),
@@ -270,9 +271,12 @@ class _Orders:
         self.tied = bool((hits.tie_size > 1).any())
         self.of = cache(self._of)
 
-    def _of(self, orders: tuple[str, ...], table: GainTable | None) -> list[JudgedRun]:
+    def _of(
+        self, orders: tuple[str, ...], table: GainTable | None, least: float | None
+    ) -> list[JudgedRun]:
         grades = self._hits.grade
-        ties = _Ties(self._hits, grades if table is None else gains_of(grades, table))
+        worth = grades if table is None else gains_of(grades, table, least=least)
+        ties = _Ties(self._hits, worth)
         return [ties.ordered(self._judged, kinds) for kinds in orders]
 
 
@@ -336,8 +340,13 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     hit_rank = np.concatenate([judged.hit_rank[known], rank])
     hit_grade = np.concatenate([judged.hit_grade[known], grades])
     order = np.lexsort((hit_rank, hit_query))
-    all_query = np.concatenate([judged.judged_query, query])
-    all_grade = np.concatenate([judged.judged_grade, grades])
+    # what was pooled and is filled now has its new grade only; negative grades end each query
+    pooled = ~known if depth is None else ~known & (judged.hit_rank <= depth)
+    ends = np.cumsum(judged.count(judged.judged_query))[judged.judged_query]
+    from_end = ends - np.arange(len(judged.judged_query))
+    stays = from_end > judged.count(judged.hit_query[pooled])[judged.judged_query]
+    all_query = np.concatenate([judged.judged_query[stays], query])
+    all_grade = np.concatenate([judged.judged_grade[stays], grades])
     by_grade = np.lexsort((-all_grade, all_query))
     return replace(
         judged,

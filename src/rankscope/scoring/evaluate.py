@@ -115,6 +115,12 @@ class Scores(Shown):
             "no_relevant": self.profile.no_relevant,
         }
 
+    @property
+    def not_promised(self) -> dict[str, str]:
+        """The measures that may differ from the numbers of the profile's tool, and why."""
+        doubts = {name: self.profile.doubt(Measure.parse(name)) for name in self._asked}
+        return {name: doubt for name, doubt in doubts.items() if doubt}
+
     def run(self, name: str | None = None) -> RunScores:
         """Return one run's scores; the name may be left out where there is only one."""
         if name is None and len(self._runs) == 1:

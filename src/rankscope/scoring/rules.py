@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rankscope.errors import UnknownNameError
 
@@ -44,8 +44,113 @@ def _sentence_transformers(measure: Measure) -> Measure:
     return measure
 
 
-def _never(measure: Measure) -> bool:  # noqa: ARG001
-    return False
+def _ir_measures(measure: Measure) -> Measure:
+    """Apply version 9's recall points, gdeval's highest grade, trec_eval's β² and what is judged.
+
+    Its ``SetF(beta=b)`` is trec_eval's ``set_F_b``, whose parameter is β².
+    """
+    options = measure.options
+    if measure.name == "ERR" and options["max_rel"] is None:
+        return measure.replaced(max_rel=4)
+    if measure.name == "SetF":
+        return measure.replaced(beta=cast("float", options["beta"]) ** 0.5)
+    if measure.name == "Judged":
+        return measure.replaced(pooled=True)
+    return _trec_eval_9(measure)
+
+
+def _ranx(measure: Measure) -> Measure:
+    """Multiply by the grade where others count 1, and take negative grades for nonrelevant."""
+    if measure.name == "RBP" and measure.options["gain"] == "binary":
+        from rankscope.measures.language import Measure  # noqa: PLC0415
+
+        options = measure.options
+        level = {} if options["rel"] == 1.0 else {"least": options["rel"]}
+        return Measure.of("RBG", cutoff=measure.cutoff, p=options["p"], **level)
+    if measure.name == "Bpref":
+        return measure.replaced(pooled=True)
+    return measure
+
+
+# --- what a tool has -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The measures a tool has, so that a profile can say which of its numbers are the tool's."""
+
+    names: frozenset[str]
+    gains: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of a measure and a word for its gain, where the tool does not have all of them."""
+    norms: frozenset[str] = frozenset({"rel"})
+    """What average precision may be divided by."""
+    but: tuple[tuple[str, str], ...] = ()
+    """Measures it has and whose numbers are not promised, with the reason."""
+
+    def doubt(self, measure: Measure) -> str:
+        """Say why a measure is not promised to be the tool's; '' if it is."""
+        if measure.name not in self.names:
+            return "it has no such measure"
+        options = measure.options
+        gain = options.get("gain")
+        limited = any(name == measure.name for name, _ in self.gains)
+        if limited and isinstance(gain, str) and (measure.name, gain) not in self.gains:
+            return f"it has no gain={gain}"
+        if measure.name == "AP" and options["norm"] not in self.norms:
+            return f"it has no norm={options['norm']}"
+        return dict(self.but).get(measure.name, "")
+
+
+def _offer(names: str, **limits: Any) -> Offer:
+    return Offer(frozenset(names.split()), **limits)
+
+
+_TREC_EVAL = (
+    "NumQ NumRet NumRel NumRelRet AP GMAP Rprec Bpref RR IPrec P R infAP GMBpref Utility 11pt binG "
+    "G nDCG nDCG_rel RnDCG R_cap Success SetP SetR SetAP SetF NumNonrelJudgedRet YAAP"
+)
+_LINEAR = frozenset({("nDCG", "linear"), ("DCG", "linear"), ("RBP", "linear")})
+_ROUNDED = "it rounds the value of each query to five decimals"
+
+OFFERS = {
+    "trec_eval-9": _offer(_TREC_EVAL, gains=_LINEAR),
+    "trec_eval-10": _offer(
+        f"{_TREC_EVAL} DCG IDCG RBP RBP_residual Unjudged",
+        gains=_LINEAR,
+    ),
+    "ir_measures": _offer(
+        "Accuracy alpha_DCG alpha_nDCG AP AP_IA BPM Bpref Compat ERR ERR_IA infAP INSQ INST IPrec "
+        "Judged nDCG nERR_IA nNRBP NRBP NumQ NumRel NumRelRet NumRet P P_IA R RBP Rprec RR SDCG "
+        "SetAP SetF SetP SetR StRecall Success",
+        gains=frozenset({("nDCG", "linear"), ("nDCG", "exp"), ("RBP", "binary")}),
+        but=(
+            ("Accuracy", "it leaves out queries for which no relevant document is retrieved"),
+            ("Compat", "its ideal has equal scores in the order of the judgments"),
+            ("ERR", _ROUNDED),
+        ),
+    ),
+    "ranx": _offer(
+        "NumRelRet Success P R F SetP SetF Rprec RR AP DCG nDCG Bpref RBG",
+        gains=frozenset({(name, gain) for name in ("nDCG", "DCG") for gain in ("linear", "exp")}),
+        but=(
+            ("NumRelRet", "it prints the mean over queries, not the sum"),
+            ("Bpref", "it has no number for a query that lacks relevant or nonrelevant judgments"),
+        ),
+    ),
+    "beir": _offer("nDCG AP R P RR R_cap Success", gains=_LINEAR),
+    "sentence-transformers": _offer(
+        "Success P R RR nDCG AP",
+        gains=frozenset({("nDCG", "binary")}),
+        norms=frozenset({"min"}),
+    ),
+}
+
+
+# --- profiles ------------------------------------------------------------------------------------
+
+
+def _always(measure: Measure) -> None:  # noqa: ARG001
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +160,7 @@ class Profile:
     ``identical_ids`` says whether a document with the query's own id is kept, ``no_relevant``
     whether queries without a relevant document stay in the mean; ``meaning`` turns a measure as
     asked for into the definition the tool uses. Some tools break their own rules for some measures:
-    where ``is_apart`` says so, the rules of ``apart`` count.
+    ``apart`` returns the rules that count for these.
     """
 
     name: str
@@ -66,20 +171,44 @@ class Profile:
     identical_ids: bool = True
     no_relevant: NoRelevant = "zero"
     meaning: Callable[[Measure], Measure] = _unchanged
-    is_apart: Callable[[Measure], bool] = _never
-    apart: Profile | None = None
+    apart: Callable[[Measure], Profile | None] = _always
 
     def rules_for(self, measure: Measure) -> Profile:
         """Return the rules that count for a measure."""
-        return self.apart if self.apart is not None and self.is_apart(measure) else self
+        return self.apart(measure) or self
+
+    def doubt(self, measure: Measure) -> str:
+        """Say why a measure under this profile is not promised to be the tool's; '' if it is."""
+        offer = OFFERS.get(self.name)
+        return "" if offer is None else offer.doubt(measure)
 
 
-def _ir_measures_apart(measure: Measure) -> bool:
-    return measure.name == "Judged" or (measure.name == "RR" and measure.cutoff is not None)
+_IR_ASCENDING = Profile("ir_measures", "by id ascending, double precision", ties="id-asc")
+_IR_GIVEN = Profile("ir_measures", "in the order given, double precision", ties="given")
+_IR_GDEVAL = Profile("ir_measures", "by id descending, double precision")
+_IR_PRESENT = Profile("ir_measures", "queries of the run only", precision="single", queries="both")
+_IR_CWL = {"RBP", "BPM", "SDCG", "INST", "INSQ", "Accuracy"}
 
 
-def _beir_apart(measure: Measure) -> bool:
-    return measure.name in ("RR", "R_cap", "Success")
+def _ir_measures_apart(measure: Measure) -> Profile | None:
+    """Each measure goes to another package, and each package sorts in its own way."""
+    is_cut = measure.cutoff is not None
+    if measure.name in ("Judged", "Compat") or measure.definition.needs == "subtopics":
+        return _IR_ASCENDING
+    if measure.name == "RR" and is_cut:
+        return _IR_ASCENDING
+    if measure.name in _IR_CWL:
+        return _IR_GIVEN
+    if measure.name == "ERR" or (measure.name == "nDCG" and measure.options["gain"] == "exp"):
+        return _IR_GDEVAL
+    return _IR_PRESENT if measure.name in ("NumQ", "NumRel") else None
+
+
+_BEIR_GIVEN = Profile("beir", "in the order given", ties="given", identical_ids=False)
+
+
+def _beir_apart(measure: Measure) -> Profile | None:
+    return _BEIR_GIVEN if measure.name in ("RR", "R_cap", "Success") else None
 
 
 PROFILES = {
@@ -100,19 +229,20 @@ PROFILES = {
         ),
         Profile(
             "ir_measures",
-            "trec_eval 9's order, missing queries count as 0; RR@k and Judged by id ascending in "
-            "double precision",
+            "trec_eval 9's order, missing queries count as 0; in double precision RR@k, Judged, "
+            "Compat and diversity by id ascending, RBP, BPM, SDCG, INST and INSQ in the order "
+            "given; NumQ and NumRel of the queries of the run",
             precision="single",
-            meaning=_trec_eval_9,
-            is_apart=_ir_measures_apart,
-            apart=Profile("ir_measures", "by id ascending, double precision", ties="id-asc"),
+            meaning=_ir_measures,
+            apart=_ir_measures_apart,
         ),
         Profile(
             "ranx",
             "ties in the order given (which its sort keeps in lists of up to 15 documents), "
-            "missing queries are an error",
+            "missing queries are an error; rbp multiplies by the grade",
             ties="given",
             queries="strict",
+            meaning=_ranx,
         ),
         Profile(
             "beir",
@@ -121,8 +251,7 @@ PROFILES = {
             precision="single",
             queries="both",
             identical_ids=False,
-            is_apart=_beir_apart,
-            apart=Profile("beir", "in the order given", ties="given", identical_ids=False),
+            apart=_beir_apart,
         ),
         Profile(
             "sentence-transformers",

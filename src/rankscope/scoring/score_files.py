@@ -14,7 +14,8 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -98,6 +99,8 @@ class ScoreRecord(Record):
     """The judgments that counted."""
     measures: dict[str, Text] = Field(min_length=1)
     """The measures by their canonical names, with the names they were asked for."""
+    not_promised: dict[str, Text] | None = left_out()
+    """Measures that may differ from the numbers of the profile's tool, and why."""
     runs: dict[str, RunRecord] = Field(min_length=1)
     """The scores by run."""
 
@@ -133,6 +136,7 @@ class _EvaluationReport(Record):
     kind: ClassVar[str] = "evaluation"
     written_by: ClassVar[str] = "rankscope benchmark run CONFIG"
 
+    created: str | None = None
     profile: Text
     rules: dict[str, Text]
     collection: _JudgedBy
@@ -173,6 +177,7 @@ def score_record(
             sha256=scores.judgments.fingerprint, queries=len(scores.judgments.query_ids)
         ),
         measures=scores.asked,
+        not_promised=scores.not_promised or None,
         runs=runs,
     )
 
@@ -185,6 +190,10 @@ class RecordedRun:
     values: FloatArray
     missing_policy: str
     """What happened to judged queries the run lacks; '' if the record does not say."""
+    missing: int = 0
+    """How many judged queries the run lacks."""
+    missing_queries: tuple[str, ...] = ()
+    """Their ids; of a file the first hundred."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,6 +211,8 @@ class RecordedScores:
     measures: dict[str, str]
     """The measures by their canonical names, with what they were asked for as."""
     runs: dict[str, RecordedRun]
+    created: datetime | None = None
+    """When it was written, if the record says so."""
 
     def name_of(self, run: str | None = None) -> str:
         """Return the name of a run; it may be left out where there is only one."""
@@ -236,7 +247,10 @@ class RecordedScores:
         runs = {}
         for name in scores.runs:
             run = scores.run(name)
-            runs[name] = RecordedRun(run.query_ids, run.values, scores.rules["queries"])
+            missing = run.counts["missing_queries"]
+            runs[name] = RecordedRun(
+                run.query_ids, run.values, scores.rules["queries"], len(missing), missing
+            )
         return cls(
             source=source,
             profile=scores.profile.name,
@@ -274,8 +288,17 @@ def _values_of(run: RunRecord, measures: list[str], where: str, source: str) -> 
         raise FormatError(f"{where} has values for no query; nothing to compare", source=source)
     by_query = run.per_query.values()
     columns = [[values.get(measure) for values in by_query] for measure in measures]
-    policy = "" if run.accounting is None else run.accounting.missing_policy
-    return RecordedRun(tuple(run.per_query), np.array(columns, dtype=np.float64), policy)
+    values = np.array(columns, dtype=np.float64)
+    return _recorded_run(tuple(run.per_query), values, run.accounting)
+
+
+def _recorded_run(
+    query_ids: tuple[str, ...], values: FloatArray, accounting: Accounting | None
+) -> RecordedRun:
+    if accounting is None:
+        return RecordedRun(query_ids, values, "")
+    missing = accounting.missing_queries
+    return RecordedRun(query_ids, values, accounting.missing_policy, accounting.missing, missing)
 
 
 def is_score_file(path: PathLike) -> bool:
@@ -304,7 +327,9 @@ def read_scores(path: PathLike) -> RecordedScores:
     if isinstance(data, Mapping) and _EvaluationReport.is_kind_of(data):
         report = _EvaluationReport.from_data(data, source=source)
         return _of_report(report, Path(os.fspath(path)).parent, source)
-    return RecordedScores.from_data(data, source=source)
+    scores = RecordedScores.from_data(data, source=source)
+    changed = Path(os.fspath(path)).stat().st_mtime
+    return replace(scores, created=datetime.fromtimestamp(changed, UTC))
 
 
 def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
@@ -316,7 +341,7 @@ def _of_report(report: _EvaluationReport, folder: Path, source: str) -> Recorded
             f"per_query.path: {shown(report.per_query.path)} is outside the report's folder",
             source=source,
         )
-    run = read_values(path, list(measures), report.accounting.missing_policy, source=source)
+    run = read_values(path, list(measures), report.accounting, source=source)
     return RecordedScores(
         source=source,
         profile=report.profile,
@@ -324,11 +349,21 @@ def _of_report(report: _EvaluationReport, folder: Path, source: str) -> Recorded
         qrels=report.collection.qrels_sha256,
         measures=measures,
         runs={report.run.system: run},
+        created=_time(report.created),
     )
 
 
+def _time(text: str | None) -> datetime | None:
+    """Return when a record was written; None if it does not say so in a way that is understood."""
+    try:
+        time = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
 def read_values(
-    path: Path, measures: list[str], missing_policy: str, *, source: str
+    path: Path, measures: list[str], accounting: Accounting | None, *, source: str
 ) -> RecordedRun:
     """Read values by query from an experiment's Parquet file: query_id, measure, value."""
     import polars as pl  # noqa: PLC0415
@@ -348,4 +383,4 @@ def read_values(
             f"{shown(path.name)} contains values that are no numbers; run the benchmark again",
             source=source,
         )
-    return RecordedRun(tuple(table["query_id"].to_list()), values, missing_policy)
+    return _recorded_run(tuple(table["query_id"].to_list()), values, accounting)

@@ -6,6 +6,7 @@ version 10 and of version 9 (single precision, another rule for recall points).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -24,7 +25,7 @@ from rankscope.errors import (
 from rankscope.files import read_bytes, source_name
 from rankscope.measures.language import Measure, Parsed, parse_trec_measures
 from rankscope.measures.names import NICKNAMES, TREC_NAMES
-from rankscope.measures.registry import FLOOR, aggregate, compute
+from rankscope.measures.registry import FLOOR, compute
 from rankscope.measures.trec import relevance_string
 from rankscope.runs.table import run_from
 from rankscope.scoring.align import align
@@ -52,8 +53,21 @@ _SUMMARY_ONLY = {"NumQ", "GMAP", "GMBpref"}
 _EMPTIED = {"NumRet", "Utility", "Unjudged", "RBP_residual"}
 """What version 10 blanks for a query that is missing from the run."""
 
-_NOT_IN_9 = {"rbp", "rbp_resid", "unj"}
-"""What version 10 added to all_trec."""
+_NOT_IN_9 = {"dcg", "ideal_dcg", "rbp", "rbp_resid", "unj"}
+"""What version 10 added."""
+
+_WITHOUT_PARAMETERS = {
+    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
+    *("recip_rank", "infAP", "gm_bpref", "binG", "set_P", "set_relative_P", "set_recall"),
+    *("set_map", "num_nonrel_judged_ret", "yaap", "rbp_resid"),
+}
+"""Measures that ignore parameters: ``map.5`` prints map."""
+
+_BY_CUTOFF = {
+    *("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj"),
+    *("iprec_at_recall", "Rprec_mult"),
+}
+"""Measures that print a line for each parameter, each given once."""
 
 _AFTER_P = TREC_NAMES.index("P") + 1
 _ORDER = ("runid", *TREC_NAMES[:_AFTER_P], "relstring", *TREC_NAMES[_AFTER_P:])
@@ -72,6 +86,7 @@ class Options:
     judged_only: bool = False  # -J
     summary: bool = True  # not -n
     zscores: PathLike | None = None  # -Z
+    collection: int = 0  # -N
     relevance: Relevance = "qrels"  # -R
     version: Version = 10
 
@@ -102,31 +117,51 @@ def _wanted(options: Options) -> list[_Line]:
 
 
 def _roots(text: str, version: Version) -> list[tuple[str, str]]:
-    """Split ``P.5,10`` into root and parameters; a nickname stands for several roots."""
-    if text in NICKNAMES:
-        texts = ("runid", "relstring") if text == "all_trec" else ("runid",)
-        later = _NOT_IN_9 if version == 9 else set()
-        return [(root, "") for root in (*texts, *NICKNAMES[text]) if root not in later]
-    for root in sorted(_ORDER, key=len, reverse=True):
-        if text == root:
-            return [(root, "")]
-        if text.startswith((f"{root}.", f"{root}_")):
-            return [(root, text[len(root) + 1 :])]
-    raise UnknownNameError("trec_eval measure", text, [*NICKNAMES, *_ORDER])
+    """Split ``P.5,10`` into root and parameters; a nickname is the name of several roots."""
+    known = [root for root in _ORDER if version == 10 or root not in _NOT_IN_9]
+    root, dot, parameters = text.partition(".")
+    if dot and not parameters:
+        raise InputError(f"trec-eval: expected parameters after the dot of {shown(text)}")
+    if root in NICKNAMES:
+        texts = ("runid", "relstring") if root == "all_trec" else ("runid",)
+        return [(name, "") for name in (*texts, *NICKNAMES[root]) if name in known]
+    if root in known:
+        return [(root, parameters)]
+    if root in _NOT_IN_9:
+        raise InputError(f"trec-eval: version 9 has no {root}; leave out --9")
+    for name in known:
+        if text.startswith(f"{name}_") and text[len(name) + 1 :].replace(",", "").isdecimal():
+            asked = f"{name}.{text[len(name) + 1 :]}"
+            raise InputError(f"trec-eval: parameters come after a dot: write {asked}, not {text}")
+    raise UnknownNameError("trec_eval measure", text, [*NICKNAMES, *known])
 
 
 def _of_root(root: str, parameters: str, options: Options) -> list[_Line]:
     if root == "runid":
         return [_Line("runid", root, None)]
     if root == "relstring":
-        length = int(float(parameters)) if parameters.replace(".", "", 1).isdigit() else 10
-        return [_Line(f"relstring_{length}" if parameters else root, root, None, length)]
+        length = int(_leading_number(parameters)) if parameters else 10
+        return [_Line(f"relstring_{parameters}" if parameters else root, root, None, length)]
+    if root in _WITHOUT_PARAMETERS:
+        parameters = ""
+    if root == "rbp" and parameters and "=" not in parameters:
+        raise InputError(f"trec-eval: expected pairs such as p=0.95, got {shown(parameters)}")
     measures = parse_trec_measures(f"{root}.{parameters}" if parameters else root)
+    if parameters and root in _BY_CUTOFF and len(measures) != parameters.count(",") + 1:
+        raise InputError(
+            f"trec-eval: expected each parameter of {root} once, got {shown(parameters)}"
+        )
     return [_Line(parsed.asked, root, _adapted(parsed, options)) for parsed in measures]
 
 
+def _leading_number(text: str) -> float:
+    """Read the number a text begins with, as C does; 0 if it begins with none."""
+    match = re.match(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)", text)
+    return 0.0 if match is None else float(match[0])
+
+
 def _adapted(parsed: Parsed, options: Options) -> Measure:
-    """Apply -l to binary measures and version 9's rule for recall points."""
+    """Apply -l to binary measures, -N to utility, and version 9's rule for recall points."""
     measure = parsed.measure
     definition = measure.definition
     by_gain = definition.parameter("gain") is not None and measure.options["gain"] != "binary"
@@ -134,6 +169,8 @@ def _adapted(parsed: Parsed, options: Options) -> Measure:
         measure = measure.replaced(rel=options.level)
     if options.version == 9 and definition.parameter("rule") is not None:
         measure = measure.replaced(rule=9)
+    if options.collection and definition.parameter("collection") is not None:
+        measure = measure.replaced(collection=options.collection)
     return measure
 
 
@@ -180,8 +217,8 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
         if line.root == "runid":
             yield _printed("runid", "all", run.name)
         elif line.measure is not None:
-            total = _summarised(line.measure, values[line.name][by_id], left_out, zscores)
-            if line.root == "num_rel" and options.complete and zscores is None:
+            total = _summarised(line.measure, values[line.name][by_id], left_out)
+            if line.root == "num_rel" and options.complete:
                 total = float((judgments.judged_grade >= 1).sum())  # whatever the level
             yield _value_line(line, "all", total, zscores)
 
@@ -206,20 +243,40 @@ def _of_query(
 def _read_results(path: PathLike) -> Run:
     """Read results as trec_eval does: whatever comes after the sixth column is ignored."""
     file = TableFile.open(path, RUN, format="trec")
+    name = _last_tag(file.content)
     try:
-        return run_from(file)
+        return run_from(file, name=name)
     except InvalidDataError as error:
         if not any(finding.name == "malformed-line" for finding in error.findings):
             raise
     columns = len(RUN.headerless[6])
     lines = (b" ".join(line.split()[:columns]) for line in file.content.split(b"\n"))
-    return run_from(file.holding(b"\n".join(lines)))
+    return run_from(file.holding(b"\n".join(lines)), name=name)
+
+
+def _last_tag(content: bytes) -> str | None:
+    """Return the tag of the last line, which trec_eval prints as the run's id."""
+    end = len(content)
+    while end > 0:
+        start = content.rfind(b"\n", 0, end) + 1
+        words = content[start:end].split()
+        if len(words) >= len(RUN.headerless[6]) and not words[0].startswith(b"#"):
+            return words[5].decode("utf-8", "replace")
+        end = start - 1
+    return None
 
 
 def _whole_grades(qrels: Qrels) -> Qrels:
     """Cut grades to whole numbers, as trec_eval reads them."""
     if qrels.grades.dtype == pl.Int64:
         return qrels
+    too_large = qrels.to_polars().filter(pl.col("grade").abs() >= 2.0**63)
+    if len(too_large):
+        query_id, doc_id, grade = too_large.select("query_id", "doc_id", "grade").row(0)
+        raise InputError(
+            f"trec-eval: expected whole numbers below 2^63 as grades, got {grade:g} for document "
+            f"{shown(doc_id)} of query {shown(query_id)}"
+        )
     return Qrels(qrels.to_polars().with_columns(pl.col("grade").cast(pl.Int64)))
 
 
@@ -247,6 +304,8 @@ def _refuse_missing(missing: tuple[str, ...]) -> NoReturn:
 
 def _values(measure: Measure, judged: JudgedRun, options: Options) -> FloatArray:
     values = compute(measure, judged)
+    if measure.definition.aggregate == "geometric":
+        values = np.log(np.maximum(values, FLOOR))
     if options.version == 10 and measure.name in _EMPTIED:
         values = np.where(judged.in_run, values, 0.0)
     if measure.name == "RnDCG":  # it gives up without a document of the level, whatever the gains
@@ -254,19 +313,15 @@ def _values(measure: Measure, judged: JudgedRun, options: Options) -> FloatArray
     return values
 
 
-def _summarised(
-    measure: Measure, values: FloatArray, left_out: int, zscores: Zscores | None
-) -> float:
-    """Aggregate over queries; ``left_out`` queries count as 0 in version 9's -c."""
+def _summarised(measure: Measure, values: FloatArray, left_out: int) -> float:
+    """Aggregate over queries, added one after the other; version 9's -c left some out as 0."""
     kind = measure.definition.aggregate
-    if kind == "geometric":
-        logs = values if zscores is not None else np.log(np.maximum(values, FLOOR))
-        total = float(np.add.accumulate(logs)[-1]) + left_out * float(np.log(FLOOR))
-        return float(np.exp(total / (len(values) + left_out)))
     if measure.name == "NumQ":
         return float(len(values) + left_out)
-    mean = aggregate(measure, values)
-    return mean if kind == "sum" else mean * len(values) / (len(values) + left_out)
+    total = float(np.add.accumulate(values)[-1])
+    if kind == "geometric":
+        return float(np.exp((total + left_out * np.log(FLOOR)) / (len(values) + left_out)))
+    return total if kind == "sum" else total / (len(values) + left_out)
 
 
 def _printed(name: str, query_id: str, value: str) -> str:

@@ -7,7 +7,7 @@ worth; trying sets of rules finds the one that reproduces a given number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -20,6 +20,7 @@ from pydantic import Field
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, shown
 from rankscope.measures.language import Measure
+from rankscope.measures.parts import ratio
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
@@ -29,7 +30,7 @@ from rankscope.scoring.rules import PROFILES, Profile, profile_named
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankscope.measures.judged import JudgedRun
+    from rankscope.measures.judged import FloatArray, JudgedRun
 
 __all__ = ["Why", "why"]
 
@@ -111,6 +112,8 @@ class _Rules:
     identical_ids: bool = True
     no_relevant: str = "zero"
     measure: Measure | None = None
+    values: Callable[[Measure, JudgedRun], FloatArray] = compute
+    """How the values by query are computed, where no parameter of ours says it."""
 
 
 _WORDS: dict[str, tuple[str, dict[Any, str]]] = {
@@ -169,7 +172,7 @@ class _Bench:
         """Return the mean under some rules."""
         judged = self.judged(rules)
         assert rules.measure is not None
-        values = compute(rules.measure, judged)
+        values = rules.values(rules.measure, judged)
         counts = judged.in_run if rules.queries == "both" else np.ones(len(judged), np.bool_)
         if rules.no_relevant == "out":
             counts = counts & (judged.graded(1.0) > 0)
@@ -305,9 +308,74 @@ _OTHER_MEANINGS: dict[str, dict[Any, str]] = {
 """Parameters that differ between what goes by one name."""
 
 
+_CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
+_PERSISTENCES = (0.5, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
+_HIGHEST_GRADES = (1, 2, 3, 4, 5)
+
+
+def _ideal_of_retrieved(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Measure as if nothing were judged but what was retrieved."""
+    order = np.lexsort((-judged.hit_grade, judged.hit_query))
+    return compute(
+        measure,
+        replace(
+            judged,
+            judged_query=judged.hit_query[order],
+            judged_grade=judged.hit_grade[order],
+        ),
+    )
+
+
+def _ideal_of_shown(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Measure as if nothing were judged but what is above the cutoff."""
+    assert measure.cutoff is not None
+    return _ideal_of_retrieved(measure, judged.cut(measure.cutoff))
+
+
+def _by_retrieved(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Divide precision by the documents there are, where they are fewer than the cutoff."""
+    rel: Any = measure.options["rel"]
+    return ratio(judged.found(rel, measure.cutoff), judged.shown(measure.cutoff))
+
+
+def _computed_otherwise(
+    measure: Measure,
+) -> Iterator[tuple[Callable[[Measure, JudgedRun], FloatArray], str]]:
+    """Yield faults and definitions that no parameter of a measure stands for."""
+    if measure.name in ("nDCG", "nERR"):
+        yield _ideal_of_retrieved, "ideal: of retrieved documents only"
+        if measure.cutoff is not None:
+            yield _ideal_of_shown, "ideal: of the first k documents only"
+    if measure.name == "P":
+        yield _by_retrieved, "denominator: documents retrieved, up to k"
+
+
+def _relatives(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
+    """Yield measures that go by the same name with another constant or divisor."""
+    options: dict[str, Any] = dict(measure.options)
+    if measure.name == "R":
+        capped = Measure.of("R_cap", cutoff=measure.cutoff, rel=options["rel"])
+        yield capped, "denominator: min(R, k)"
+    if measure.name == "R_cap":
+        yield Measure.of("R", cutoff=measure.cutoff, rel=options["rel"]), "denominator: R"
+    if measure.name in ("ERR", "nERR"):
+        used = highest if options["max_rel"] is None else options["max_rel"]
+        for grade in _HIGHEST_GRADES:
+            if grade != used:
+                yield measure.replaced(max_rel=grade), f"highest grade: {grade}"
+    if measure.definition.parameter("p") is not None:
+        for p in _PERSISTENCES:
+            if p != options["p"]:
+                yield measure.replaced(p=p), f"p: {p:g}"
+    if measure.name == "RBP" and options["gain"] == "binary":
+        graded = Measure.of("RBG", cutoff=measure.cutoff, p=options["p"])
+        yield graded, "gain: grade, not scaled"
+
+
 def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]:
     """Yield the definitions that go by a measure's name."""
     yield measure, ""
+    yield from _relatives(measure, highest)
     options: dict[str, Any] = dict(measure.options)
     for name, words in _OTHER_MEANINGS.items():
         parameter = measure.definition.parameter(name)
@@ -324,9 +392,10 @@ def _variants(measure: Measure, highest: float) -> Iterator[tuple[Measure, str]]
     yield measure.replaced(judged_only=True), "unjudged documents removed"
     if measure.cutoff is not None and measure.definition.cutoff == "optional":
         yield Measure(measure.name, measure.params), "no cutoff"
-    elif measure.definition.cutoff == "optional":
-        for cutoff in (10, 100, 1000):
-            yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
+    if measure.definition.cutoff != "none":
+        for cutoff in _CUTOFFS:
+            if cutoff != measure.cutoff:
+                yield measure.replaced(cutoff=cutoff), f"cut at {cutoff}"
 
 
 def _sets_of_rules(measure: Measure, bench: _Bench) -> Iterator[tuple[_Rules, list[str]]]:
@@ -340,3 +409,5 @@ def _sets_of_rules(measure: Measure, bench: _Bench) -> Iterator[tuple[_Rules, li
         ]
         for variant, change in _variants(measure, bench.max_grade):
             yield replace(rules, measure=variant), [*changes, *([change] if change else [])]
+        for values, change in _computed_otherwise(measure):
+            yield replace(rules, measure=measure, values=values), [*changes, change]

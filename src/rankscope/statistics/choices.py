@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
-PairTest = Test | Literal["tukey"]
+PairTest = Literal["max-t", "permutation", "bootstrap", "t", "wilcoxon", "sign", "tukey"]
 Correction = Literal["none", "bonferroni", "holm", "bh"]
 Method = Literal["bca", "percentile", "t", "wilson"]
 Family = Literal["measure", "all"]
 
 PAIR_TESTS: dict[PairTest, str] = {
+    "max-t": "step-down max-T permutation test",
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap test",
     "t": "Student's paired t test",
@@ -23,6 +24,9 @@ PAIR_TESTS: dict[PairTest, str] = {
 }
 TESTS: tuple[Test, ...] = get_args(Test)
 """The tests of one pair by itself."""
+
+JOINT: frozenset[PairTest] = frozenset({"max-t", "tukey"})
+"""The tests of all pairs at once: their p-values hold for the whole family as they are."""
 
 CORRECTIONS: dict[Correction, str] = {
     "none": "not corrected",

@@ -9,6 +9,7 @@ thing that is averaged (scores of a system, or differences of two) and a column 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -24,7 +25,7 @@ from rankscope.statistics.arrays import (
     check_name,
     special,
 )
-from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
@@ -62,6 +63,43 @@ class ClusterMean(Part):
     """The squared error over that of as many independent, equal queries; None without spread."""
     note: str = ""
     """Why another interval answers, if one does."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """How the queries were drawn: which belong together, and what each weighs; one or the other."""
+
+    clusters: tuple[str, ...] | None = None
+    """The cluster of each query; None: each is drawn by itself."""
+    weights: FloatArray | None = None
+    """What each query weighs; None: all the same."""
+
+    def only(self, columns: Sequence[int]) -> Sample:
+        """Return the part of some queries."""
+        clusters, weights = self.clusters, self.weights
+        return Sample(
+            None if clusters is None else tuple(clusters[column] for column in columns),
+            None if weights is None else weights[list(columns)],
+        )
+
+    def units(self, rows: FloatArray) -> FloatArray:
+        """Return ``rows[k, n]`` as what is drawn: a number for each cluster, with the same mean."""
+        return cluster_sums(rows, self.clusters, self.weights)
+
+    def intervals(
+        self, rows: FloatArray, *, level: float, bounds: Sequence[Bounds]
+    ) -> list[Interval]:
+        """Return the interval of each row's weighted mean, for new clusters."""
+        means = [
+            cluster_means(
+                row, clusters=self.clusters, weights=self.weights, level=level, bounds=ends
+            )[0]
+            for row, ends in zip(rows, bounds, strict=True)
+        ]
+        return [
+            Interval(low=mean.low, high=mean.high, level=level, method="cluster t", note=mean.note)
+            for mean in means
+        ]
 
 
 def cluster_weights(clusters: Sequence[object]) -> FloatArray:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import Scores, evaluate
@@ -38,8 +38,8 @@ def paired_runs(
     qrels: Any = None,
     profile: str | None = None,
     runs: tuple[str | None, str | None] = (None, None),
-) -> tuple[Matrix, RecordedScores]:
-    """Return a matrix of two systems, baseline and candidate, and the baseline as it was recorded.
+) -> PairedRuns:
+    """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
 
     A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
     also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
@@ -50,7 +50,39 @@ def paired_runs(
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
     sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile)
-    return paired(sides, asked, runs), sides[0]
+    return PairedRuns(paired(sides, asked, runs), sides, _lost(sides, runs))
+
+
+def _lost(sides: Sides, runs: tuple[str | None, str | None]) -> Lost:
+    """Return the judged queries that the candidate lacks and the baseline does not."""
+    before, after = (side.runs[side.name_of(name)] for side, name in zip(sides, runs, strict=True))
+    lost = tuple(sorted(set(after.missing_queries) - set(before.missing_queries)))
+    count = max(len(lost), after.missing - before.missing)
+    return Lost(count, lost, sides[1].source)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Judged queries that the baseline answers and the candidate does not."""
+
+    count: int
+    query_ids: tuple[str, ...]
+    """Their ids; of a score file the first hundred."""
+    source: str
+
+    def __str__(self) -> str:
+        names = _few(self.query_ids) if self.query_ids else "not listed in the file"
+        queries = counted(self.count, "query")
+        return f"{self.source} lacks {queries} that the baseline answers ({names})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedRuns:
+    """Two runs side by side."""
+
+    matrix: Matrix
+    sides: Sides
+    lost: Lost
 
 
 def _sides(

@@ -6,41 +6,39 @@ all that reports read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
-from rankscope.statistics.arrays import row_means
+from rankscope.statistics.clusters import Sample
+from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.many import Anova, anova
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import (
-    Pair,
-    Settings,
-    compare_pairs,
-    group_letters,
-    pair_tests,
-    row_intervals,
-)
+from rankscope.statistics.noise import RunNoise, run_noise
+from rankscope.statistics.pairwise import Pair, compare_pairs, mean_rows, system_groups
 from rankscope.statistics.seeds import SeedSplit, split_variance
-from rankscope.statistics.sentences import CORRECTIONS, ends, number
+from rankscope.statistics.sentences import ends, number
+from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.rules import Profile, QueryPolicy
-    from rankscope.statistics.correction import Correction
-    from rankscope.statistics.intervals import Method
-    from rankscope.statistics.pairwise import Family, PairTest
+    from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.choices import Correction, Family, Method, PairTest
+    from rankscope.statistics.pairwise import Noises
 
 __all__ = ["Comparison", "compare"]
 
@@ -57,7 +55,10 @@ class SystemMean(Part):
     interval: Interval
     """Of the mean."""
     letters: str
-    """Systems that share one do not differ significantly."""
+    """Systems that share one are not shown to differ; '' where only a baseline is compared with,
+    and where there are too many systems for letters."""
+    near_best: bool | None = None
+    """Whether it is not shown to be worse than the best mean; null where that is not tested."""
     best: bool
     """Whether no other mean is better; not whether the difference is more than chance."""
     seeds: SeedSplit | None = left_out()
@@ -85,6 +86,12 @@ class Comparison(Record, Shown):
     """Test, correction, interval, level, resamples, seed."""
     family: str
     """Which tests were corrected together, and how, in words."""
+    note: str = ""
+    """What the tests could not have shown, whatever the outcome; '' if nothing."""
+    clusters: int | None = None
+    """How many clusters the queries are in, where some belong together: the unit of chance."""
+    weighted: bool = False
+    """Whether queries have weights of their own in all means, intervals and tests."""
     means: tuple[SystemMean, ...]
     """By system and measure."""
     pairs: tuple[Pair, ...]
@@ -146,8 +153,8 @@ def compare(
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     baseline: str | None = None,
-    test: PairTest = "permutation",
-    correction: Correction = "holm",
+    test: PairTest | None = None,
+    correction: Correction | None = None,
     family: Family = "measure",
     alpha: float = 0.05,
     interval: Method = "bca",
@@ -159,15 +166,19 @@ def compare(
     queries: QueryPolicy | None = None,
     strata: Mapping[str, object] | None = None,
     seeds: Mapping[str, Sequence[str]] | None = None,
+    clusters: Mapping[str, object] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
-    Runs are compared with ``baseline``, or all with each other. ``test``: permutation, bootstrap,
-    t, wilcoxon, sign, or tukey; ``correction``: none, bonferroni, holm, bh, over the pairs of one
-    measure (``family="measure"``) or of all (``"all"``). With a ``margin``, runs can also be shown
-    to be equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names
-    of its runs, which are averaged query by query. What each method is and how it errs:
-    docs/statistics.md.
+    Runs are compared with ``baseline``, or all with each other. ``test``: max-t (the default) and
+    tukey test all pairs at once; permutation, bootstrap, t, wilcoxon and sign each by itself, with
+    a ``correction`` (holm, or none, bonferroni, bh) over the pairs of one measure
+    (``family="measure"``) or of all (``"all"``). With a ``margin``, runs can also be shown to be
+    equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
+    runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
+    share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
+    all means and tests. What each method is and how it errs: docs/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. Fewer than two runs, no query in common
@@ -192,7 +203,15 @@ def compare(
         margin=margin,
     )
     scores = evaluate(qrels, runs, measures, profile=profile, queries=queries)
-    return compare_scores(scores, baseline=baseline, settings=settings, strata=strata, seeds=seeds)
+    return compare_scores(
+        scores,
+        baseline=baseline,
+        settings=settings,
+        strata=strata,
+        seeds=seeds,
+        clusters=clusters,
+        weights=weights,
+    )
 
 
 def compare_scores(
@@ -202,26 +221,48 @@ def compare_scores(
     settings: Settings,
     strata: Mapping[str, object] | None = None,
     seeds: Mapping[str, Sequence[str]] | None = None,
+    clusters: Mapping[str, object] | None = None,
+    weights: Mapping[str, float] | None = None,
+    all_pairs: bool = False,
 ) -> Comparison:
-    """Compare runs that were scored already; see `compare`."""
+    """Compare runs that were scored already; see `compare`.
+
+    With a baseline and ``all_pairs`` the others are compared among each other too, in one family.
+    """
     for measure in scores.measures:
         if Measure.parse(measure).definition.aggregate == "geometric":
             raise InputError(
                 f"{measure} is a geometric mean, and the tests are about means; compare AP"
             )
-    matrix, splits = _by_system(Matrix.of_scores(scores), seeds or {}, settings.level)
+    by_run = Matrix.of_scores(scores)
+    by_run = replace(by_run, sample=sample_of(by_run.query_ids, clusters, weights))
+    groups = _systems(by_run, seeds or {})
+    matrix = _averaged(by_run, groups)
     systems = matrix.systems
     if len(systems) < 2:
         raise InputError(f"at least two runs are needed for a comparison, not {len(systems)}")
     if baseline is not None and baseline not in systems:
         raise UnknownNameError("run", baseline, systems)
-    pairs = list(combinations(range(len(systems)), 2))
-    if baseline is not None:
-        base = systems.index(baseline)
-        pairs = [(base, system) for system in range(len(systems)) if system != base]
-    tests = pair_tests(matrix, settings)
+    base = None if baseline is None else systems.index(baseline)
+    pairs = [
+        (second, first) if second == base else (first, second)
+        for first, second in combinations(range(len(systems)), 2)
+        if all_pairs or base is None or base in (first, second)
+    ]
+    tests = family_tests(matrix, pairs, settings)
+    compared = compare_pairs(
+        matrix, pairs, settings, tests=tests, noises=_noises(by_run, groups, pairs)
+    )
+    splits = {
+        (name, scale.name): split_variance(by_run.values[row, members], level=settings.level)
+        for name, members in groups.items()
+        if name in (seeds or {})
+        for row, scale in enumerate(by_run.scales)
+    }
     labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
+    every_pair = len(pairs) == math.comb(len(systems), 2)
+    near = system_groups(matrix, pairs, compared, settings.alpha) if every_pair else None
     return Comparison(
         runs=systems,
         measures=scores.asked,
@@ -230,23 +271,75 @@ def compare_scores(
         left_out=max(run.judged for run in accounting.values()) - len(matrix.query_ids),
         profile=scores.profile.name,
         settings=settings,
-        family=_family(len(pairs), len(scores.measures), settings),
-        means=tuple(_means(matrix, settings, splits, group_letters(matrix, settings, tests))),
-        pairs=tuple(compare_pairs(matrix, pairs, settings, tests=tests)),
+        family=family_words(len(pairs), len(scores.measures), settings),
+        note=tests.note(settings),
+        clusters=_cluster_count(matrix),
+        weighted=weights is not None,
+        means=tuple(_means(matrix, settings, splits, near)),
+        pairs=tuple(compared),
         anova={
             scale.name: anova(table)
             for scale, table in zip(matrix.scales, matrix.values, strict=True)
-            if len(systems) > 2
+            if len(systems) > 2 and matrix.sample is None
         },
         strata=() if labels is None else tuple(stratify(matrix, labels, pairs, settings)),
         accounting=accounting,
     )
 
 
-def _by_system(
-    matrix: Matrix, seeds: Mapping[str, Sequence[str]], level: float
-) -> tuple[Matrix, dict[tuple[str, str], SeedSplit]]:
-    """Put the runs of one system together: values are averaged, and their variance is split."""
+def sample_of(
+    query_ids: Sequence[str],
+    clusters: Mapping[str, object] | None,
+    weights: Mapping[str, float] | None,
+) -> Sample | None:
+    """Return which of these queries belong together and what each weighs; None if all are alike.
+
+    A query without a cluster is one by itself; one without a weight is an `InputError`.
+    """
+    if clusters is None and weights is None:
+        return None
+    labels, given = None, None
+    if clusters is not None:
+        named = [clusters.get(query_id) for query_id in query_ids]
+        if all(label is None for label in named):
+            raise InputError("clusters: no label is known for any of the compared queries")
+        labels = tuple(
+            f"alone: {query_id}" if label is None else f"cluster: {label}"
+            for query_id, label in zip(query_ids, named, strict=True)
+        )
+    if weights is not None:
+        missing = [query_id for query_id in query_ids if weights.get(query_id) is None]
+        if missing:
+            raise InputError(
+                f"weights: {counted(len(missing), 'compared query')} without a weight, the first "
+                f"is {shown(missing[0])}; give each a number from 0 up"
+            )
+        given = np.array([_weight(query_id, weights[query_id]) for query_id in query_ids])
+        if not given.any():
+            raise InputError("weights: all compared queries weigh 0")
+    return Sample(labels, given)
+
+
+def _weight(query_id: str, weight: object) -> float:
+    try:
+        number = float(str(weight))
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise InputError(
+            f"weights: query {shown(query_id)} has {shown(str(weight))}, not a number from 0 up"
+        )
+    return number
+
+
+def _cluster_count(matrix: Matrix) -> int | None:
+    if matrix.sample is None or matrix.sample.clusters is None:
+        return None
+    return len(set(matrix.sample.clusters))
+
+
+def _systems(matrix: Matrix, seeds: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+    """Return the runs of each system: those named together, and each other run by itself."""
     runs = matrix.systems
     taken: set[str] = set()
     for name, members in seeds.items():
@@ -259,49 +352,70 @@ def _by_system(
         if not members or (name in runs and name not in members):
             raise InputError(f"system {shown(name)} needs runs, and a name of its own")
     groups: dict[str, Sequence[str]] = {**seeds, **{run: [run] for run in runs if run not in taken}}
-    columns, splits = [], {}
-    for name, members in groups.items():
-        values = matrix.values[:, [runs.index(run) for run in members]]  # [m, runs, n]
-        columns.append(values.mean(axis=1) if len(members) > 1 else values[:, 0])
-        if name in seeds:
-            for scale, rows in zip(matrix.scales, values, strict=True):
-                splits[name, scale.name] = split_variance(rows, level=level)
-    return replace(matrix, systems=tuple(groups), values=np.stack(columns, axis=1)), splits
+    return {name: [runs.index(run) for run in members] for name, members in groups.items()}
+
+
+def _averaged(matrix: Matrix, groups: Mapping[str, list[int]]) -> Matrix:
+    """Average the runs of each system query by query."""
+    columns = [
+        matrix.values[:, members].mean(axis=1) if len(members) > 1 else matrix.values[:, members[0]]
+        for members in groups.values()
+    ]
+    return replace(matrix, systems=tuple(groups), values=np.stack(columns, axis=1))
+
+
+def _noises(
+    matrix: Matrix, groups: Mapping[str, list[int]], pairs: Sequence[tuple[int, int]]
+) -> Noises:
+    """Return what the runs of one system say of how far it moves, by measure and pair."""
+    several = [members if len(members) > 1 else None for members in groups.values()]
+
+    @cache
+    def noise(measure: int, system: int) -> list[tuple[RunNoise, float]]:
+        members = several[system]
+        if members is None:
+            return []
+        values: FloatArray = matrix.units(matrix.values[measure, members])
+        return [(run_noise(values), 1 / len(members))]
+
+    noises = {}
+    for place, (base, system) in enumerate(pairs):
+        if several[base] or several[system]:
+            for measure in range(len(matrix.scales)):
+                noises[measure, place] = [*noise(measure, base), *noise(measure, system)]
+    return noises
 
 
 def _means(
     matrix: Matrix,
     settings: Settings,
     splits: Mapping[tuple[str, str], SeedSplit],
-    letters: Sequence[Sequence[str]],
+    groups: Sequence[tuple[list[str], set[int]]] | None,
 ) -> Iterable[SystemMean]:
-    measures, systems, queries = matrix.shape
-    rows = matrix.values.reshape(measures * systems, queries)
-    means = row_means(rows).reshape(measures, systems)
-    intervals = iter(
-        row_intervals(rows, matrix.row_scales(), settings, proportions=matrix.proportions)
-    )
-    for scale, by_system, letters_of in zip(matrix.scales, means.tolist(), letters, strict=True):
+    intervals = iter(mean_rows(matrix, settings))
+    for measure, (scale, by_system) in enumerate(
+        zip(matrix.scales, matrix.means().tolist(), strict=True)
+    ):
         best = max(by_system) if scale.higher_is_better else min(by_system)
-        for name, mean, own_letters in zip(matrix.systems, by_system, letters_of, strict=True):
+        letters, near = ([""] * len(by_system), None) if groups is None else groups[measure]
+        for system, (name, mean) in enumerate(zip(matrix.systems, by_system, strict=True)):
+            split = splits.get((name, scale.name))
+            interval = next(intervals)
+            if split is not None and split.runs > 1:
+                low, high = scale.bounds
+                interval = split.interval.model_copy(
+                    update={
+                        "low": max(split.interval.low, low),
+                        "high": min(split.interval.high, high),
+                    }
+                )
             yield SystemMean(
                 run=name,
                 measure=scale.name,
                 mean=mean,
-                interval=next(intervals),
-                letters=own_letters,
+                interval=interval,
+                letters=letters[system],
+                near_best=None if near is None else system in near,
                 best=mean == best,
-                seeds=splits.get((name, scale.name)),
+                seeds=split,
             )
-
-
-def _family(pairs: int, measures: int, settings: Settings) -> str:
-    """Say which tests were corrected together, and how."""
-    if settings.is_simultaneous:
-        return "family: all pairs of each measure, by the range of all means (Tukey)"
-    each = "the one pair" if pairs == 1 else f"the {pairs} pairs"
-    if settings.family == "all" and measures > 1:
-        each = f"all {pairs * measures} pairs of {measures} measures together"
-    elif measures > 1:
-        each += " of each measure"
-    return f"family: {each}; {CORRECTIONS.get(settings.correction, 'not corrected')}"

@@ -6,20 +6,18 @@ the tests that are read together; which one it is must be said beside the result
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.statistics.arrays import check_name
+from rankscope.statistics.choices import CORRECTIONS, Correction
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-
-Correction = Literal["none", "bonferroni", "holm", "bh"]
-CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 
 def corrected(p_values: npt.ArrayLike, method: Correction = "holm") -> FloatArray:

@@ -2,8 +2,8 @@
 
 There are two answers to each question. The *formula* is the paired t test's exact power, for
 differences that vary normally. The *simulation* draws queries from the differences at hand, moved
-to the true difference in question, and counts how often the test sees it: no assumption on their
-shape, but it needs scores.
+to the true difference in question (queries that do not differ stay as they are), and counts how
+often the test sees it: no assumption on their shape, but it needs scores.
 
 A system that differs by δ on average, with standard deviation σ of the difference from query to
 query, is seen with n queries in the share P(|T'| > t) of cases: T' noncentral t with n − 1 degrees
@@ -13,6 +13,7 @@ of freedom and noncentrality δ√n/σ, t the critical value at α.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -30,13 +31,14 @@ from rankscope.statistics.arrays import (
     sizes,
     special,
 )
-from rankscope.statistics.paired import TESTS, paired_tests
+from rankscope.statistics.choices import TESTS
+from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.paired import Test
+    from rankscope.statistics.choices import Test
 
 POWER = 0.8
 """With this power comparisons name the smallest detectable difference."""
@@ -127,29 +129,61 @@ def queries_needed(difference: float, *, sd: float, alpha: float = 0.05, power: 
     return high
 
 
-def _draws(
-    centred: FloatArray, n: int, repetitions: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard error of n differences drawn with replacement, repeatedly."""
-    random = np.random.Generator(random_source(seed, 3))
-    means, errors = [], []
-    for size in sizes(repetitions, n):
-        drawn = centred[random.integers(0, len(centred), size=(size, n))]
-        means.append(drawn.mean(axis=1))
-        errors.append(drawn.std(axis=1, ddof=1) / math.sqrt(n))
-    return np.concatenate(means), np.concatenate(errors)
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """Samples of n differences: how their mean and spread move with a true difference.
+
+    A query that does not differ (a tie) stays one. With u the share that differs, a true difference
+    of δ adds δ/u to those, and nothing to the others.
+    """
+
+    n: int
+    share: float
+    mean: FloatArray
+    """Of the differences, those that are not 0 centred."""
+    moving: FloatArray
+    """Share that differs."""
+    variance: FloatArray
+    covariance: FloatArray
+    moving_variance: FloatArray
+
+    @classmethod
+    def drawn(cls, row: FloatArray, n: int, repetitions: int, seed: int) -> _Moments:
+        """Draw n of the centred differences with replacement, repeatedly."""
+        random = np.random.Generator(random_source(seed, 3))
+        mask = (row != 0).astype(np.float64)
+        parts = []
+        for size in sizes(repetitions, 2 * n):
+            places = random.integers(0, len(row), size=(size, n))
+            values, moving = row[places], mask[places]
+            mean, share = values.mean(axis=1), moving.mean(axis=1)
+            away, apart = values - mean[:, np.newaxis], moving - share[:, np.newaxis]
+            squares = [
+                (a * b).sum(axis=1) for a, b in ((away, away), (away, apart), (apart, apart))
+            ]
+            parts.append([mean, share, *(square / (n - 1) for square in squares)])
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return cls(n, float(mask.mean()), *columns)
+
+    def seen(self, difference: float, critical: float) -> float:
+        """Return the share of samples in which a true difference is significant."""
+        shift = difference / self.share
+        spread = self.variance + 2 * shift * self.covariance + shift**2 * self.moving_variance
+        errors = np.sqrt(np.maximum(spread, 0.0) / self.n)
+        return float(np.mean(np.abs(self.mean + shift * self.moving) > critical * errors))
 
 
 def _centred(differences: npt.ArrayLike) -> FloatArray:
+    """Return the differences in order, those that are not 0 moved to mean 0; all 0 if none vary."""
     rows = as_rows(differences, "differences")
-    if constant_rows(rows)[0]:
-        return np.zeros(rows.shape[1])  # what is left is rounding
     row = np.sort(rows[0])
-    return np.asarray(row - row_means(row[np.newaxis])[0])
-
-
-def _seen(means: FloatArray, errors: FloatArray, shift: float, critical: float) -> float:
-    return float(np.mean(np.abs(means + shift) > critical * errors))
+    moving = row[row != 0]
+    if len(moving) < 2 or constant_rows(moving[np.newaxis])[0]:
+        return np.zeros(len(row))  # what is left is rounding
+    centred = moving - row_means(moving[np.newaxis])[0]
+    centred[centred == 0] = np.finfo(np.float64).tiny  # it differs all the same
+    row[row != 0] = centred
+    return np.asarray(row)
 
 
 def simulated_power(
@@ -165,8 +199,9 @@ def simulated_power(
     """Return how often a test on n queries shows a true difference, by simulation.
 
     The n (as many as there are, if not given) are drawn with replacement from the per-query
-    ``differences``, moved such that their mean is ``difference``. ``test`` is any of
-    `rankscope.statistics.paired.TESTS`; resampling tests use 999 resamples.
+    ``differences``, of which those that are not 0 are moved such that the mean of all is
+    ``difference``; ties stay ties. ``test`` is any of `rankscope.statistics.paired.TESTS`;
+    resampling tests use 999 resamples.
 
     >>> simulated_power([0.1, -0.1, 0.3, -0.2] * 10, 0.5)
     1.0
@@ -178,12 +213,13 @@ def simulated_power(
     if n < 2 or not centred.any():
         return 0.0
     if test == "t":
-        means, errors = _draws(centred, n, repetitions, seed)
-        return _seen(means, errors, difference, special().stdtrit(n - 1, 1 - alpha / 2))
+        critical = float(special().stdtrit(n - 1, 1 - alpha / 2))
+        return _Moments.drawn(centred, n, repetitions, seed).seen(difference, critical)
+    moved = np.where(centred != 0, centred + difference / np.mean(centred != 0), 0.0)
     random = np.random.Generator(random_source(seed, 3))
     seen = 0
     for size in sizes(repetitions, n):
-        drawn = centred[random.integers(0, len(centred), size=(size, n))] + difference
+        drawn = moved[random.integers(0, len(moved), size=(size, n))]
         results = paired_tests(drawn, test=test, resamples=999, seed=seed)
         seen += sum(result.p <= alpha for result in results)
     return seen / repetitions
@@ -195,27 +231,32 @@ def simulated_detectable_difference(
     n: int | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
+    largest: float = math.inf,
     repetitions: int = 2_000,
     seed: int = 0,
 ) -> float:
     """Return the smallest true difference n queries show with the given power, by simulation.
 
     As in `simulated_power` with Student's t, in both directions; the larger of the two differences
-    is returned. Edges: as in `detectable_difference`.
+    is returned. Infinite if none is shown with which no query would differ by more than
+    ``largest``. Edges: as in `detectable_difference`.
     """
     _check(sd=0.0, alpha=alpha, power=power)
     centred = _centred(differences)
     n = len(centred) if n is None else n
     if n < 2 or not centred.any():
         return math.inf
-    means, errors = _draws(centred, n, repetitions, seed)
+    moments = _Moments.drawn(centred, n, repetitions, seed)
     critical = float(special().stdtrit(n - 1, 1 - alpha / 2))
+    limit = min(largest, 1e6 * float(np.abs(centred).max())) * moments.share
     smallest = []
     for sign in (-1.0, 1.0):
-        low, high = 0.0, float(np.abs(means).max() + critical * errors.max())
-        for _ in range(50):
+        low, high = 0.0, limit
+        if moments.seen(sign * high, critical) < power:
+            return math.inf
+        for _ in range(60):
             middle = (low + high) / 2
-            enough = _seen(means, errors, sign * middle, critical) >= power
+            enough = moments.seen(sign * middle, critical) >= power
             low, high = (low, middle) if enough else (middle, high)
         smallest.append(high)
     return max(smallest)

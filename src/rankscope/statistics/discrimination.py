@@ -14,8 +14,9 @@ import numpy as np
 from rankscope.errors import InputError
 from rankscope.part import Part
 from rankscope.statistics.arrays import as_rows, check_alpha, check_name, row_means
+from rankscope.statistics.choices import TESTS
 from rankscope.statistics.max_t import max_t
-from rankscope.statistics.paired import TESTS, paired_tests
+from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.paired import Test
+    from rankscope.statistics.choices import Test
 
 FamilyTest = Literal["max_t"]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankscope.part import High, Low, Part, Unbounded
 from rankscope.statistics.arrays import (
+    SMALLEST,
     as_rows,
     check_level,
     constant_rows,
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
+
+STRAIGHT = 4
+"""From so many degrees of freedom on the line is straight enough to step along it."""
 
 STEPS = 80
 """Halvings of the bracket in which a noncentrality is searched."""
@@ -101,11 +105,29 @@ def _noncentral_ends(t: FloatArray, freedom: int, level: float) -> tuple[FloatAr
 
 
 def _noncentrality(t: FloatArray, freedom: int, share: float) -> FloatArray:
-    """Return nc with P(T' ≤ t) = share for t ≥ 0; the probability falls as nc grows."""
-    reach = 10 + abs(float(special().ndtri(share))) * (2 + t / math.sqrt(freedom))
+    """Return nc with P(T' ≤ t) = share for t ≥ 0; the probability falls as nc grows.
+
+    As a normal quantile the probability is nearly a straight line in nc of the slope −1/width, so a
+    few steps along it are enough; one that leaves the bracket is halved instead.
+    """
+    functions = special()
+    target = float(functions.ndtri(share))
+    width = np.sqrt(1 + t**2 / (2 * freedom))
+    reach = 10 + abs(target) * (2 + t / math.sqrt(freedom))
     low, high = t - 2 * reach, t + 2 * reach
+    guess = np.clip(t * (1 - 1 / (4 * freedom)) - target * width, low, high)
+    settled = np.zeros(len(t), dtype=bool)
     for _ in range(STEPS):
-        middle = (low + high) / 2
-        above = noncentral_t(freedom, middle, t) > share
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.asarray((low + high) / 2)
+        shares = noncentral_t(freedom, guess, t)
+        above = shares > share
+        low, high = np.where(above, guess, low), np.where(above, high, guess)
+        within = np.clip(shares, SMALLEST, 1 - 1e-16)
+        moved = guess + (functions.ndtri(within) - target) * width
+        near = (moved > low) & (moved < high) & (freedom >= STRAIGHT)
+        moved = np.where(near, moved, (low + high) / 2)
+        moved = np.where(settled, guess, moved)  # no row depends on how long another takes
+        settled = settled | (np.abs(moved - guess) <= 1e-13 * (1 + np.abs(moved)))
+        guess = moved
+        if settled.all():
+            break
+    return np.asarray(guess)

@@ -1,44 +1,56 @@
 """The gate: is the candidate worse than the baseline, by more than is tolerable and than chance?
 
-A measure fails only if its drop is both *significant* (one paired test for each measure, corrected
-by Holm over the measures) and *larger than the margin*. The first alone would stop a change for a
-drop nobody minds, the second alone for noise.
+Each measure has one of three answers, by the interval of its difference (the one that holds for all
+measures at once, see `rankscope.statistics.pairwise`):
 
-The test is two-sided although only a drop can fail: its p-value, before correction, and its
-interval are those `compare` gives for the same scores, and where differences are skewed its error
-rate strays less than a one-sided one's (docs/gate.md has numbers). A candidate as good as the
-baseline is stopped in about α/2 of the cases. For the one-sided test at 0.05 give alpha = 0.1.
+- *regression*: the interval is below 0, and the drop is larger than the margin;
+- *no regression*: the interval rules out a drop as large as the margin (non-inferiority);
+- *undecided*: neither. What the queries could have shown, and how many would settle it, is part of
+  the answer.
 
-A pass means little if nothing could have been seen. So the smallest drop this many queries show
-with the given power (paired t formula, at α divided by the number of measures: Holm's hardest step)
-is part of each answer; one above the margin is warned about, or fails if power is required.
+Beside it there are guards that need no statistics: a floor for a measure, the largest drop of a
+single query, queries that the candidate does not answer. An anchor, a fixed baseline, shows erosion
+in steps that are each too small to be seen; `History` keeps the chance of a false alarm over all
+commits.
+
+The test is two-sided although only a drop can fail: its p-value and interval are those `compare`
+gives for the same scores, and where differences are skewed its error rate strays less than a
+one-sided one's (docs/gate.md has numbers).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import computed_field, field_serializer
+from pydantic import computed_field
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
-from rankscope.part import Part, Record
+from rankscope.measures.language import Measure, parse_measures
+from rankscope.part import Part, Record, Unbounded
+from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import QrelsRef
-from rankscope.statistics.arrays import SAME, check_alpha, check_name, row_deviations
-from rankscope.statistics.comparable import paired_runs
-from rankscope.statistics.detectable import queries_needed
+from rankscope.statistics.arrays import SAME, check_alpha
+from rankscope.statistics.comparable import PairedRuns, paired_runs
+from rankscope.statistics.compare import sample_of
+from rankscope.statistics.family import family_tests
+from rankscope.statistics.history import History, Watched
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.paired import TESTS, Test
-from rankscope.statistics.pairwise import Pair, Settings, compare_pairs, pair_differences
-from rankscope.statistics.sentences import about, listed, number, p_text, percent
+from rankscope.statistics.noise import RunNoise, run_noise
+from rankscope.statistics.pairwise import Noises, Pair, compare_pairs
+from rankscope.statistics.reach import must_differ, queries_like_these
+from rankscope.statistics.sentences import about, ends, listed, number, p_text, percent
+from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
-    from rankscope.measures.language import Measure
+    from rankscope.files import PathLike
     from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.choices import PairTest
     from rankscope.statistics.matrix import Matrix
 
 __all__ = ["GateResult", "gate"]
@@ -46,10 +58,23 @@ __all__ = ["GateResult", "gate"]
 WORST = 5
 """How many of the worst losses are kept for each measure."""
 
-Answer = Literal["pass", "fail"]
+NAMED = 20
+"""How many queries that broke are listed for each measure; their number is always given."""
+
+Answer = Literal["regression", "no regression", "undecided"]
 Reason = Literal[
-    "regression", "no power", "improved", "within margin", "not significant", "identical"
+    "dropped",
+    "below the floor",
+    "a query broke",
+    "improved",
+    "not inferior",
+    "identical",
+    "small drop",
+    "too few queries differ",
+    "too uncertain",
 ]
+Undecided = Literal["pass", "fail"]
+Missing = Literal["refuse", "zero"]
 
 
 class Loss(Part):
@@ -83,34 +108,42 @@ class MeasureCheck(Part):
     difference: float
     """Mean of candidate minus baseline over the queries."""
     interval: Interval
-    """Of the difference, for this measure alone."""
+    """Of the difference, for all measures at once; it decides."""
     p: float
     """Of the test, before correction."""
     corrected_p: float
-    """Corrected by Holm over the measures."""
+    """Corrected over the measures."""
     significant: bool
-    """Whether that is at most alpha."""
+    """Whether that is at most alpha: the interval does not hold 0."""
     max_drop: float
     """The margin: a drop up to this is tolerable."""
-    visible_drop: float | None
-    """The smallest drop shown with the power asked for; infinite (null in JSON) if none can be,
-    null if unknown."""
-    verdict: Answer
-    """Whether it may pass."""
+    answer: Answer
+    """Whether it regressed."""
     reason: Reason
-    """Why, in a word or two."""
+    """Why, in a few words."""
     explanation: str
     """Why, in words that follow the measure's name."""
+    queries: int
+    """Queries compared."""
     wins: int
     """Queries on which the candidate is better."""
     losses: int
     """Queries on which it is worse."""
+    visible_drop: Unbounded
+    """About the smallest drop that queries like these show with the power asked for; null: none."""
+    settled_by: int | None
+    """About how many queries like these would show a drop as large as the margin; null: not
+    known."""
+    floor: float | None = None
+    """The mean the candidate must reach; null: none was named."""
+    broken: tuple[Loss, ...] = ()
+    """Queries that lost more than a single query may, worst first; the first twenty."""
+    broken_queries: int = 0
+    """How many there are."""
     worst: tuple[Loss, ...]
     """The largest losses."""
-    warning: str = ""
-    """Why a pass says less than it seems, in words that follow the measure's name; '' if not."""
     note: str = ""
-    """What else should be known, likewise."""
+    """What else should be known, in words that follow the measure's name."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -118,9 +151,18 @@ class MeasureCheck(Part):
         """How much worse the candidate is: a fall, or a rise where lower is better."""
         return 0.0 - self.difference if self.higher_is_better else self.difference
 
-    @field_serializer("visible_drop", when_used="json")
-    def _finite(self, visible: float | None) -> float | None:
-        return visible if visible is not None and math.isfinite(visible) else None
+
+class FloorCheck(Part):
+    """Whether the candidate reaches the least mean it may have."""
+
+    measure: str
+    """The measure."""
+    floor: float
+    """The least mean; where lower is better, the largest."""
+    candidate: float
+    """The candidate's mean."""
+    reached: bool
+    """Whether it is reached."""
 
 
 class GateTest(Part):
@@ -130,63 +172,122 @@ class GateTest(Part):
     """The paired test, and how its p-values were found."""
     sides: int = 2
     """It is two-sided."""
-    correction: Literal["holm"] = "holm"
-    """Over the measures."""
+    correction: str
+    """How they are corrected over the measures."""
     seed: int
     """Of the resampling."""
+
+
+class AnchorResult(Part):
+    """The candidate against a fixed baseline."""
+
+    anchor: str
+    """The anchor's run."""
+    answer: Answer
+    """Whether it is worse than the anchor."""
+    checks: tuple[MeasureCheck, ...]
+    """The answer of each measure."""
+    watched: tuple[Watched, ...] = ()
+    """With a history: what all commits since the anchor say together, by measure."""
 
 
 class GateResult(Record, Shown):
     """The gate's answer, measure by measure, and how it was found."""
 
     kind: ClassVar[str] = "gate"
+    version: ClassVar[int] = 2
 
+    answer: Answer
+    """Regression if there is one in any measure or guard, undecided if any measure is, else no
+    regression."""
     passed: bool
-    """Whether no measure failed."""
+    """Whether the build may go on: no regression, or undecided where that does not stop it."""
+    undecided: Undecided
+    """What an undecided answer means for the build."""
     baseline: str
     """The baseline's run."""
     candidate: str
     """The candidate's run."""
     queries: int
     """Queries compared."""
+    clusters: int | None = None
+    """How many clusters they are in; null: each is drawn by itself."""
+    weighted: bool = False
+    """Whether queries have weights."""
+    lost: int = 0
+    """Judged queries that the baseline answers and the candidate does not; they count as 0."""
+    lost_queries: tuple[str, ...] = ()
+    """Their ids; of a score file the first hundred."""
     qrels: QrelsRef
     """The judgments."""
     profile: str
     """Whose rules counted."""
     max_drop: float
     """The margin: a drop up to this is tolerable."""
+    max_query_drop: float | None
+    """The most a single query may lose; null: anything."""
     alpha: float
     """A corrected p-value up to this is significant."""
     power: float
     """The probability with which a drop as large as the margin should be seen."""
-    require_power: bool
-    """Whether it fails where it would not be seen."""
     test: GateTest
     """How the p-values were made."""
     checks: tuple[MeasureCheck, ...]
     """The answer of each measure."""
+    floors: tuple[FloorCheck, ...] = ()
+    """The least means that were named."""
+    noise: tuple[RunNoise, ...] = ()
+    """By measure: how far repeated runs of one system are apart, where some were given."""
+    anchor: AnchorResult | None = None
+    """The candidate against a fixed baseline; null: none was given."""
+    notes: tuple[str, ...] = ()
+    """What else should be known."""
+
+    @property
+    def failures(self) -> list[str]:
+        """Everything that makes it a regression, in words."""
+        failures = [
+            f"{check.measure} {check.explanation}"
+            for check in self.checks
+            if check.answer == "regression"
+        ]
+        failures += [
+            f"{floor.measure} is {number(floor.candidate)}, and its floor is {number(floor.floor)}"
+            for floor in self.floors
+            if not floor.reached
+        ]
+        if self.anchor is not None:
+            failures += [
+                f"against the anchor {self.anchor.anchor}, {check.measure} {check.explanation}"
+                for check in self.anchor.checks
+                if check.answer == "regression"
+            ]
+            failures += [
+                f"{watched.measure} {watched.sentence}"
+                for watched in self.anchor.watched
+                if watched.regressed
+            ]
+        return failures
 
     @property
     def sentence(self) -> str:
         """The answer in one sentence."""
-        failed = [check for check in self.checks if check.verdict == "fail"]
-        if failed:
-            why = "; ".join(f"{check.measure} {check.explanation}" for check in failed)
-            return f"gate failed: {why}."
+        if self.answer == "regression":
+            return f"regression: {'; '.join(self.failures)}."
         several = f" in any of {len(self.checks)} measures" if len(self.checks) > 1 else ""
         queries = counted(self.queries, "query")
-        unseen = [check for check in self.checks if check.warning]
-        if not unseen:
+        if self.answer == "no regression":
+            if all(check.reason == "identical" for check in self.checks):
+                return f"no regression: the two are identical in each of {queries}."
             return (
-                f"gate passed: no significant drop above {self.max_drop:g}{several} over {queries}."
+                f"no regression: a drop of {self.max_drop:g} or more is ruled out{several} "
+                f"over {queries}."
             )
-        worst = max(unseen, key=lambda check: check.visible_drop or 0.0)
-        visible = worst.visible_drop if worst.visible_drop is not None else math.inf
-        shows = "any drop" if math.isinf(visible) else f"a drop under {number(visible)}"
-        observed = listed(
-            (f"{check.measure} {number(-check.drop, sign=True)}" for check in unseen), 3
-        )
-        return f"gate passed, undecided: {queries} cannot show {shows}; observed {observed}."
+        sides = [self.checks, self.anchor.checks if self.anchor else ()]
+        unclear = [check for checks in sides for check in checks if check.answer == "undecided"]
+        stop = " (counted as a failure)" if self.undecided == "fail" else ""
+        more = f"; {len(unclear) - 1} more undecided" if len(unclear) > 1 else ""
+        return f"undecided{stop}: {unclear[0].measure} {unclear[0].explanation}{more}."
 
 
 def gate(
@@ -196,195 +297,390 @@ def gate(
     *,
     qrels: Any = None,
     max_drop: float = 0.01,
+    undecided: Undecided = "pass",
+    minimum: Mapping[str, float] | None = None,
+    max_query_drop: float | None = None,
+    missing: Missing = "refuse",
+    anchor: Any = None,
+    history: PathLike | None = None,
+    noise: Sequence[Any] = (),
+    max_age: float | None = None,
+    clusters: Mapping[str, object] | None = None,
+    weights: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
-    require_power: bool = False,
-    test: Test = "permutation",
+    test: PairTest | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     profile: str | None = None,
     baseline_run: str | None = None,
     candidate_run: str | None = None,
 ) -> GateResult:
-    """Compare a candidate with a baseline and say, for each measure, whether it may pass.
+    """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
 
     Each of the two is a score file, what `Scores.to_dict` returned, `Scores`, or, with ``qrels``, a
-    run in any form. `InputError` ("not comparable") if judgments, queries or rules differ, or if a
-    measure or a value is missing.
+    run in any form. ``max_drop`` is the margin: a drop up to it is tolerable. ``undecided`` says
+    whether the build goes on where the data cannot tell.
+
+    Guards: ``minimum`` (a least mean by measure), ``max_query_drop`` (the most a single query may
+    lose), ``missing`` (a candidate that lacks queries of the baseline is refused, unless they are
+    to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
+    baseline that is compared with as well; ``history`` a file that holds what all commits since
+    then say together, which is read and written. ``noise``: repeated runs of one system, which
+    widen all intervals. ``clusters`` and ``weights`` as in `compare`.
+
+    `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure or a
+    value is missing.
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(8)}
     >>> good = {query_id: {"d": 2.0, "e": 1.0} for query_id in qrels}
     >>> bad = {query_id: {"d": 1.0, "e": 2.0} for query_id in qrels}
-    >>> gate(good, bad, "RR@10", qrels=qrels).passed
-    False
-    >>> gate(bad, good, "RR@10", qrels=qrels).passed
-    True
+    >>> gate(good, bad, "RR@10", qrels=qrels).answer
+    'regression'
+    >>> gate(bad, good, "RR@10", qrels=qrels).answer
+    'no regression'
     """
-    if not (math.isfinite(max_drop) and max_drop >= 0):
-        raise InputError(f"max_drop must be a finite number from 0 up, not {max_drop}")
-    check_alpha(alpha)
-    check_alpha(power, "power")
-    check_name("test", test, TESTS)
+    _check_options(max_drop, max_query_drop, power)
+    if history is not None and anchor is None:
+        raise InputError("a history is kept against a fixed baseline; name it as the anchor")
+    if history is not None and not clusters is weights is None:
+        raise InputError("a history does not know clusters and weights; leave one or the other out")
     settings = Settings.of(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
-    runs = (baseline_run, candidate_run)
-    matrix, side = paired_runs(
-        baseline, candidate, measures, qrels=qrels, profile=profile, runs=runs
+    floors = _floors(minimum or {})
+    asked = list(parse_measures(measures))
+    if not asked:
+        raise InputError("no measure was asked for; name one such as nDCG@10")
+    judgments = None if qrels is None else as_judgments(qrels)
+    everything = [*(parsed.asked for parsed in asked), *floors]
+    options: Any = {"qrels": judgments, "profile": profile}
+    both = paired_runs(
+        baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
     )
-    sight = _Sight(alpha / len(matrix.scales), power, test, resamples, max_drop)
-    pairs = compare_pairs(matrix, [(0, 1)], settings, power=power)
-    checks = tuple(
-        _check(matrix, row, pair, sight, alpha=alpha, require_power=require_power)
-        for row, pair in enumerate(pairs)
-    )
+    _check_lost(both, missing)
+    count = len(dict.fromkeys(both.sides[0].find(parsed) for parsed in asked))
+    sample = sample_of(both.matrix.query_ids, clusters, weights)
+    matrix = replace(both.matrix.only_measures(count), sample=sample)
+    _check_margin(max_drop, matrix)
+    noises = _noise(matrix, noise, both, everything[: len(asked)], options)
+    judge = _Judge(settings, max_drop, max_query_drop, power)
+    checks, pairs = judge.checks(matrix, noises)
+    floor_checks = _check_floors(floors, both)
+    anchored = None
+    if anchor is not None:
+        measured = [str(scale.name) for scale in matrix.scales]
+        fixed = paired_runs(anchor, both.sides[1], measured, runs=(None, candidate_run), **options)
+        fixed_matrix = replace(fixed.matrix, sample=sample)
+        anchored = judge.against_anchor(fixed_matrix, noises, history, both.sides[0].qrels)
+    answers: list[Answer] = [check.answer for check in checks]
+    answers += ["regression" for floor in floor_checks if not floor.reached]
+    answers += [] if anchored is None else [anchored.answer]
+    answer = overall(answers)
     return GateResult(
-        passed=all(check.verdict == "pass" for check in checks),
+        answer=answer,
+        passed=answer == "no regression" or (answer == "undecided" and undecided == "pass"),
+        undecided=undecided,
         baseline=matrix.systems[0],
         candidate=matrix.systems[1],
         queries=len(matrix.query_ids),
-        qrels=QrelsRef(sha256=side.qrels),
-        profile=side.profile,
+        clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
+        weighted=weights is not None,
+        lost=both.lost.count,
+        lost_queries=both.lost.query_ids,
+        qrels=QrelsRef(sha256=both.sides[0].qrels),
+        profile=both.sides[0].profile,
         max_drop=max_drop,
+        max_query_drop=max_query_drop,
         alpha=alpha,
         power=power,
-        require_power=require_power,
-        test=GateTest(method=" / ".join(dict.fromkeys(pair.method for pair in pairs)), seed=seed),
+        test=GateTest(
+            method=" / ".join(dict.fromkeys(pair.method for pair in pairs)),
+            correction=settings.correction or settings.test,
+            seed=seed,
+        ),
         checks=checks,
+        floors=floor_checks,
+        noise=tuple(noise for [(noise, _)] in noises.values()) if noises else (),
+        anchor=anchored,
+        notes=tuple(_notes(both, max_age)),
     )
+
+
+def overall(answers: Sequence[Answer]) -> Answer:
+    """Return the answer of several together: the worst of them."""
+    order: tuple[Answer, ...] = ("regression", "undecided", "no regression")
+    return next(answer for answer in order if answer in answers)
+
+
+# --- one measure ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
-    """What a test could have seen."""
+class _Judge:
+    """Decides measures by their intervals."""
 
-    alpha: float
-    power: float
-    test: Test
-    resamples: int
+    settings: Settings
     max_drop: float
+    max_query_drop: float | None
+    power: float
 
-    def smallest_p(self, queries: int) -> float:
-        """Return the p-value of the clearest result there could be."""
-        if queries < 2:
-            return 1.0
-        sampled = 1 / (self.resamples + 1) if self.test in ("permutation", "bootstrap") else 0.0
-        return max(sampled, 0.0 if self.test in ("t", "bootstrap") else 2.0 ** (1 - queries))
+    def checks(self, matrix: Matrix, noises: Noises) -> tuple[tuple[MeasureCheck, ...], list[Pair]]:
+        """Compare the two systems of a matrix, measure by measure."""
+        tests = family_tests(matrix, [(0, 1)], self.settings)
+        pairs = compare_pairs(
+            matrix, [(0, 1)], self.settings, tests=tests, noises=noises, power=self.power
+        )
+        alpha = float(tests.step.min())
+        return tuple(self._check(matrix, row, pair, alpha) for row, pair in enumerate(pairs)), pairs
 
-    def visible_drop(self, pair: Pair) -> float | None:
-        """Return the smallest drop that would be seen; infinite if none, None if nobody knows."""
-        if self.smallest_p(pair.queries) > self.alpha:
-            return math.inf
-        return pair.detectable if math.isfinite(pair.detectable) else None
-
-    def warning(self, differences: FloatArray, visible: float | None) -> str:
-        """Say what a pass does not rule out; '' if the margin could have been seen."""
-        queries = counted(len(differences), "query")
-        if visible is None or visible <= self.max_drop:
-            return ""
-        if math.isinf(visible):
-            return (
-                f"cannot be significant with {queries}: the clearest result there could be has "
-                f"p = {self.smallest_p(len(differences)):.2g}, and {self.alpha:.2g} is needed; "
-                "add queries"
-            )
-        return (
-            f"was tested with {queries}, which cannot show a drop under {number(visible)} "
-            f"({percent(self.power)} probability), so a drop of {self.max_drop:g} could pass "
-            f"unseen{self._needed(differences)}"
+    def against_anchor(
+        self, matrix: Matrix, noises: Noises, path: PathLike | None, qrels: str
+    ) -> AnchorResult:
+        """Compare with a fixed baseline; with a history, add this commit to those before it."""
+        checks, _ = self.checks(matrix, noises)
+        watched: tuple[Watched, ...] = ()
+        if path is not None:
+            history = History.read(path, matrix, qrels=qrels, alpha=self.settings.alpha)
+            history = history.added(matrix)
+            history.write(path)
+            watched = history.watched(matrix, self.max_drop)
+        answers: list[Answer] = [check.answer for check in checks]
+        answers += ["regression" for measure in watched if measure.regressed]
+        return AnchorResult(
+            anchor=matrix.systems[0], answer=overall(answers), checks=checks, watched=watched
         )
 
-    def _needed(self, differences: FloatArray) -> str:
-        sd = float(row_deviations(differences[np.newaxis])[0])
-        try:
-            needed = queries_needed(self.max_drop, sd=sd, alpha=self.alpha, power=self.power)
-        except InputError:  # no margin, or millions of queries
-            return ""
-        return f"; it takes {about(needed)}, or a larger margin"
+    def _check(self, matrix: Matrix, row: int, pair: Pair, alpha: float) -> MeasureCheck:
+        """Decide one measure; ``alpha`` is that of the hardest step of the correction."""
+        scale = matrix.scales[row]
+        differences = matrix.query_differences([(0, 1)])[row]
+        gains = differences if scale.higher_is_better else -differences
+        broken = _broken(matrix, row, gains, self.max_query_drop)
+        units = matrix.differences([(0, 1)])[row]
+        settled = queries_like_these(units, self.max_drop, alpha=alpha, power=self.power)
+        enough = len(units) >= (must_differ(alpha=alpha) or 2)
+        reason = self._reason(
+            pair, higher=scale.higher_is_better, broken=bool(broken), enough=enough
+        )
+        answer: Answer = "undecided"
+        if reason in ("dropped", "a query broke"):
+            answer = "regression"
+        elif reason in ("improved", "not inferior", "identical"):
+            answer = "no regression"
+        return MeasureCheck(
+            measure=scale.name,
+            higher_is_better=scale.higher_is_better,
+            baseline=matrix.mean(row, 0),
+            candidate=matrix.mean(row, 1),
+            difference=pair.difference,
+            interval=pair.shown,
+            p=pair.p,
+            corrected_p=pair.p_corrected,
+            significant=pair.p_corrected <= self.settings.alpha,
+            max_drop=self.max_drop,
+            answer=answer,
+            reason=reason,
+            explanation=self._explanation(reason, pair, broken, settled, alpha),
+            queries=pair.queries,
+            wins=pair.wins,
+            losses=pair.losses,
+            visible_drop=pair.detectable,
+            settled_by=settled,
+            broken=tuple(broken[:NAMED]),
+            broken_queries=len(broken),
+            worst=_losses(matrix, row, gains)[:WORST],
+            note=_identical(pair) if reason == "identical" else "",
+        )
+
+    def _reason(self, pair: Pair, *, higher: bool, broken: bool, enough: bool) -> Reason:
+        """Decide by the interval of the gain; too few queries (not ``enough``) rule nothing out."""
+        if pair.is_same:
+            return "identical"
+        interval = pair.shown
+        low = interval.low if higher else -interval.high
+        gain = pair.difference if higher else -pair.difference
+        significant = pair.p_corrected <= self.settings.alpha
+        if significant and gain < 0:
+            if gain < -self.max_drop - SAME:
+                return "dropped"
+            if broken:
+                return "a query broke"
+            return "not inferior" if low > -self.max_drop + SAME else "small drop"
+        if broken:
+            return "a query broke"
+        if significant and gain > 0:
+            return "improved"
+        if enough and low > -self.max_drop + SAME:
+            return "not inferior"
+        return "too uncertain" if pair.decidable else "too few queries differ"
+
+    def _explanation(
+        self,
+        reason: Reason,
+        pair: Pair,
+        broken: Sequence[Loss],
+        settled: int | None,
+        alpha: float,
+    ) -> str:
+        margin = f"{self.max_drop:g}"
+        change = f"{number(pair.difference, sign=True)} {ends(pair.shown)}"
+        p = p_text(pair.p_corrected)
+        broke = ""
+        if broken:
+            names = listed(
+                (f"{loss.query_id} ({number(loss.change, sign=True)})" for loss in broken), 3
+            )
+            queries = counted(len(broken), "query")
+            broke = f"lost more than {self.max_query_drop:g} on {queries}: {names}"
+        match reason:
+            case "dropped":
+                also = f"; it {broke}" if broke else ""
+                return f"changed by {change}, {p}: worse, and by more than {margin}{also}"
+            case "a query broke":
+                return broke
+            case "improved":
+                return f"changed by {change}, {p}: better"
+            case "not inferior":
+                return f"changed by {change}: a drop of {margin} or more is ruled out"
+            case "identical":
+                return "is identical in every query"
+            case "too few queries differ":
+                differing = pair.wins + pair.losses
+                needed = must_differ(alpha=alpha) or 2
+                return (
+                    f"changed by {change}, but only {differing:,} of "
+                    f"{counted(pair.queries, 'query')} differ, and at least {needed} must for any "
+                    f"outcome to be significant at {self.settings.alpha:g}"
+                )
+            case "small drop":
+                start = f"changed by {change}, {p}: worse, but not shown to be so by more than"
+                return f"{start} {margin}{_settled(settled)}"
+        start = f"changed by {change}, {p}: a drop of {margin} is neither shown nor ruled out"
+        seen = ""
+        if math.isfinite(pair.detectable):
+            size = number(pair.detectable)
+            seen = f"; {counted(pair.queries, 'query')} like these show a drop of about {size}"
+            seen += f" with {percent(self.power)} probability"
+        return f"{start}{seen}{_settled(settled)}"
 
 
-def _check(
-    matrix: Matrix, row: int, pair: Pair, sight: _Sight, *, alpha: float, require_power: bool
-) -> MeasureCheck:
-    """Decide one measure."""
-    scale = matrix.scales[row]
-    differences = pair_differences(matrix, [(0, 1)])[row]
-    gains = differences if scale.higher_is_better else -differences
-    drop = -pair.difference if scale.higher_is_better else pair.difference
-    significant = pair.p_corrected <= alpha
-    visible = sight.visible_drop(pair)
-    warning = sight.warning(differences, visible)
-    reason = _reason(drop, pair, sight.max_drop, significant=significant)
-    if reason in ("regression", "improved"):
-        warning = ""  # a change that was seen needs no power to be seen
-    note = ""
-    if pair.is_same and not warning:
-        note = _identical(pair)
-    elif visible is None and not warning:
-        note = "changed by the same amount in every query; no spread says what could be seen"
-    if warning and require_power:
-        reason = "no power"
-    p = p_text(pair.p_corrected)
-    explanation = {
-        "regression": f"dropped by {number(drop)}, more than {sight.max_drop:g}, with {p}",
-        "no power": warning,
-        "improved": f"improved by {number(-drop)} with {p}",
-        "within margin": f"dropped by {number(drop)}, which is within {sight.max_drop:g}",
-        "not significant": f"changed by {number(pair.difference, sign=True)}, not shown to be more "
-        f"than chance ({p})",
-        "identical": "is identical in every query",
-    }[reason]
-    return MeasureCheck(
-        measure=scale.name,
-        higher_is_better=scale.higher_is_better,
-        baseline=matrix.mean(row, 0),
-        candidate=matrix.mean(row, 1),
-        difference=pair.difference,
-        interval=pair.interval,
-        p=pair.p,
-        corrected_p=pair.p_corrected,
-        significant=significant,
-        max_drop=sight.max_drop,
-        visible_drop=visible,
-        verdict="fail" if reason in ("regression", "no power") else "pass",
-        reason=reason,
-        explanation=explanation,
-        wins=pair.wins,
-        losses=pair.losses,
-        worst=_worst(matrix, row, gains),
-        warning="" if reason == "no power" else warning,
-        note=note,
-    )
-
-
-def _reason(drop: float, pair: Pair, max_drop: float, *, significant: bool) -> Reason:
-    if pair.is_same:
-        return "identical"
-    if not significant:
-        return "not significant"
-    if drop < 0:
-        return "improved"
-    return "regression" if drop > max_drop + SAME else "within margin"
+def _settled(queries: int | None) -> str:
+    return "" if queries is None else f"; {about(queries)} would settle it"
 
 
 def _identical(pair: Pair) -> str:
     """Say what values that do not vary leave open."""
+    if not math.isfinite(pair.interval.high):
+        return ""
+    mean = number(pair.interval.high)
     queries = counted(pair.queries, "query")
-    open_ends = ""
-    if math.isfinite(pair.interval.high):
-        mean = number(pair.interval.high)
-        open_ends = f", and over other queries the mean may differ by up to {mean}"
-    return f"is identical in all {queries}; no spread says what drop could be seen{open_ends}"
+    return f"is identical in all {queries}; over other queries the mean may differ by up to {mean}"
 
 
-def _worst(matrix: Matrix, row: int, gains: FloatArray) -> tuple[Loss, ...]:
-    """Return the largest losses; equal ones in the order of their ids."""
+def _losses(matrix: Matrix, row: int, gains: FloatArray) -> tuple[Loss, ...]:
+    """Return all losses, the largest first; equal ones in the order of their ids."""
     return tuple(
         Loss(
             query_id=matrix.query_ids[place],
             baseline=matrix.values[row, 0, place],
             candidate=matrix.values[row, 1, place],
         )
-        for place in np.argsort(gains, kind="stable")[:WORST].tolist()
+        for place in np.argsort(gains, kind="stable").tolist()
         if gains[place] < 0
     )
+
+
+def _broken(matrix: Matrix, row: int, gains: FloatArray, most: float | None) -> list[Loss]:
+    """Return the queries that lost more than a single query may."""
+    if most is None:
+        return []
+    return [loss for loss in _losses(matrix, row, gains) if abs(loss.change) > most + SAME]
+
+
+# --- options, guards, noise ----------------------------------------------------------------------
+
+
+def _check_options(max_drop: float, max_query_drop: float | None, power: float) -> None:
+    for name, value in (("max_drop", max_drop), ("max_query_drop", max_query_drop)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise InputError(f"{name} must be a finite number from 0 up, not {value}")
+    check_alpha(power, "power")
+
+
+def _check_margin(max_drop: float, matrix: Matrix) -> None:
+    """Refuse a margin that no drop could exceed."""
+    for scale in matrix.scales:
+        width = scale.bounds[1] - scale.bounds[0]
+        if max_drop >= width:
+            raise InputError(
+                f"max_drop is {max_drop:g}, and {scale.name} cannot drop by more than {width:g}; "
+                "give the margin in the measure's own unit, such as 0.01"
+            )
+
+
+def _check_lost(both: PairedRuns, missing: Missing) -> None:
+    if both.lost.count and missing == "refuse":
+        raise InputError(
+            f"not comparable: {both.lost}; answer them, or count them as 0 with missing='zero' "
+            "(--missing zero)"
+        )
+
+
+def _floors(minimum: Mapping[str, float]) -> dict[str, float]:
+    for measure, value in minimum.items():
+        if not math.isfinite(value):
+            raise InputError(f"the least {measure} must be a finite number, not {value}")
+    return dict(minimum)
+
+
+def _check_floors(floors: Mapping[str, float], both: PairedRuns) -> tuple[FloorCheck, ...]:
+    """Say whether the candidate reaches each floor."""
+    checks = []
+    names = [scale.name for scale in both.matrix.scales]
+    for asked, floor in floors.items():
+        name = both.sides[0].find(parse_measures(asked)[0])
+        assert name is not None  # paired by this name already
+        row = names.index(name)
+        scale, mean = both.matrix.scales[row], both.matrix.mean(row, 1)
+        low, high = scale.bounds
+        if not low <= floor <= high:
+            raise InputError(
+                f"the least {scale.name} is {floor:g}, and its values are from {low:g} to {high:g}"
+            )
+        reached = mean >= floor - SAME if scale.higher_is_better else mean <= floor + SAME
+        checks.append(FloorCheck(measure=scale.name, floor=floor, candidate=mean, reached=reached))
+    return tuple(checks)
+
+
+def _noise(
+    matrix: Matrix, runs: Sequence[Any], both: PairedRuns, measures: Sequence[str], options: Any
+) -> Noises:
+    """Return how far repeated runs of one system are apart; it is in a difference twice."""
+    if not runs:
+        return {}
+    if len(runs) < 2:
+        raise InputError("noise is seen in two or more runs of the same system; got one")
+    rows = []
+    for run in runs:
+        again = paired_runs(both.sides[0], run, measures, **options).matrix
+        rows.append(matrix.units(again.values[:, 1]))
+    values = np.stack(rows, axis=1)  # [m, runs, units]
+    return {(row, 0): [(run_noise(table), 2.0)] for row, table in enumerate(values)}
+
+
+def _notes(both: PairedRuns, max_age: float | None) -> Iterable[str]:
+    if both.lost.count:
+        yield f"{both.lost}; they count as 0"
+    side = both.sides[0]
+    if max_age is None:
+        return
+    if side.created is None:
+        yield f"nothing says how old {side.source} is"
+        return
+    days = (datetime.now(UTC) - side.created).total_seconds() / 86_400
+    if days > max_age:
+        yield (
+            f"{side.source} is {days:,.0f} days old, more than {max_age:g}; score the baseline "
+            "again"
+        )

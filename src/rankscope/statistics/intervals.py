@@ -12,7 +12,7 @@ once), and where all values are equal the interval comes from what could have go
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from rankscope.statistics.arrays import (
     sizes,
     special,
 )
+from rankscope.statistics.choices import METHODS, Method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-
-Method = Literal["bca", "percentile", "t", "wilson"]
-METHODS: tuple[Method, ...] = get_args(Method)
 
 FEWEST = 10
 """With fewer values than this a bootstrap interval is too narrow; Student's t is used instead."""

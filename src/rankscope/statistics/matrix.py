@@ -15,10 +15,19 @@ import numpy as np
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
+from rankscope.statistics.arrays import SAME, row_means
 
 if TYPE_CHECKING:
     from rankscope.scoring.evaluate import Scores
     from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.clusters import Sample
+
+
+def differences(base: FloatArray, system: FloatArray) -> FloatArray:
+    """Return system − base; what differs by rounding only is 0."""
+    change = system - base
+    rounding = SAME * np.maximum(np.abs(system), np.abs(base))
+    return np.where(np.abs(change) <= rounding, 0.0, change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,8 @@ class Matrix:
     scales: tuple[Scale, ...]
     query_ids: tuple[str, ...]
     values: FloatArray
+    sample: Sample | None = None
+    """Which queries belong together and what each weighs; None: each by itself, all the same."""
 
     @classmethod
     def of(cls, runs: Iterable[tuple[str, RunValues]], measures: Sequence[str]) -> Matrix:
@@ -137,9 +148,38 @@ class Matrix:
             self,
             query_ids=tuple(self.query_ids[column] for column in columns),
             values=self.values[:, :, list(columns)],
+            sample=None if self.sample is None else self.sample.only(columns),
         )
+
+    def only_measures(self, count: int) -> Matrix:
+        """Return the part of the first measures."""
+        return replace(self, scales=self.scales[:count], values=self.values[:count])
+
+    def units(self, values: FloatArray) -> FloatArray:
+        """Return ``values[..., n]`` as what is drawn: a column for each cluster, same means."""
+        if self.sample is None:
+            return values
+        rows = self.sample.units(values.reshape(-1, values.shape[-1]))
+        return rows.reshape(*values.shape[:-1], rows.shape[1])
+
+    def query_differences(self, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+        """Return the differences of pairs (base, system) as ``[m * pairs, n]``, by measure."""
+        bases, systems = ([pair[side] for pair in pairs] for side in (0, 1))
+        changes = differences(self.values[:, bases], self.values[:, systems])
+        return changes.reshape(-1, self.shape[2])
+
+    def differences(self, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+        """Return them as what is drawn, a column for each cluster: ``[m * pairs, units]``."""
+        return self.units(self.query_differences(pairs))
+
+    def means(self) -> FloatArray:
+        """Return the mean of each measure and system, ``[m, s]``; weighted, if queries weigh."""
+        units = self.units(self.values)
+        return np.stack([row_means(table) for table in units])
 
     def mean(self, measure: int, system: int) -> float:
         """Return a mean as `evaluate` has it: values added one after the other."""
+        if self.sample is not None:
+            return float(self.means()[measure, system])
         row = self.values[measure, system]
         return aggregate(Measure.parse(self.scales[measure].name), row)

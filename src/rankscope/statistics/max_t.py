@@ -83,11 +83,19 @@ class MaxT:
     exact: bool
     """Whether all flips were tried."""
     systems: int
+    queries: int
 
     @property
     def separated(self) -> BoolArray:
         """Tell which pairs differ: p ≤ alpha."""
         return np.asarray(self.p <= self.alpha)
+
+    @property
+    def step(self) -> float:
+        """The alpha of Student's t test that is as strict as the first step; 0 if none is."""
+        if not self.queries > 1 or not math.isfinite(self.critical):
+            return self.alpha / len(self.p)
+        return float(2 * special().stdtr(self.queries - 1, -self.critical))
 
     @property
     def out_of_reach(self) -> int:
@@ -210,6 +218,7 @@ def max_t(
         flips=flips,
         exact=exact,
         systems=systems,
+        queries=queries,
     )
 
 

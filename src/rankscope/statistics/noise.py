@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 
+LEAST = 1e-100
+"""No p-value found by bisection is smaller: further out quantiles of t are not to be trusted."""
+
 
 class RunNoise(Part):
     """How much a system's mean moves from run to run on the same queries."""
@@ -194,7 +197,7 @@ def _tail(distance: float, query: float, free: float, run: float, run_free: floa
     """Return the two-sided p at which the half-width is ``distance``, by bisection of its log."""
     if distance == 0:
         return 1.0
-    low, high = math.log(SMALLEST), math.log(0.5)
+    low, high = math.log(LEAST), math.log(0.5)
     for _ in range(80):
         middle = (low + high) / 2
         wider = _reach(math.exp(middle), query, free, run, run_free) > distance

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from rankscope.statistics.arrays import (
     sizes,
     special,
 )
+from rankscope.statistics.choices import TESTS, Test
 from rankscope.statistics.intervals import resampled_means
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-
-Test = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign"]
-TESTS: tuple[Test, ...] = get_args(Test)
 
 ENUMERATED = 16
 """Up to so many nonzero differences all sign flips (2^16) are tried, not a sample of them."""

@@ -3,111 +3,51 @@
 The one engine behind `compare`, `gate`, strata, analyses and the comparison of experiments. This is
 where intervals, tests, correction, effect sizes, power and equivalence come together. A `Matrix`
 holds ``values[m, s, n]``: measures × systems × queries.
+
+A verdict and the interval beside it never contradict each other: the interval shown is the one that
+holds for all pairs of the family at once, and it holds 0 if and only if the test does not separate
+the pair (`agreeing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import model_validator
 
-from rankscope.errors import InputError
 from rankscope.part import Part, Unbounded
 from rankscope.statistics import sentences
-from rankscope.statistics.arrays import (
-    SAME,
-    FloatArray,
-    check_alpha,
-    check_level,
-    check_name,
-    check_resamples,
-    constant_rows,
-    row_deviations,
-    row_means,
-)
-from rankscope.statistics.correction import CORRECTIONS, Correction, corrected
-from rankscope.statistics.detectable import POWER, detectable_difference
+from rankscope.statistics.arrays import row_means, special
+from rankscope.statistics.bayes import Posterior, posteriors
+from rankscope.statistics.detectable import POWER
 from rankscope.statistics.effects import Effect, paired_effects
-from rankscope.statistics.equivalence import Equivalence, check_margin, equivalence_tests
-from rankscope.statistics.groups import letters
-from rankscope.statistics.intervals import METHODS, Interval, Method, mean_intervals
-from rankscope.statistics.many import range_tests
-from rankscope.statistics.paired import TESTS, Test, TestResult, paired_tests
+from rankscope.statistics.equivalence import Equivalence, equivalence_tests
+from rankscope.statistics.family import FamilyTests, family_tests, over_family
+from rankscope.statistics.groups import as_good_as_best, letters
+from rankscope.statistics.intervals import Interval, mean_intervals
+from rankscope.statistics.noise import RunNoise, noisy_difference
+from rankscope.statistics.paired import TestResult, paired_tests
+from rankscope.statistics.reach import detectable_rows
 
 if TYPE_CHECKING:
+    from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.matrix import Matrix, Scale
+    from rankscope.statistics.settings import Settings
 
-PairTest = Test | Literal["tukey"]
-PAIR_TESTS: tuple[PairTest, ...] = (*TESTS, "tukey")
-Family = Literal["measure", "all"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
 Verdict = Literal["better", "worse", "no difference shown", "equivalent"]
 
+LETTERED = 15
+"""Up to so many systems letters are read; more systems are listed as near the best or not."""
 
-class Settings(Part):
-    """How systems are compared; docs/statistics.md says why these are the defaults."""
+SMALL = 1e-3
+"""The part of a difference by which an interval that does not hold 0 stays away from it."""
 
-    test: PairTest = "permutation"
-    """The paired test; tukey tests all pairs at once."""
-    correction: Correction = "holm"
-    """How p-values are corrected for how many there are."""
-    family: Family = "measure"
-    """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
-    alpha: float = 0.05
-    """A corrected p-value up to this counts as a difference."""
-    interval: Method = "bca"
-    """The method of intervals."""
-    level: float = 0.95
-    """The confidence of intervals."""
-    resamples: int = 10_000
-    """How many resamples tests and intervals draw."""
-    seed: int = 0
-    """Of all that is drawn."""
-    margin: float | None = None
-    """Differences within it do not matter: systems can be shown to be equivalent; null: none."""
-
-    @classmethod
-    def of(cls, **options: Any) -> Self:
-        """Make settings of what a user gave; a name that is not known is refused with the nearest.
-
-        Anything else that cannot be computed is an `InputError`.
-        """
-        for option, what, known in (
-            ("test", "test", PAIR_TESTS),
-            ("correction", "correction", CORRECTIONS),
-            ("family", "family", FAMILIES),
-            ("interval", "interval method", METHODS),
-        ):
-            if option in options:
-                check_name(what, options[option], known)
-        settings = cls(**options)
-        check_alpha(settings.alpha)
-        check_level(settings.level)
-        check_resamples(settings.resamples)
-        if not 0 <= settings.seed < 2**128:
-            raise InputError(f"seed must be a whole number from 0 up, not {settings.seed}")
-        if settings.margin is not None:
-            check_margin(settings.margin)
-        return settings
-
-    @property
-    def resampling(self) -> dict[str, Any]:
-        """The options of functions that resample."""
-        return {"resamples": self.resamples, "seed": self.seed}
-
-    @property
-    def single_test(self) -> Test:
-        """The test of a single pair: permutation where all pairs are tested at once."""
-        return "permutation" if self.test == "tukey" else self.test
-
-    @property
-    def is_simultaneous(self) -> bool:
-        """Whether the test itself holds for the whole family, so that no correction is added."""
-        return self.test == "tukey" and self.family == "measure"
+Noises = Mapping[tuple[int, int], Sequence[tuple[RunNoise, float]]]
+"""Noise of systems themselves, by measure and pair, with how often it is in the difference."""
 
 
 class Pair(Part):
@@ -128,7 +68,10 @@ class Pair(Part):
     difference: float
     """Mean of system minus base."""
     interval: Interval
-    """Of the difference."""
+    """Of the difference, for this pair alone."""
+    simultaneous: Interval | None = None
+    """Of the difference, for all pairs of the family at once: it holds 0 if and only if the
+    difference is not shown. Null in records of older versions."""
     relative: float | None
     """The difference as a part of the base's mean; null where that is 0."""
     wins: int
@@ -140,18 +83,24 @@ class Pair(Part):
     effect: Effect
     """How large the difference is; docs/statistics.md says what the numbers mean."""
     p: float
-    """Of the test, before correction."""
+    """Of the test, before correction; a test of all pairs at once needs none."""
     p_corrected: float
     """Corrected over the family of tests."""
+    family: int | None = None
+    """How many tests are in that family; null in records of older versions."""
     method: str
     """The test, and how its p-value was found."""
     verdict: Verdict
     """What the test shows."""
+    decidable: bool = True
+    """Whether any outcome on the queries that differ could have been significant."""
     detectable: Unbounded
-    """The smallest true difference these queries show with power 0.8 after the correction; null if
-    there is none."""
+    """About the smallest true difference that queries like these show with power 0.8, at the
+    hardest step of the correction; null if there is none within the measure's range."""
     equivalence: Equivalence | None = None
     """Whether they are the same within the margin; null where none was given."""
+    posterior: Posterior | None = None
+    """How probable better, within the margin and worse are; null where no margin was given."""
 
     @model_validator(mode="before")
     @classmethod
@@ -164,6 +113,11 @@ class Pair(Part):
         return data
 
     @property
+    def shown(self) -> Interval:
+        """The interval that agrees with the verdict."""
+        return self.interval if self.simultaneous is None else self.simultaneous
+
+    @property
     def is_same(self) -> bool:
         """Whether both have the same value on every query."""
         return self.ties == self.queries
@@ -174,116 +128,131 @@ class Pair(Part):
         return f"{self.measure}: {sentences.pair_sentence(self)}"
 
 
-def differences(base: FloatArray, system: FloatArray) -> FloatArray:
-    """Return system − base; what differs by rounding only is 0."""
-    change = system - base
-    rounding = SAME * np.maximum(np.abs(system), np.abs(base))
-    return np.where(np.abs(change) <= rounding, 0.0, change)
+# --- intervals -----------------------------------------------------------------------------------
 
 
-def pair_differences(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> FloatArray:
-    """Return the differences of pairs (base, system) as ``[m * pairs, n]``, measure by measure."""
-    bases, systems = ([pair[side] for pair in pairs] for side in (0, 1))
-    changes = differences(matrix.values[:, bases], matrix.values[:, systems])
-    return changes.reshape(-1, matrix.shape[2])
-
-
-def row_intervals(
-    rows: FloatArray,
-    scales: Sequence[Scale],
-    settings: Settings,
-    *,
-    proportions: Collection[str] = (),
-    of_differences: bool = False,
+def mean_rows(
+    matrix: Matrix, settings: Settings, *, proportions: Collection[str] | None = None
 ) -> list[Interval]:
-    """Return the interval of each row's mean.
+    """Return the interval of the mean of each measure and system, ``m * s`` of them.
 
-    ``proportions`` are the measures whose values are all 0 and 1 (`Matrix.proportions`): Wilson's
-    interval, if it is asked for, is for these only; other values and differences get BCa.
+    ``proportions`` are the measures whose values are all 0 and 1: Wilson's interval, if it is asked
+    for, is for these only, other values get BCa.
     """
+    rows = matrix.values.reshape(-1, matrix.shape[2])
+    scales = matrix.row_scales()
+    bounds = [scale.bounds for scale in scales]
+    if matrix.sample is not None:
+        return matrix.sample.intervals(rows, level=settings.level, bounds=bounds)
     options: Any = {"level": settings.level, **settings.resampling}
-    bounds = [scale.change if of_differences else scale.bounds for scale in scales]
     if settings.interval != "wilson":
         return mean_intervals(rows, method=settings.interval, bounds=bounds, **options)
     intervals = mean_intervals(rows, method="bca", bounds=bounds, **options)
+    shares = matrix.proportions if proportions is None else proportions
     for row, scale in enumerate(scales):
-        if scale.name in proportions:
+        if scale.name in shares:
             [intervals[row]] = mean_intervals(rows[row], method="wilson", **options)
     return intervals
 
 
+def difference_intervals(
+    matrix: Matrix,
+    pairs: Sequence[tuple[int, int]],
+    level: float,
+    noises: Noises | None = None,
+) -> list[Interval]:
+    """Return Student's interval of each difference, measure by measure, one by itself.
+
+    It is for new clusters where queries belong together, and for new runs too where noise is known.
+    """
+    rows = matrix.query_differences(pairs)
+    bounds = [scale.change for scale in matrix.scales for _ in pairs]
+    if matrix.sample is not None:
+        intervals = matrix.sample.intervals(rows, level=level, bounds=bounds)
+    else:
+        intervals = mean_intervals(rows, method="t", level=level, bounds=bounds)
+    for (measure, pair), noise in (noises or {}).items():
+        place = measure * len(pairs) + pair
+        row = matrix.units(rows[place : place + 1])
+        wider = noisy_difference(row, noise, level=level, bounds=bounds[place])
+        intervals[place] = Interval(
+            low=min(wider.low, intervals[place].low),
+            high=max(wider.high, intervals[place].high),
+            level=level,
+            method="t, with noise",
+            note=wider.note,
+        )
+    return intervals
+
+
+def agreeing(interval: Interval, difference: float, p: float, alpha: float) -> Interval:
+    """Return an interval that holds 0 if and only if the p-value is above alpha.
+
+    Student's interval and a test that flips signs (or counts ranks, or is corrected step by step)
+    differ a little, and near alpha they may contradict each other. There the end next to 0 goes
+    where the p-value puts it: the distance from the difference to 0 is z(p) standard errors by the
+    test's own account, so the end is z(alpha) of these away.
+
+    >>> interval = Interval(low=-0.01, high=0.2, level=0.95, method="t")
+    >>> round(agreeing(interval, 0.1, 0.04, 0.05).low, 4)
+    0.0046
+    """
+    low, high = interval.low, interval.high
+    separated = p <= alpha and difference != 0
+    if separated != (low <= 0 <= high):
+        return interval
+    size = abs(difference)
+    errors = -float(special().ndtri(p / 2)) if 0 < p < 1 else 0.0
+    reach = 2 * size if not errors else -float(special().ndtri(alpha / 2)) / errors * size
+    reach = min(reach, 2 * size)
+    if separated:  # never at 0 itself, not even where p is alpha
+        reach = min(reach, (1 - SMALL) * size)
+        note = "the end next to 0 is where the test puts it"
+    else:
+        reach = max(reach, size)
+        note = "reaches to 0 because the test does"
+    end = {"low": difference - reach} if difference > 0 else {"high": difference + reach}
+    if not separated and difference == 0:
+        end = {"low": min(low, 0.0), "high": max(high, 0.0)}
+    notes = "; ".join(filter(None, (interval.note, note)))
+    return interval.model_copy(update={**end, "note": notes})
+
+
+# --- groups of queries, stages, experiments: differences tested one by one -----------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row of differences: its mean, where that lies, and whether it is more than chance."""
+    """A mean difference: where it lies, and whether it is more than chance."""
 
     mean: float
     interval: Interval
     test: TestResult
 
-
-def tested(rows: FloatArray, scales: Sequence[Scale], settings: Settings) -> list[Difference]:
-    """Describe and test each row of differences by itself; p-values are not corrected."""
-    means = row_means(rows).tolist()
-    intervals = row_intervals(rows, scales, settings, of_differences=True)
-    tests = paired_tests(rows, test=settings.single_test, **settings.resampling)
-    return list(map(Difference, means, intervals, tests))
+    def in_family(self, p: float, alpha: float) -> Difference:
+        """Return it with an interval that agrees with its corrected p-value."""
+        return replace(self, interval=agreeing(self.interval, self.mean, p, alpha))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairTests:
-    """The test of every pair: p-values as ``[m, s, s]``, and how each was found."""
+def differences_alone(
+    matrix: Matrix, pairs: Sequence[tuple[int, int]], settings: Settings, *, family: int = 1
+) -> list[Difference]:
+    """Describe and test the differences of pairs, measure by measure; p is not corrected.
 
-    p: FloatArray
-    methods: dict[tuple[int, int, int], str]
-
-
-def pair_tests(matrix: Matrix, settings: Settings) -> PairTests:
-    """Test all pairs of systems; which one is the base makes no difference."""
-    measures, systems, _ = matrix.shape
-    pairs = list(combinations(range(systems), 2))
-    places = [(measure, *pair) for measure in range(measures) for pair in pairs]
-    if settings.test == "tukey":
-        p_values = np.array([range_tests(table, **settings.resampling) for table in matrix.values])
-        methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * len(places)
-        return PairTests(p_values, dict(zip(places, methods, strict=True)))
-    rows = pair_differences(matrix, pairs)
-    results = paired_tests(rows, test=settings.test, **settings.resampling)
-    p_values = np.ones((measures, systems, systems))
-    for (measure, first, second), result in zip(places, results, strict=True):
-        p_values[measure, first, second] = p_values[measure, second, first] = result.p
-    methods = [result.method for result in results]
-    return PairTests(p_values, dict(zip(places, methods, strict=True)))
-
-
-def _over_family(p_values: FloatArray, family: Family, correction: Correction) -> FloatArray:
-    """Correct ``[m, pairs]`` p-values over each measure's pairs, or over all of them."""
-    if family == "all":
-        return corrected(p_values.ravel(), correction).reshape(p_values.shape)
-    return np.array([corrected(row, correction) for row in p_values])
-
-
-def group_letters(matrix: Matrix, settings: Settings, tests: PairTests) -> list[list[str]]:
-    """Return letters for each measure and system, from the family-wise test of all pairs.
-
-    Two systems share a letter if and only if that test does not separate them. Corrections that do
-    not bound the chance of any false alarm (none, bh) are replaced by Holm's here.
+    ``family``: how many tests will be corrected together; the intervals hold for all of them.
     """
-    systems = len(matrix.systems)
-    pairs = list(combinations(range(systems), 2))
-    p_values = np.array([[table[pair] for pair in pairs] for table in tests.p])
-    if not settings.is_simultaneous:
-        strict = settings.correction in ("holm", "bonferroni")
-        correction: Correction = settings.correction if strict else "holm"
-        p_values = _over_family(p_values, settings.family, correction)
-    by_measure = []
-    for table, scale, row in zip(matrix.values, matrix.scales, p_values, strict=True):
-        apart = np.zeros((systems, systems), dtype=bool)
-        for (first, second), p in zip(pairs, row, strict=True):
-            apart[first, second] = apart[second, first] = p <= settings.alpha
-        means = row_means(table)
-        best_first = np.argsort(-means if scale.higher_is_better else means, kind="stable")
-        by_measure.append(letters(apart, best_first.tolist()))
-    return by_measure
+    rows = matrix.differences(pairs)
+    intervals = difference_intervals(matrix, pairs, family_level(settings.level, family, settings))
+    tests = paired_tests(rows, test=settings.single_test, **settings.resampling)
+    return list(map(Difference, row_means(rows).tolist(), intervals, tests))
+
+
+def family_level(level: float, family: int, settings: Settings) -> float:
+    """Return the confidence of one interval, so that those of a family hold at once."""
+    return level if settings.correction in ("none", "bh") else 1 - (1 - level) / family
+
+
+# --- the comparison ------------------------------------------------------------------------------
 
 
 def compare_pairs(
@@ -291,7 +260,8 @@ def compare_pairs(
     pairs: Sequence[tuple[int, int]],
     settings: Settings,
     *,
-    tests: PairTests | None = None,
+    tests: FamilyTests | None = None,
+    noises: Noises | None = None,
     power: float = POWER,
 ) -> list[Pair]:
     """Compare pairs (base, system), measure by measure.
@@ -301,30 +271,39 @@ def compare_pairs(
     a pair whose two one-sided t tests, corrected likewise, rule out a difference as large as the
     margin is equivalent, be the difference significant or not.
 
-    ``tests`` are those of all pairs, if they were made already; ``power`` is the one with which
-    the smallest detectable difference is seen.
+    ``tests`` are those of the pairs, if they were made already; ``noises`` what is known of how
+    far systems move by themselves; ``power`` is the one with which the smallest detectable
+    difference is seen.
     """
-    tests = tests or pair_tests(matrix, settings)
-    rows = pair_differences(matrix, pairs)
+    tests = tests or family_tests(matrix, pairs, settings)
+    rows = matrix.query_differences(pairs)
+    units = matrix.units(rows)
     scales = [scale for scale in matrix.scales for _ in pairs]
-    places = [(measure, *pair) for measure in range(len(matrix.scales)) for pair in pairs]
-    p_values = np.array([[table[pair] for pair in pairs] for table in tests.p])
-    adjusted = p_values
-    if not settings.is_simultaneous:
-        adjusted = _over_family(p_values, settings.family, settings.correction)
-    means = np.stack([row_means(table) for table in matrix.values])  # [m, s]
-    changes = row_means(rows).tolist()
-    intervals = row_intervals(rows, scales, settings, of_differences=True)
-    effects = paired_effects(rows, level=settings.level)
-    detectable = _detectable(rows, len(pairs), settings, power)
-    equivalence = _equivalence(rows, scales, settings)
+    p_values, adjusted = _with_noise(tests, units, noises or {}, settings)
+    means = matrix.means()  # [m, s]
+    changes = row_means(units).tolist()
+    alone = difference_intervals(matrix, pairs, settings.level, noises)
+    at_once = alone
+    level = family_level(1 - settings.alpha, tests.size, settings)
+    if level != settings.level:
+        at_once = difference_intervals(matrix, pairs, level, noises)
+    effects = paired_effects(units, level=settings.level)
+    detectable = _detectable(units, scales, tests, power)
+    equivalence = _equivalence(units, scales, settings)
+    probable = _probable(units, scales, settings)
+    above_alpha = math.nextafter(settings.alpha, 1.0)
     compared = []
-    for row, (measure, base, system) in enumerate(places):
-        scale, base_mean = scales[row], float(means[measure, base])
+    for row, scale in enumerate(scales):
+        measure, place = divmod(row, len(pairs))
+        base, system = pairs[place]
+        base_mean = float(means[measure, base])
         gains = rows[row] if scale.higher_is_better else -rows[row]
         wins, losses = int(np.count_nonzero(gains > 0)), int(np.count_nonzero(gains < 0))
         p_corrected = float(adjusted.flat[row])
         verdict: Verdict = _verdict(changes[row], p_corrected, wins - losses, scale, settings)
+        shown_p = p_corrected if verdict in ("better", "worse") else max(p_corrected, above_alpha)
+        shown = agreeing(at_once[row], changes[row], shown_p, settings.alpha)
+        shown = shown.model_copy(update={"level": 1 - settings.alpha})
         if (same := equivalence[row]) is not None and same.equivalent:
             verdict = "equivalent"
         compared.append(
@@ -336,7 +315,8 @@ def compare_pairs(
                 base_mean=base_mean,
                 system_mean=float(means[measure, system]),
                 difference=changes[row],
-                interval=intervals[row],
+                interval=shown if tests.size == 1 and level == settings.level else alone[row],
+                simultaneous=shown,
                 relative=changes[row] / base_mean if base_mean else None,
                 wins=wins,
                 ties=len(gains) - wins - losses,
@@ -344,13 +324,54 @@ def compare_pairs(
                 effect=effects[row],
                 p=float(p_values.flat[row]),
                 p_corrected=p_corrected,
-                method=tests.methods[measure, min(base, system), max(base, system)],
+                family=1 if settings.correction == "none" else tests.size,
+                method=tests.methods[row],
                 verdict=verdict,
+                decidable=bool(tests.floor.flat[row] <= settings.alpha),
                 detectable=detectable[row],
                 equivalence=equivalence[row],
+                posterior=probable[row],
             )
         )
     return compared
+
+
+def system_groups(
+    matrix: Matrix, pairs: Sequence[tuple[int, int]], compared: Sequence[Pair], alpha: float
+) -> list[tuple[list[str], set[int]]]:
+    """Return letters of each system, and who is not separated from the best, by measure.
+
+    The pairs must be all pairs, and their own tests decide: two systems share a letter if and only
+    if no difference between them is shown. Of more than `LETTERED` systems there are no letters.
+    """
+    systems = len(matrix.systems)
+    groups = []
+    for measure, scale in enumerate(matrix.scales):
+        apart = np.zeros((systems, systems), dtype=bool)
+        for place, (base, system) in enumerate(pairs):
+            pair = compared[measure * len(pairs) + place]
+            significant = pair.p_corrected <= alpha and pair.verdict != "no difference shown"
+            apart[base, system] = apart[system, base] = significant
+        means = matrix.means()[measure]
+        order = np.argsort(-means if scale.higher_is_better else means, kind="stable").tolist()
+        labels = letters(apart, order) if systems <= LETTERED else [""] * systems
+        groups.append((labels, set(as_good_as_best(apart, order))))
+    return groups
+
+
+def _with_noise(
+    tests: FamilyTests, units: FloatArray, noises: Noises, settings: Settings
+) -> tuple[FloatArray, FloatArray]:
+    """Return p-values before and after correction, no smaller than noise of the systems allows."""
+    if not noises:
+        return tests.p, tests.corrected
+    p_values = tests.p.copy()
+    by_t = np.zeros(p_values.shape)
+    for (measure, pair), noise in noises.items():
+        row = measure * p_values.shape[1] + pair
+        by_t[measure, pair] = noisy_difference(units[row], noise, level=settings.level).p
+        p_values[measure, pair] = max(p_values[measure, pair], by_t[measure, pair])
+    return p_values, np.maximum(tests.corrected, over_family(by_t, settings))
 
 
 def _verdict(
@@ -370,38 +391,50 @@ def decided(difference: float, p_corrected: float, scale: Scale, alpha: float) -
     return "better" if scale.is_better(difference) else "worse"
 
 
-def _detectable(rows: FloatArray, pairs: int, settings: Settings, power: float) -> list[float]:
+def _detectable(
+    units: FloatArray, scales: Sequence[Scale], tests: FamilyTests, power: float
+) -> list[float]:
     """Return the smallest difference each row would show, at the hardest step of the correction."""
-    family = len(rows) if settings.family == "all" else pairs
-    strict = settings.correction in ("holm", "bonferroni") or settings.test == "tukey"
-    alpha = settings.alpha / family if strict else settings.alpha
-    varying = ~constant_rows(rows)
-    spreads = np.zeros(len(rows))
-    if varying.any():
-        spreads[varying] = row_deviations(rows[varying])
-    return [
-        detectable_difference(n=rows.shape[1], sd=sd, alpha=alpha, power=power)
-        for sd in spreads.tolist()
-    ]
+    pairs = tests.p.shape[1]
+    answers = []
+    for measure, alpha in enumerate(tests.step.tolist()):
+        rows = slice(measure * pairs, (measure + 1) * pairs)
+        largest = scales[rows.start].change[1]
+        answers += detectable_rows(units[rows], alpha=alpha, power=power, largest=largest).tolist()
+    return answers
 
 
 def _equivalence(
-    rows: FloatArray, scales: Sequence[Scale], settings: Settings
+    units: FloatArray, scales: Sequence[Scale], settings: Settings
 ) -> Sequence[Equivalence | None]:
     """Test equivalence within the margin, corrected over the same family as the differences."""
     if settings.margin is None:
-        return [None] * len(rows)
+        return [None] * len(units)
     tests = equivalence_tests(
-        rows,
+        units,
         margin=settings.margin,
         alpha=settings.alpha,
         bounds=[scale.change for scale in scales],
     )
     p_values = np.array([1.0 if test.p is None else test.p for test in tests])
     measures = len(dict.fromkeys(scale.name for scale in scales))
-    table = p_values.reshape(measures, -1)
-    adjusted = _over_family(table, settings.family, settings.correction).ravel().tolist()
+    adjusted = over_family(p_values.reshape(measures, -1), settings).ravel().tolist()
     return [
         test.model_copy(update={"p": p, "equivalent": p <= settings.alpha})
         for test, p in zip(tests, adjusted, strict=True)
     ]
+
+
+def _probable(
+    units: FloatArray, scales: Sequence[Scale], settings: Settings
+) -> Sequence[Posterior | None]:
+    """Return how probable better, within the margin and worse are; of losses where less is more."""
+    if settings.margin is None:
+        return [None] * len(units)
+    answers: list[Posterior | None] = []
+    for row, scale in zip(units, scales, strict=True):
+        gains = row if scale.higher_is_better else -row
+        low, high = scale.change
+        reach = max(high, -low, float(np.abs(row).max()))
+        answers += posteriors(gains, margin=settings.margin, bounds=(-reach, reach))
+    return answers

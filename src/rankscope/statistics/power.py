@@ -6,7 +6,10 @@ assumptions, before there are scores.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.part import Part, Record, Unbounded
@@ -17,10 +20,9 @@ from rankscope.statistics.detectable import (
     power_for,
     queries_needed,
     simulated_detectable_difference,
-    simulated_power,
     simulated_queries_needed,
 )
-from rankscope.statistics.pairwise import pair_differences
+from rankscope.statistics.reach import detectable_rows, queries_like_these
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,10 +65,11 @@ class Power(Part):
     """The probability with which a true difference should be seen."""
     observed: float
     """The mean difference of the data."""
+    differing: int = 0
+    """On how many of them the systems differ."""
     detectable: Estimate
-    """The smallest true difference shown with this power."""
-    power_observed: Estimate
-    """How often a true difference of the observed size would be shown."""
+    """About the smallest true difference that queries like these show with this power; null where
+    none within the measure's range is."""
     target: float | None
     """A true difference that should be seen; null if none was named."""
     needed: QueryCount | None
@@ -124,10 +127,13 @@ def power_of(
     target: float | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
+    largest: float = math.inf,
     repetitions: int = 2_000,
     seed: int = 0,
 ) -> Power:
     """Return all answers about one row of per-query differences, both ways.
+
+    ``largest`` is the most a query can differ by. Queries that do not differ are taken as they are.
 
     Edges: one query, or differences that do not vary (identical runs): the detectable difference
     is infinite, the power 0 and the number of queries unknown (None).
@@ -139,7 +145,7 @@ def power_of(
     needed = None
     if target is not None:
         needed = QueryCount(
-            formula=queries_needed(target, sd=sd, alpha=alpha, power=power) if sd else None,
+            formula=queries_like_these(row, target, alpha=alpha, power=power),
             simulation=simulated_queries_needed(row, target, power=power, **options)
             if sd
             else None,
@@ -150,13 +156,12 @@ def power_of(
         alpha=alpha,
         power=power,
         observed=observed,
+        differing=int(np.count_nonzero(row)),
         detectable=Estimate(
-            formula=detectable_difference(n=n, sd=sd, alpha=alpha, power=power),
-            simulation=simulated_detectable_difference(row, power=power, **options),
-        ),
-        power_observed=Estimate(
-            formula=power_for(observed, n=n, sd=sd, alpha=alpha),
-            simulation=simulated_power(row, observed, **options),
+            formula=float(detectable_rows(rows, alpha=alpha, power=power, largest=largest)[0]),
+            simulation=simulated_detectable_difference(
+                row, power=power, largest=largest, **options
+            ),
         ),
         target=target,
         needed=needed,
@@ -218,15 +223,16 @@ def power(
     >>> report.measures["RR@10"].needed.formula
     46
     """
-    matrix, _ = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    matrix = paired.matrix
     options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
-    rows = pair_differences(matrix, [(0, 1)])
+    rows = matrix.differences([(0, 1)])
     return PowerReport(
         runs=(matrix.systems[0], matrix.systems[1]),
         queries=len(matrix.query_ids),
         seed=seed,
         measures={
-            scale.name: power_of(row, target=target, **options)
+            scale.name: power_of(row, target=target, largest=scale.change[1], **options)
             for scale, row in zip(matrix.scales, rows, strict=True)
         },
     )

@@ -23,13 +23,14 @@ from rankscope.statistics.arrays import (
     noncentral_t,
     special,
 )
-from rankscope.statistics.paired import TESTS
+from rankscope.statistics.choices import TESTS
+from rankscope.statistics.detectable import detectable_difference
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.paired import Test
+    from rankscope.statistics.choices import Test
 
 MOST_QUERIES = 10_000_000
 """No answer names more queries than this."""
@@ -231,15 +232,32 @@ def _power(ratio: float, count: int, alpha: float) -> float:
     return float(1 - above + below)
 
 
+def detectable_rows(
+    rows: FloatArray, *, alpha: float, power: float, largest: npt.ArrayLike
+) -> FloatArray:
+    """Return the detectable difference of each row of ``rows[k, n]``, ties kept as in `reach`.
+
+    ``largest`` is the most a query can differ by, for all rows or for each. Infinite where no
+    difference within it is shown with this power. With e the ratio of difference and deviation
+    that the t test shows, δ = e·√(u·s_u²) / √(1 − e²·(1/u − 1)).
+    """
+    count = rows.shape[1]
+    ratio = detectable_difference(n=count, sd=1.0, alpha=alpha, power=power) if count > 1 else 0.0
+    split = [_split(row) for row in rows]
+    share = np.array([part[0] for part in split])
+    variance = np.array([part[1] for part in split])
+    left = np.zeros(len(rows))
+    np.divide(1.0, share, out=left, where=share > 0)
+    left = 1 - ratio**2 * (left - 1)
+    answers = np.full(len(rows), math.inf)
+    within = (left > 0) & (variance > 0)
+    np.divide(ratio * np.sqrt(share * variance), np.sqrt(np.abs(left)), out=answers, where=within)
+    by_query = np.divide(answers, share, out=np.full(len(rows), math.inf), where=share > 0)
+    return np.where(by_query > np.asarray(largest), math.inf, answers)
+
+
 def _detectable(row: FloatArray, alpha: float, power: float, largest: float) -> float | None:
     """Return the smallest difference shown with the given power, or None."""
-    share, variance = _split(row)
-    limit = largest * share
-    if not variance or _power(_ratio(limit, share, variance), len(row), alpha) < power:
-        return None
-    low, high = 0.0, limit
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = _power(_ratio(middle, share, variance), len(row), alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    rows = row[np.newaxis]
+    answer = float(detectable_rows(rows, alpha=alpha, power=power, largest=largest)[0])
+    return answer if math.isfinite(answer) else None

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.pairwise import Pair
 
-CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg"}
-"""The names of corrections."""
-
 
 def number(value: float, *, sign: bool = False) -> str:
     """Return four decimals, or one digit of what is too small for them; infinite ends as signs.
@@ -55,6 +52,14 @@ def p_value(p: float) -> str:
 def p_text(p: float) -> str:
     """Return ``p = 0.0432`` or ``p < 0.0001``."""
     return f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
+
+
+def p_of(pair: Pair) -> str:
+    """Return a pair's p-value, and over how many tests it was corrected."""
+    text = p_text(pair.p_corrected)
+    if pair.family is None:
+        return text + (" after correction" if pair.p != pair.p_corrected else "")
+    return f"{text} corrected for {pair.family:,} tests" if pair.family > 1 else text
 
 
 def percent(share: float) -> str:
@@ -100,29 +105,42 @@ def within(margin: float | None) -> str:
     return "" if margin is None else f" within ±{margin:g}"
 
 
-def could_have_shown(queries: int, difference: float) -> str:
-    """Say what difference some queries would have shown."""
+def could_have_shown(pair: Pair) -> str:
+    """Say what the queries of a pair could have shown; '' where no difference is within reach."""
+    if pair.is_same:
+        return "they are the same on every query"
+    differing = pair.wins + pair.losses
+    if not pair.decidable:
+        queries = counted(pair.queries, "query")
+        return f"{differing:,} of {queries} differ, too few for any outcome to be significant"
+    if math.isinf(pair.detectable):
+        return ""
     return (
-        f"{counted(queries, 'query')} like these would show a difference of {number(difference)} "
-        f"with {percent(POWER)} probability"
+        f"{counted(pair.queries, 'query')} like these would show a difference of about "
+        f"{number(pair.detectable)} with {percent(POWER)} probability"
     )
 
 
 def pair_sentence(pair: Pair) -> str:
     """Say what a pair shows, with the numbers behind it."""
-    p = p_text(pair.p_corrected) + (" after correction" if pair.p != pair.p_corrected else "")
+    p = p_of(pair)
     if pair.verdict in ("better", "worse"):
         # how much better or worse: the size of the difference, whichever way is better
         turned = pair.difference < 0
-        size = measured(pair.difference, pair.interval, p, turned=turned, sign=False)
+        size = measured(pair.difference, pair.shown, p, turned=turned, sign=False)
         return f"{pair.system} is {pair.verdict} than {pair.base} by {size}"
-    numbers = measured(pair.difference, pair.interval, p)
     if pair.verdict == "equivalent" and pair.equivalence is not None:
+        numbers = equivalent(pair)
         margin = within(pair.equivalence.margin)
         return f"{pair.system} and {pair.base} are equivalent{margin}: {numbers}"
+    numbers = measured(pair.difference, pair.shown, p)
     shown = f"{pair.system} is not shown to differ from {pair.base}: {numbers}"
-    if pair.is_same:
-        return f"{shown}; they are the same on every query"
-    if math.isinf(pair.detectable):
-        return shown
-    return f"{shown}; {could_have_shown(pair.queries, pair.detectable)}"
+    return "; ".join(filter(None, (shown, could_have_shown(pair))))
+
+
+def equivalent(pair: Pair, *, turned: bool = False) -> str:
+    """Return the numbers of a pair that is equivalent, with the p-value of that test."""
+    assert pair.equivalence is not None
+    p = pair.equivalence.p
+    text = "by its interval" if p is None else f"equivalence {p_text(p)}"
+    return measured(pair.difference, pair.shown, text, turned=turned)

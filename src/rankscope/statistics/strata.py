@@ -19,12 +19,12 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.pairwise import Difference, pair_differences, row_intervals, tested
+from rankscope.statistics.pairwise import Difference, differences_alone, mean_rows
 from rankscope.statistics.sentences import number
 
 if TYPE_CHECKING:
     from rankscope.statistics.matrix import Matrix
-    from rankscope.statistics.pairwise import Settings
+    from rankscope.statistics.settings import Settings
 
 MOST = 200
 """No more strata than this: a field with a value of its own for every query groups nothing."""
@@ -62,7 +62,7 @@ class Stratum(Part):
     difference: float
     """Mean of system minus base."""
     interval: Interval
-    """Of the difference."""
+    """Of the difference, for all strata at once; it agrees with the corrected p-value."""
     p: float
     """Of the test, before correction."""
     p_corrected: float
@@ -115,27 +115,29 @@ def by_group(
     ``members`` are the columns of each group's queries. For each measure and pair, p-values are
     corrected over the groups.
     """
-    scales = [scale for scale in matrix.scales for _ in pairs]
     parts = [matrix.only_queries(columns) for columns in members.values()]
     by_part = [
-        tested(pair_differences(part, pairs), scales, settings) if pairs else [] for part in parts
+        differences_alone(part, pairs, settings, family=len(parts)) if pairs else []
+        for part in parts
     ]
     p_values = np.array([[row.test.p for row in rows] for rows in by_part])  # [groups, rows]
     if pairs:
-        p_values = np.apply_along_axis(corrected, 0, p_values, settings.correction)
+        p_values = np.apply_along_axis(corrected, 0, p_values, settings.added)
     proportions = matrix.proportions
     groups = []
     for label, part, differences, p_corrected in zip(
         members, parts, by_part, p_values.tolist(), strict=True
     ):
-        rows = part.values.reshape(-1, part.shape[2])
         groups.append(
             Group(
                 label=label,
                 n=part.shape[2],
-                means=row_means(rows).tolist(),
-                intervals=row_intervals(rows, part.row_scales(), settings, proportions=proportions),
-                differences=differences,
+                means=part.means().ravel().tolist(),
+                intervals=mean_rows(part, settings, proportions=proportions),
+                differences=[
+                    difference.in_family(p, settings.alpha)
+                    for difference, p in zip(differences, p_corrected, strict=True)
+                ],
                 p_corrected=p_corrected,
             )
         )
@@ -171,7 +173,7 @@ def stratify(
     for column, label in enumerate(named):
         members[label].append(column)
     groups = by_group(matrix, members, pairs, settings)
-    overall = row_means(pair_differences(matrix, pairs)).tolist()
+    overall = row_means(matrix.differences(pairs)).tolist()
     stratified = []
     for measure, scale in enumerate(matrix.scales):
         for place, (base, system) in enumerate(pairs):
@@ -199,7 +201,7 @@ def stratify(
                     base=matrix.systems[base],
                     system=matrix.systems[system],
                     difference=overall[row],
-                    correction=settings.correction,
+                    correction=settings.added,
                     strata=strata,
                     finding=disagreement(overall[row], differences),
                 )

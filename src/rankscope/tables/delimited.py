@@ -64,14 +64,20 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
 
 
 def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str) -> Rows:
-    """Read a table with a header, or without one if the first line names no known column."""
+    """Read a table with a header, or without one if the first line names no known column.
+
+    Blank lines and comments (``# …``) may precede it.
+    """
     data = data.removeprefix(BOM)
+    begin = _first_row(data)
+    above = data.count(b"\n", 0, begin)
+    data = data[begin:]
     first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
     has_header = layout.is_header(cells_of(first, separator))
-    frame = _parsed(data, separator=separator, has_header=has_header, source=source)
+    frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
     names = frame.columns
     if has_header:
-        roles = require_columns(names, layout, source=source, line=1)
+        roles = require_columns(names, layout, source=source, line=above + 1)
     elif (columns := layout.headerless.get(len(names))) is not None:
         roles = {role: name for role, name in zip(columns, names, strict=True) if role}
     else:
@@ -80,7 +86,7 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
             f"no header and {len(names)} columns, expected {expected} for a {layout.kind} table; "
             f"add a header such as query_id{separator}doc_id{separator}{layout.value}",
             source=source,
-            line=1,
+            line=above + 1,
         )
     raters = [name for name in rater_columns(names) if name not in roles.values()]
     frame = frame.with_row_index(_ROW).filter(~pl.all_horizontal(pl.col(*names) == ""))
@@ -92,12 +98,29 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
         ),
         source=source,
         layout=layout,
-        line_of=lambda row: line_of(numbers[row]),
+        line_of=lambda row: above + line_of(numbers[row]),
     )
     return rows if has_header else ranks_or_scores(rows)
 
 
-def _parsed(data: bytes, *, separator: str, has_header: bool, source: str) -> pl.DataFrame:
+def _first_row(data: bytes) -> int:
+    """Return where the first line begins that is neither blank nor a comment."""
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin)
+        line = data[begin : len(data) if end < 0 else end]
+        if _holds_cells(line.decode("utf-8", "replace")):
+            return begin
+        if end < 0:
+            break
+        begin = end + 1
+    return 0
+
+
+def _parsed(
+    data: bytes, above: int, *, separator: str, has_header: bool, source: str
+) -> pl.DataFrame:
+    """Parse a table that begins below so many lines of its file."""
     try:
         return pl.read_csv(
             data,
@@ -108,12 +131,12 @@ def _parsed(data: bytes, *, separator: str, has_header: bool, source: str) -> pl
             glob=False,
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _located(data, separator, source) or FormatError(
+        raise _located(data, above, separator, source) or FormatError(
             f"could not be read as a table ({shown(str(error).splitlines()[0])})", source=source
         ) from None
 
 
-def _located(data: bytes, separator: str, source: str) -> FormatError | None:
+def _located(data: bytes, above: int, separator: str, source: str) -> FormatError | None:
     """Find the first line that does not fit, slowly but surely."""
     text = decoded(data, source=source)
     if not text.strip():
@@ -127,10 +150,12 @@ def _located(data: bytes, separator: str, source: str) -> FormatError | None:
                     f"expected {width} columns, found {len(record)}; quote values that hold a "
                     "separator",
                     source=source,
-                    line=reader.line_num,
+                    line=above + reader.line_num,
                 )
     except csv.Error as error:
-        return FormatError(f"a broken quoted value ({error})", source=source, line=reader.line_num)
+        return FormatError(
+            f"a broken quoted value ({error})", source=source, line=above + reader.line_num
+        )
     return None
 
 
@@ -159,7 +184,7 @@ def read_lines(
     source = str(origin.source)
     numbered = enumerate(lines, start=1)
     texts = ((number, decoded(line, source=source, line=number)) for number, line in numbered)
-    first = next(((number, line) for number, line in texts if line.strip(" \r\n")), (1, ""))
+    first = next(((number, line) for number, line in texts if _holds_cells(line)), (1, ""))
     cells = _Cells(chain([first], texts), first[1], origin, layout, tabs=tabs)
     names: list[str] = []
     for number, row in cells:
@@ -182,6 +207,15 @@ def read_lines(
             elif name == text_name:
                 fields[name] = ""
         yield number, fields
+
+
+def _holds_cells(line: str) -> bool:
+    """Tell a first line of a table from a blank one and from a comment: ``# …``.
+
+    What follows the sign at once may be an id.
+    """
+    text = line.strip(" \r\n")
+    return bool(text) and text != "#" and not text.startswith(("# ", "##"))
 
 
 def _column_names(

@@ -19,11 +19,16 @@ from rankscope.files import source_name, suffix_of
 from rankscope.tables.columns import PairLayout
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from rankscope.files import PathLike
     from rankscope.tables.columns import Layout, RecordLayout
 
 HEAD = 1 << 16
-"""So many bytes from the beginning of a file are enough to recognise it."""
+"""So many bytes from the beginning of a file are enough to recognise it, mostly."""
+
+_MOST = 1 << 26
+"""So many are looked at if the first line of data does not end before."""
 
 BOM = b"\xef\xbb\xbf"
 PARQUET_MAGIC = b"PAR1"
@@ -57,6 +62,19 @@ class Sniffed:
     separator: str = ","
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
+
+
+def read_head(stream: BinaryIO) -> bytes:
+    """Read from a stream what is needed to recognise it: a line of data and the next.
+
+    Comments, blank lines or a first line may be longer than `HEAD`; then more is read.
+    """
+    head = more = stream.read(HEAD)
+    is_text = not head.startswith(PARQUET_MAGIC)
+    while is_text and more and len(head) < _MOST and len(data_lines(head)) < 2:
+        more = stream.read(len(head))
+        head += more
+    return head
 
 
 def sniff(head: bytes, suffix: str) -> Sniffed:

@@ -19,11 +19,11 @@ from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, 
 from rankscope.tables.delimited import decoded, read_columns, read_lines
 from rankscope.tables.detection import (
     BOM,
-    HEAD,
     Sniffed,
     detect_format,
     fields_of,
     named_format,
+    read_head,
     sniff,
     usual_width,
 )
@@ -77,7 +77,7 @@ class TableFile:
         chosen = named_format(format, layout)
         data = None if is_plain_file(path) else read_bytes(path)
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
-            sniffed = sniff(stream.read(HEAD), suffix_of(path))
+            sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
         return cls(path, layout, detected, chosen is not None, sniffed, data)
 
@@ -93,7 +93,8 @@ class TableFile:
 
     def holding(self, data: bytes) -> TableFile:
         """Return the same file as if it held this content."""
-        return replace(self, data=data, sniffed=sniff(data[:HEAD], suffix_of(self.path)))
+        head = read_head(io.BytesIO(data))
+        return replace(self, data=data, sniffed=sniff(head, suffix_of(self.path)))
 
     @property
     def first_tag(self) -> str | None:
@@ -170,6 +171,21 @@ class TableFile:
 # --- records
 
 
+class _Rewound(io.RawIOBase):
+    """A stream as if its head had not been read yet; it may be a pipe."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = io.BytesIO(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = self._head.readinto(buffer)
+        return size or self._rest.readinto(buffer)  # type: ignore[attr-defined]
+
+
 def read_records(
     path: PathLike, layout: RecordLayout, *, format: str | None = None, ids_only: bool = False
 ) -> Iterator[Placed]:
@@ -180,8 +196,10 @@ def read_records(
     chosen = named_format(format, layout)
     source = source_name(path)
     placed = None
-    with open_bytes(path) as stream:
-        sniffed = sniff(stream.peek(HEAD)[:HEAD], suffix_of(path))
+    with open_bytes(path) as opened:
+        head = read_head(opened)
+        stream = io.BufferedReader(_Rewound(head, opened), 1 << 20)
+        sniffed = sniff(head, suffix_of(path))
         if sniffed.content != "empty":
             detected = chosen or detect_format(sniffed, layout)
             if detected is None:

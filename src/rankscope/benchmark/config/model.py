@@ -6,7 +6,7 @@ manifest all follow from these models. A new analysis brings its section along: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import (
     Field,
@@ -26,10 +26,9 @@ from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import SpecError
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
-from rankscope.statistics.correction import Correction
+from rankscope.statistics.choices import Correction, Family, Method, PairTest
 from rankscope.statistics.equivalence import check_margin
-from rankscope.statistics.intervals import Method
-from rankscope.statistics.pairwise import Family, Settings
+from rankscope.statistics.settings import Settings
 
 MEASURES = (
     "nDCG@10",
@@ -46,7 +45,6 @@ LONGEST_NAME = 200
 """The most characters of a name that becomes a folder's."""
 
 _DEFAULTS = Settings()
-_TestName = Literal["permutation", "bootstrap", "t", "wilcoxon", "sign", "tukey"]
 
 
 # --- sections ------------------------------------------------------------------------------------
@@ -56,11 +54,12 @@ class StatisticsConfig(Section):
     """How systems are compared; names, choices and defaults are those of `rankscope.compare`."""
 
     interval: Method = _DEFAULTS.interval
-    """How intervals are computed: bca, percentile, t or wilson."""
-    test: _TestName = _DEFAULTS.test
-    """How differences are tested: permutation, bootstrap, t, wilcoxon, sign or tukey."""
-    correction: Correction = _DEFAULTS.correction
-    """How p-values are corrected: none, bonferroni, holm or bh."""
+    """How intervals of means are computed: bca, percentile, t or wilson."""
+    test: PairTest | None = None
+    """How differences are tested: max-t (the default) and tukey test all pairs at once;
+    permutation, bootstrap, t, wilcoxon and sign each by itself."""
+    correction: Correction | None = None
+    """How p-values of tests of single pairs are corrected: holm, or none, bonferroni, bh."""
     family: Family = _DEFAULTS.family
     """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
     level: float = _DEFAULTS.level
@@ -89,6 +88,10 @@ class StatisticsConfig(Section):
                     check(value)
             except InputError as error:
                 refuse(str(error), name)
+        try:
+            Settings.of(**self.model_dump())
+        except InputError as error:
+            refuse(str(error), "correction")
         return self
 
 

@@ -1,0 +1,125 @@
+"""Settings: how systems are compared. One place for the defaults of every door.
+
+`compare`, the gate, benchmarks and analyses read the same settings; docs/statistics.md says why
+these are the defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from rankscope.errors import InputError
+from rankscope.part import Part
+from rankscope.statistics.arrays import check_alpha, check_level, check_name, check_resamples
+from rankscope.statistics.choices import (
+    CORRECTIONS,
+    FAMILIES,
+    JOINT,
+    METHODS,
+    PAIR_TESTS,
+    Correction,
+    Family,
+    Method,
+    PairTest,
+    Test,
+)
+from rankscope.statistics.equivalence import check_margin
+
+MOST_RESAMPLES = 100_000
+"""A test of one pair by itself draws no more than this, however many pairs there are."""
+
+
+class Settings(Part):
+    """How systems are compared; docs/statistics.md says why these are the defaults."""
+
+    test: PairTest = "max-t"
+    """The paired test; max-t and tukey test all pairs at once."""
+    correction: Correction | None = None
+    """How p-values are corrected for how many there are; null: the test does it itself."""
+    family: Family = "measure"
+    """What they are corrected over: the pairs of one measure, or all pairs of all measures."""
+    alpha: float = 0.05
+    """A corrected p-value up to this counts as a difference."""
+    interval: Method = "bca"
+    """The method of intervals of means; those of differences are Student's t."""
+    level: float = 0.95
+    """The confidence of intervals."""
+    resamples: int = 10_000
+    """How many resamples tests and intervals draw; tests of many pairs draw more."""
+    seed: int = 0
+    """Of all that is drawn."""
+    margin: float | None = None
+    """Differences within it do not matter: systems can be shown to be equivalent; null: none."""
+
+    @classmethod
+    def of(cls, **options: Any) -> Self:
+        """Make settings of what a user gave; a name that is not known is refused with the nearest.
+
+        Test and correction go together: without either, max-t; with a correction only, the
+        permutation test of each pair; with a test of single pairs only, Holm. Anything that cannot
+        be computed is an `InputError`.
+        """
+        options = {name: option for name, option in options.items() if option is not None}
+        for option, what, known in (
+            ("test", "test", PAIR_TESTS),
+            ("correction", "correction", CORRECTIONS),
+            ("family", "family", FAMILIES),
+            ("interval", "interval method", METHODS),
+        ):
+            if option in options:
+                check_name(what, options[option], known)
+        settings = cls(**{**options, **_test_and_correction(options)})
+        check_alpha(settings.alpha)
+        check_level(settings.level)
+        check_resamples(settings.resamples)
+        if not 0 <= settings.seed < 2**128:
+            raise InputError(f"seed must be a whole number from 0 up, not {settings.seed}")
+        if settings.margin is not None:
+            check_margin(settings.margin)
+        return settings
+
+    @property
+    def resampling(self) -> dict[str, Any]:
+        """The options of functions that resample."""
+        return {"resamples": self.resamples, "seed": self.seed}
+
+    def resamples_for(self, tests: int) -> int:
+        """Return how many resamples a test of single pairs draws, so that α/tests can be reached.
+
+        Ten times as many as the smallest p-value needs, up to a limit.
+        """
+        if self.correction in (None, "none"):
+            return self.resamples
+        return max(self.resamples, min(round(10 * tests / self.alpha), MOST_RESAMPLES))
+
+    @property
+    def single_test(self) -> Test:
+        """The test of a single pair: permutation where all pairs are tested at once."""
+        if self.test == "max-t" or self.test == "tukey":  # noqa: PLR1714 - narrows the type
+            return "permutation"
+        return self.test
+
+    @property
+    def is_simultaneous(self) -> bool:
+        """Whether the test itself holds for the whole family, so that no correction is added."""
+        return self.test == "max-t" or (self.test == "tukey" and self.family == "measure")
+
+    @property
+    def added(self) -> Correction:
+        """The correction of tests that are made one by one, beside those of all pairs at once."""
+        return "holm" if self.correction is None else self.correction
+
+
+def _test_and_correction(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the test and the correction that are meant."""
+    test, correction = options.get("test"), options.get("correction")
+    if test is None:
+        return {"test": "max-t" if correction is None else "permutation", "correction": correction}
+    if test not in JOINT:
+        return {"correction": "holm" if correction is None else correction}
+    if correction is not None and not (test == "tukey" and options.get("family") == "all"):
+        raise InputError(
+            f"{test} tests all pairs at once, and no correction is to be added; leave out "
+            f"{correction}, or choose a test of single pairs, such as permutation"
+        )
+    return {}
