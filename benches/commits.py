@@ -57,6 +57,8 @@ def change_pool(population: Population, random: np.random.Generator, size: int =
         weights = equalising_weights(np.stack([first, second]))
         if weights is not None:
             drawn.append((second - first)[random.choice(len(first), size=1_000, p=weights)])
+    if not drawn:
+        raise SystemExit(f"{population.name}: no weights of the topics make two systems equal")
     return np.asarray(random.choice(np.concatenate(drawn), size=size))
 
 

@@ -45,6 +45,8 @@ def null_differences(population: Population, random: Random) -> list[Floats]:
         if weights is not None:
             picks = random.choice(len(first), size=20_000, p=weights)
             changes.append((second - first)[picks])
+    if not changes:
+        raise SystemExit(f"{population.name}: no weights of the topics make two systems equal")
     return changes
 
 

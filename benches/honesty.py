@@ -68,6 +68,12 @@ def seeded(rows: Floats) -> Iterator[tuple[int, Floats]]:
         yield seed, rows[start : start + TOGETHER]
 
 
+def all_pairs(population: Population) -> list[Weighted]:
+    """Return the differences of each pair."""
+    pairs = combinations(population.scores[:8], 2)
+    return [(second - first, None) for first, second in pairs]
+
+
 def weighted_pairs(population: Population, truth: float) -> list[Weighted]:
     """Return the differences of each pair with weights that make their mean ``truth``."""
     pairs: list[Weighted] = []
@@ -108,9 +114,7 @@ def differences(worlds: list[Population], count: int) -> str:
     """Show how often the interval of a difference holds the truth."""
     rows = []
     for population in worlds:
-        pairs: list[Weighted] = [
-            (second - first, None) for first, second in combinations(population.scores[:8], 2)
-        ]
+        pairs = all_pairs(population)
         cells: dict[Method, list[str]] = {"t": [], "bca": []}
         for n in FEW:
             for method, texts in cells.items():
@@ -157,7 +161,10 @@ def type_one(worlds: list[Population], count: int, *, exchange: bool) -> str:
     """Show how often each test calls two systems different that are not."""
     rows = []
     for population in worlds:
-        pairs = weighted_pairs(population, 0.0)
+        pairs = all_pairs(population) if exchange else weighted_pairs(population, 0.0)
+        if not pairs:  # no weights make any two systems equal
+            rows.append([population.name, *["–"] * len(SIZES)])
+            continue
         for test in TESTS:
             cells = []
             for n in SIZES:

@@ -51,6 +51,8 @@ def load(folder: Path, qrels: Path | None, measures: Sequence[str]) -> list[Popu
     files = sorted(path for path in folder.iterdir() if path.is_file())
     qrels = qrels or next(path for path in files if path.name.startswith("qrels"))
     runs = [str(path) for path in files if not path.name.lower().startswith(NOT_RUNS)]
+    if len(runs) < 2:
+        raise SystemExit(f"{folder} holds {len(runs)} run; at least two are needed")
     scores = evaluate(str(qrels), runs, measures)
     queries = sorted(scores.run(scores.runs[0]).query_ids)
     return [
