@@ -13,8 +13,8 @@ it, kept within 0 and 1.
 
 Rules: the *gate* as it is (the 95 % interval by t lies below 0 and the drop is more than 0.01),
 against the commit before or against the anchor; *alpha spent* (a one-sided t test against the
-anchor, at what `spending` leaves to that commit, for 50 commits) and *e-values* (`EProcess`, against
-the anchor).
+anchor, at what `spending` leaves to that commit, for 50 commits) and *e-values* (`EProcess`,
+against the anchor).
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def change_pool(population: Population, random: np.random.Generator, size: int =
         weights = equalising_weights(np.stack([first, second]))
         if weights is not None:
             drawn.append((second - first)[random.choice(len(first), size=1_000, p=weights)])
+    if not drawn:
+        raise SystemExit(f"{population.name}: no weights of the topics make two systems equal")
     return np.asarray(random.choice(np.concatenate(drawn), size=size))
 
 
@@ -131,7 +133,7 @@ def alarms_table(population: Population, count: int) -> str:
                 commits = [alarms[rule] for alarms in seen if alarms[rule] is not None]
                 share = len(commits) / count
                 if world == "null":
-                    texts.append(marked(share, 0, 0.06))
+                    texts.append(marked(share, 0, 0.06, count))
                 else:
                     when = f" (commit {np.median(np.array(commits)):.0f})" if commits else ""
                     texts.append(f"{share:.2f}{when}")

@@ -2,8 +2,8 @@
 
 ``python benches/dependence.py [--runs FOLDER] [--qrels FILE] [--repetitions 4000]``
 
-Differences of all pairs of up to eight runs, moved to mean 0, are the truth of *topics*. A false
-positive is p ≤ 0.05. Beside each method is what one gets without it.
+Differences of all pairs of up to eight runs, drawn with weights under which their mean is 0, are
+the truth of *topics*. A false positive is p ≤ 0.05. Beside each method is what one gets without it.
 
 - *paraphrases*: a topic drawn is asked 1 to 9 times; each answer is the topic's difference plus
   noise of half its standard deviation.
@@ -21,7 +21,15 @@ from itertools import combinations
 
 import numpy as np
 
-from populations import Floats, Population, arguments, marked, populations, table
+from populations import (
+    Floats,
+    Population,
+    arguments,
+    equalising_weights,
+    marked,
+    populations,
+    table,
+)
 from rankscope.statistics.clusters import cluster_means, cluster_tests
 from rankscope.statistics.noise import noisy_difference, run_noise, seeds_difference
 from rankscope.statistics.paired import paired_tests
@@ -29,9 +37,17 @@ from rankscope.statistics.paired import paired_tests
 Random = np.random.Generator
 
 
-def null_differences(population: Population) -> list[Floats]:
-    pairs = combinations(population.scores[:8], 2)
-    return [(second - first) - (second - first).mean() for first, second in pairs]
+def null_differences(population: Population, random: Random) -> list[Floats]:
+    """Draw topics of each pair such that its mean is 0 and ties stay ties."""
+    changes = []
+    for first, second in combinations(population.scores[:8], 2):
+        weights = equalising_weights(np.stack([first, second]))
+        if weights is not None:
+            picks = random.choice(len(first), size=20_000, p=weights)
+            changes.append((second - first)[picks])
+    if not changes:
+        raise SystemExit(f"{population.name}: no weights of the topics make two systems equal")
+    return changes
 
 
 def t_of(row: Floats) -> float:
@@ -91,7 +107,7 @@ SIZES = (25, 50, 200)
 
 
 def rates(population: Population, count: int) -> list[list[str]]:
-    changes = null_differences(population)
+    changes = null_differences(population, np.random.default_rng(9))
     rows = []
     for world, make in WORLDS.items():
         cells: dict[str, list[str]] = {}
@@ -100,17 +116,21 @@ def rates(population: Population, count: int) -> list[list[str]]:
             found = [make(changes[at % len(changes)], random, n) for at in range(count)]
             for name in found[0]:
                 rate = float(np.mean([p_values[name] <= 0.05 for p_values in found]))
-                cells.setdefault(name, []).append(marked(rate, 0, 0.06))
+                cells.setdefault(name, []).append(marked(rate, 0, 0.06, count))
         rows += [[f"{population.name}, {world}: {name}", *texts] for name, texts in cells.items()]
     return rows
+
+
+def answers(worlds: list[Population], count: int) -> str:
+    rows = [row for world in worlds for row in rates(world, count)]
+    return table(["population, world", *(f"n = {n}" for n in SIZES)], rows)
 
 
 def main() -> None:
     options = arguments("false positives under dependence", 4_000).parse_args()
     begun = time.perf_counter()
-    rows = [row for world in populations(options) for row in rates(world, options.repetitions)]
     print(f"**False positives at 0.05; above 0.06 in bold, {options.repetitions:,} repetitions**\n")
-    print(table(["population, world", *(f"n = {n}" for n in SIZES)], rows))
+    print(answers(populations(options), options.repetitions))
     print(f"\n({time.perf_counter() - begun:.0f} s)")
 
 

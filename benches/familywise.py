@@ -5,10 +5,14 @@
 Each repetition draws n topics and tests all pairs of up to eight systems. Four truths:
 
 - *exchanged*: system names are shuffled within each topic, so that no system differs.
-- *equal means*: topics are drawn with weights under which all systems have the same mean; ties and
-  skew stay as they are in the runs.
-- *half equal*: likewise, but only the first half of the systems has equal means; the other half is
-  moved up by 0.3, 0.35, …. Only pairs of the first half can be false alarms.
+- *equal means*: topics are drawn with weights under which systems have the same mean; ties and skew
+  stay as they are in the runs. As many systems as there are such weights for, next to each other in
+  the order of their means.
+- *half equal*: likewise, and as many more systems are moved up by 0.3, 0.35, …. Only pairs of the
+  former can be false alarms. Beside it, what randomised Tukey does there: it takes all systems to
+  be exchangeable, which they are not.
+
+A false alarm is a pair of equal systems that share no letter.
 - *as they are*: the runs' own differences are the truth; how often all intervals hold at once, and
   what share of the pairs that differ is separated, beside Holm over t tests and over permutation
   tests with as many resamples.
@@ -32,6 +36,8 @@ from populations import (
 )
 from rankscope.statistics.choices import Test
 from rankscope.statistics.correction import corrected
+from rankscope.statistics.groups import letters
+from rankscope.statistics.many import range_tests
 from rankscope.statistics.max_t import MaxT, max_t
 from rankscope.statistics.paired import paired_tests
 
@@ -46,19 +52,47 @@ def tested(drawn: Floats) -> list[MaxT]:
 def exchanged(population: Population, random: np.random.Generator, count: int, n: int) -> float:
     drawn = np.moveaxis(population.draw(random, count, n), 1, 2)
     drawn = np.moveaxis(random.permuted(drawn, axis=2), 2, 1)
-    return float(np.mean([result.separated.any() for result in tested(drawn)]))
+    return float(np.mean([alarm(result, len(population.scores)) for result in tested(drawn)]))
+
+
+def closest(scores: Floats) -> tuple[Floats, Floats] | None:
+    """Return the most systems (next to each other by mean) that weights make equal, and these."""
+    ranked = scores[np.argsort(scores.mean(axis=1))]
+    for size in range(len(ranked), 1, -1):
+        for start in range(len(ranked) - size + 1):
+            chosen = ranked[start : start + size]
+            weights = equalising_weights(chosen)
+            if weights is not None:
+                return chosen, weights
+    return None
 
 
 def tilted(
-    population: Population, random: np.random.Generator, count: int, n: int, equal: int
-) -> float | None:
-    weights = equalising_weights(population.scores[:equal])
-    if weights is None:
+    population: Population, random: np.random.Generator, count: int, n: int, *, moved: bool
+) -> tuple[int, float, float] | None:
+    """Return how many systems are equal, and the false alarms of max-T and of Tukey."""
+    found = closest(population.scores)
+    if found is None:
         return None
-    drawn = population.draw(random, count, n, weights)
-    for place in range(equal, drawn.shape[1]):
-        drawn[:, place] += 0.3 + 0.05 * (place - equal)
-    return float(np.mean([result.table()[:equal, :equal].any() for result in tested(drawn)]))
+    chosen, weights = found
+    equal = len(chosen)
+    scores = np.vstack([chosen, chosen + 0.3 + 0.05 * np.arange(equal)[:, np.newaxis]])
+    world = Population(population.name, scores if moved else chosen)
+    samples = world.draw(random, count, n, weights)
+    alarms = [alarm(result, equal) for result in tested(samples)]
+    few = samples[: max(100, count // 4)]
+    inside = np.triu_indices(equal, 1)
+    tukey = [
+        bool((range_tests(values, resamples=499, seed=seed)[inside] <= 0.05).any())
+        for seed, values in enumerate(few)
+    ]
+    return equal, float(np.mean(alarms)), float(np.mean(tukey))
+
+
+def alarm(result: MaxT, equal: int) -> bool:
+    """Tell whether two of the first systems share no letter."""
+    named = letters(result.table())[:equal]
+    return any(not set(a) & set(b) for a, b in combinations(named, 2))
 
 
 def holm(values: Floats, test: Test) -> Floats:
@@ -70,22 +104,34 @@ def holm(values: Floats, test: Test) -> Floats:
 
 def errors(worlds: list[Population], count: int) -> str:
     rows = []
-    for population in worlds:
-        half = (len(population.scores) + 1) // 2
-        cells: dict[str, list[str]] = {"exchanged": [], "equal means": [], "half equal": []}
+    for world in worlds:
+        population = Population(world.name, world.scores[:8])
+        cells: dict[str, list[str]] = {}
         for n in SIZES:
             random = np.random.default_rng([n, 6])
-            cells["exchanged"].append(marked(exchanged(population, random, count, n), 0, 0.06))
-            for name, equal in (("equal means", len(population.scores)), ("half equal", half)):
-                rate = tilted(population, random, count, n, equal)
-                cells[name].append("–" if rate is None else marked(rate, 0, 0.06))
-        rows += [[f"{population.name}, {name}", *rates] for name, rates in cells.items()]
+            rate = exchanged(population, random, count, n)
+            cells.setdefault(f"{len(population.scores)} exchanged", []).append(
+                marked(rate, 0, 0.06, count)
+            )
+            for is_moved in (False, True):
+                rates = tilted(population, random, count, n, moved=is_moved)
+                if rates is None:
+                    continue
+                equal, max_t_rate, tukey = rates
+                more = f", {equal} moved" if is_moved else ""
+                name = f"{equal} equal means{more}"
+                cells.setdefault(name, []).append(marked(max_t_rate, 0, 0.06, count))
+                cells.setdefault(f"{name}, Tukey", []).append(
+                    marked(tukey, 0, 0.06, max(100, count // 4))
+                )
+        rows += [[f"{population.name}, {name}", *texts] for name, texts in cells.items()]
     return table(["population, truth", *(f"n = {n}" for n in SIZES)], rows)
 
 
 def holding(worlds: list[Population], count: int) -> str:
     rows = []
-    for population in worlds:
+    for world in worlds:
+        population = Population(world.name, world.scores[:8])
         means = population.scores.mean(axis=1)
         cells: dict[str, list[str]] = {}
         for n in SIZES:
@@ -105,7 +151,7 @@ def holding(worlds: list[Population], count: int) -> str:
                 ),
             }
             for name, share in shares.items():
-                text = marked(share, 0.93, 1) if name.startswith("all") else f"{share:.3f}"
+                text = marked(share, 0.93, 1, count) if name.startswith("all") else f"{share:.3f}"
                 cells.setdefault(name, []).append(text)
         rows += [[f"{population.name}, {name}", *rates] for name, rates in cells.items()]
     return table(["population", *(f"n = {n}" for n in SIZES)], rows)

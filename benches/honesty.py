@@ -1,15 +1,19 @@
-"""How often the tests, intervals and corrections err, measured on scores like those of real runs.
+"""How often what rankscope shows is wrong, measured on scores of real runs.
 
-``python benches/honesty.py [--repetitions 4000] [--write]`` prints the tables; ``--write`` puts
-them into docs/statistics.md between its markers. Populations:
+``python benches/honesty.py [--runs FOLDER] [--qrels FILE] [--repetitions 1000] [--only gate]
+[--jobs 2] [--write]``
 
-- *robust03*: per-query scores of eight official TREC runs on 100 topics
-  (``../shared/collections/robust03``), three measures. A sample of n queries is drawn with
-  replacement, so the truth (the mean over all 100) is known.
-- *skewed*: 60 % zeros, the rest Beta(0.5, 2): synthetic, worse than real scores usually are.
+One command for every table of error rates in docs/statistics.md; ``--write`` puts them there. Any
+folder of runs will do; without one it is robust03 (eight official TREC runs on 100 topics).
 
-Every repetition draws new queries. A hundred repetitions at a time share a test's own resamples;
-more would let the chance in one set of resamples show in a rate.
+- Topics are drawn from a population with replacement, so the truth (the mean over all its topics)
+  is known. *skewed* is synthetic: 60 % zeros, the rest Beta(0.5, 2).
+- Two nulls. *exchanged*: the two systems change places by chance on each query, so that they do not
+  differ at all. *equal means*: topics are drawn with weights under which the two means are equal
+  (`populations.tilted_weights`): differences keep their skew, and a tie stays a tie.
+- A rate is bold where it is outside what is promised by more than two of its standard errors.
+
+`familywise`, `coverage`, `dependence` and `commits` beside this file have the details.
 """
 
 from __future__ import annotations
@@ -17,72 +21,45 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import combinations
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+import commits
+import dependence
+import familywise
+from populations import (
+    Floats,
+    Population,
+    arguments,
+    marked,
+    populations,
+    table,
+    tilted_weights,
+)
 from rankscope.scoring.evaluate import evaluate
-from rankscope.statistics import intervals
 from rankscope.statistics.choices import TESTS, Method, Test
-from rankscope.statistics.correction import corrected
+from rankscope.statistics.gate import gate
 from rankscope.statistics.intervals import mean_intervals
-from rankscope.statistics.many import range_tests
 from rankscope.statistics.paired import paired_tests
 
-ROOT = Path(__file__).parents[1]
-ROBUST = ROOT.parent / "shared" / "collections" / "robust03"
-PAGE = ROOT / "docs" / "statistics.md"
-START, END = "<!-- honesty: start -->", "<!-- honesty: end -->"
+PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+MARKS = "<!-- honesty {}: start -->", "<!-- honesty {}: end -->"
+"""Around each table in the page, so that one can be made again alone."""
 
 SIZES = (10, 25, 50, 100, 200)
-MEASURES = ("nDCG@10", "AP", "RR@10")
+FEW = (5, *SIZES)
 RESAMPLES = 1_999
 TOGETHER = 100
-INTERVALS: tuple[Method, ...] = ("bca", "percentile", "t")
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Population:
-    """Scores of some systems on the same queries: ``[systems, queries]``."""
-
-    name: str
-    scores: Floats
-
-    def draw(self, random: np.random.Generator, count: int, n: int) -> Floats:
-        """Draw ``count`` samples of n queries: ``[count, systems, n]``."""
-        picks = random.integers(0, self.scores.shape[1], size=(count, n))
-        return np.moveaxis(self.scores[:, picks], 0, 1)
-
-
-def real() -> list[Population]:
-    paths = sorted(str(path) for path in ROBUST.glob("*.run.gz"))
-    scores = evaluate(str(ROBUST / "qrels.txt.gz"), paths, MEASURES)
-    queries = sorted(scores.run(scores.runs[0]).query_ids)
-    return [
-        Population(
-            f"robust03 {measure}",
-            np.array([[scores.values(measure, run)[q] for q in queries] for run in scores.runs]),
-        )
-        for measure in scores.measures
-    ]
-
-
-def skewed() -> Population:
-    """Eight systems that are hardly different, on 100,000 queries with many zeros."""
-    random = np.random.default_rng(99)
-    zero = random.random((1, 100_000)) < 0.5
-    own = random.random((8, 100_000)) < 0.2
-    values = random.beta(0.5, 2.0, size=(8, 100_000))
-    return Population("skewed, 60 % zeros", np.where(zero | own, 0.0, values))
-
-
-def rate(p_values: Floats, alpha: float = 0.05) -> float:
-    return float(np.mean(p_values <= alpha))
+"""How many repetitions share a test's own resamples; more would let their chance show in a rate."""
+MARGIN = 0.01
+Weighted = tuple[Floats, Floats | None]
+"""Differences by topic, and how topics are weighed (None: equally)."""
 
 
 def seeded(rows: Floats) -> Iterator[tuple[int, Floats]]:
@@ -91,208 +68,287 @@ def seeded(rows: Floats) -> Iterator[tuple[int, Floats]]:
         yield seed, rows[start : start + TOGETHER]
 
 
-def p_of(rows: Floats, test: Test) -> Floats:
-    found = [
-        result.p
-        for seed, part in seeded(rows)
-        for result in paired_tests(part, test=test, resamples=RESAMPLES, seed=seed)
-    ]
-    return np.array(found)
+def all_pairs(population: Population) -> list[Weighted]:
+    """Return the differences of each pair."""
+    pairs = combinations(population.scores[:8], 2)
+    return [(second - first, None) for first, second in pairs]
 
 
-def covered(rows: Floats, method: Method, truth: float) -> list[bool]:
-    options: Any = {"method": method, "resamples": RESAMPLES, "bounds": (0, 1)}
-    return [
-        one.low <= truth <= one.high
-        for seed, part in seeded(rows)
-        for one in mean_intervals(part, seed=seed, **options)
-    ]
+def weighted_pairs(population: Population, truth: float) -> list[Weighted]:
+    """Return the differences of each pair with weights that make their mean ``truth``."""
+    pairs: list[Weighted] = []
+    for first, second in combinations(population.scores[:8], 2):
+        change = second - first
+        for signed in (change, -change):
+            weights = tilted_weights(signed[np.newaxis], truth)
+            if weights is not None:
+                pairs.append((signed, weights))
+                break
+    return pairs
 
 
-def differences(population: Population, random: np.random.Generator, count: int, n: int) -> Floats:
-    """Draw per-query differences of every pair of systems, shifted such that the truth is 0."""
-    pairs = list(combinations(range(len(population.scores)), 2))
+def drawn(pairs: list[Weighted], random: np.random.Generator, count: int, n: int) -> Floats:
+    """Draw samples of n topics, each pair in turn: ``[count, n]``."""
+    shares = np.array_split(np.arange(count), len(pairs))
+    return np.concatenate(
+        [
+            change[random.choice(len(change), size=(len(share), n), p=weights)]
+            for (change, weights), share in zip(pairs, shares, strict=True)
+        ]
+    )
+
+
+def spreads(worlds: list[Population], _: int) -> str:
+    """Show how much per-query differences vary, and how many are ties."""
     rows = []
-    for place, share in enumerate(np.array_split(np.arange(count), len(pairs))):
-        one, other = pairs[place]
-        change = population.scores[other] - population.scores[one]
-        change = change - change.mean()
-        rows.append(change[random.integers(0, len(change), size=(len(share), n))])
-    return np.concatenate(rows)
+    for population in worlds:
+        changes = [second - first for first, second in combinations(population.scores[:8], 2)]
+        sizes = sorted(float(change.std(ddof=1)) for change in changes)
+        ties = np.mean([np.mean(change == 0) for change in changes])
+        cells = [f"{size:.3f}" for size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])]
+        rows.append([population.name, *cells, f"{ties:.2f}"])
+    return table(["population", "smallest", "median", "largest", "ties"], rows)
 
 
-def flipped(rows: Floats, random: np.random.Generator) -> Floats:
-    """Exchange the two systems on each query by chance: then they really do not differ."""
-    return np.asarray(rows * random.choice([-1.0, 1.0], size=rows.shape))
+def differences(worlds: list[Population], count: int) -> str:
+    """Show how often the interval of a difference holds the truth."""
+    rows = []
+    for population in worlds:
+        pairs = all_pairs(population)
+        cells: dict[Method, list[str]] = {"t": [], "bca": []}
+        for n in FEW:
+            for method, texts in cells.items():
+                random = np.random.default_rng([n, 2])
+                held: list[bool] = []
+                for pair in pairs:
+                    truth = float(pair[0].mean())
+                    sample = drawn([pair], random, -(-count // len(pairs)), n)
+                    held += covered(sample, method, truth, (-1.0, 1.0))
+                texts.append(marked(float(np.mean(held)), 0.93, 1, count if n > 10 else 0))
+        rows += [[f"{population.name}, {method}", *texts] for method, texts in cells.items()]
+    return table(["differences, interval", *(f"n = {n}" for n in FEW)], rows)
 
 
-Rows = list[list[str]]
+def covered(rows: Floats, method: Method, truth: float, bounds: tuple[float, float]) -> list[bool]:
+    return [
+        interval.low - 1e-12 <= truth <= interval.high + 1e-12
+        for seed, part in seeded(rows)
+        for interval in mean_intervals(
+            part, method=method, resamples=RESAMPLES, seed=seed, bounds=bounds
+        )
+    ]
 
 
-def table(head: list[str], rows: Rows) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
-    rule = "|" + "---|" + "---:|" * (len(head) - 1)
-    return "\n".join([lines[0], rule, *lines[1:]])
+def means(worlds: list[Population], count: int) -> str:
+    """Show how often the interval of a mean holds the truth; below 10 queries t stands in."""
+    rows = []
+    for population in worlds:
+        systems = population.scores[:8]
+        for method in ("bca", "t"):
+            cells = []
+            for n in FEW:
+                random = np.random.default_rng([n, 3])
+                held: list[bool] = []
+                for scores in systems:
+                    picks = random.integers(0, len(scores), size=(-(-count // len(systems)), n))
+                    held += covered(scores[picks], method, float(scores.mean()), (0.0, 1.0))
+                cells.append(marked(float(np.mean(held)), 0.93, 1, count if n > 10 else 0))
+            rows.append([f"{population.name}, {method}", *cells])
+    return table(["means, interval", *(f"n = {n}" for n in FEW)], rows)
 
 
-def marked(value: float, low: float, high: float) -> str:
-    """Return a rate; in bold where it is outside what was promised."""
-    return f"{value:.3f}" if low <= value <= high else f"**{value:.3f}**"
-
-
-def type_one(populations: list[Population], count: int, *, exchange: bool) -> str:
-    rows: Rows = []
-    for population in populations:
+def type_one(worlds: list[Population], count: int, *, exchange: bool) -> str:
+    """Show how often each test calls two systems different that are not."""
+    rows = []
+    for population in worlds:
+        pairs = all_pairs(population) if exchange else weighted_pairs(population, 0.0)
+        if not pairs:  # no weights make any two systems equal
+            rows.append([population.name, *["–"] * len(SIZES)])
+            continue
         for test in TESTS:
             cells = []
             for n in SIZES:
                 random = np.random.default_rng([n, 1])
-                drawn = differences(population, random, count, n)
-                drawn = flipped(drawn, random) if exchange else drawn
-                found = rate(p_of(drawn, test))
-                cells.append(marked(found, 0.04 if n >= 25 else 0.0, 0.06))
+                sample = drawn(pairs, random, count, n)
+                if exchange:
+                    sample = sample * random.choice([-1.0, 1.0], size=sample.shape)
+                rate = float(np.mean(p_of(sample, test) <= 0.05))
+                cells.append(marked(rate, 0.04 if n > 10 else 0.0, 0.06, count))
             rows.append([f"{population.name}, {test}", *cells])
     return table(["population, test", *(f"n = {n}" for n in SIZES)], rows)
 
 
-def coverage(populations: list[Population], count: int) -> str:
-    rows: Rows = []
-    for population in populations:
-        truth = population.scores.mean(axis=1)
-        for method in INTERVALS:
+def p_of(rows: Floats, test: Test) -> Floats:
+    return np.array(
+        [
+            result.p
+            for seed, part in seeded(rows)
+            for result in paired_tests(part, test=test, resamples=RESAMPLES, seed=seed)
+        ]
+    )
+
+
+def gate_answers(worlds: list[Population], count: int) -> str:
+    """Show what `rankscope.gate` answers, called as a user calls it, for three truths."""
+    sizes = (25, 100, 400)
+    rows = []
+    for population in worlds:
+        for truth in (0.0, -MARGIN, -0.05):
+            pairs = weighted_pairs(population, truth)
             cells = []
-            for n in SIZES:
-                random = np.random.default_rng([n, 2])
-                held: list[bool] = []
-                for own, mean in zip(population.scores, truth.tolist(), strict=True):
-                    picks = random.integers(0, len(own), size=(-(-count // len(truth)), n))
-                    held += covered(own[picks], method, mean)
-                cells.append(marked(float(np.mean(held)), 0.93 if n >= 25 else 0.0, 0.97))
-            rows.append([f"{population.name}, {method}", *cells])
-    return table(["population, interval", *(f"n = {n}" for n in SIZES)], rows)
-
-
-def shuffled_systems(drawn: Floats, random: np.random.Generator) -> Floats:
-    """Shuffle the systems' names within each query, so that none differs: ``[count, s, n]``."""
-    return np.moveaxis(random.permuted(np.moveaxis(drawn, 1, 2), axis=2), 2, 1)
-
-
-def familywise(populations: list[Population], count: int) -> str:
-    """Eight systems, 28 pairs: how often any pair is called different where none is."""
-    pairs = list(combinations(range(8), 2))
-    rows: Rows = []
-    for population in populations:
-        cells: dict[str, list[str]] = {"Holm": [], "Tukey": [], "none": []}
-        for n in SIZES:
-            random = np.random.default_rng([n, 3])
-            drawn = shuffled_systems(population.draw(random, count, n), random)
-            changes = np.stack([drawn[:, b] - drawn[:, a] for a, b in pairs], axis=1)
-            p_values = p_of(changes.reshape(-1, n), "permutation").reshape(count, -1)
-            smallest = p_values.min(axis=1)
-            holm = np.array([corrected(row, "holm").min() for row in p_values])
-            tukey = [
-                range_tests(one, resamples=499, seed=seed).min() for seed, one in enumerate(drawn)
-            ]
-            cells["none"].append(f"{rate(smallest):.3f}")
-            cells["Holm"].append(marked(rate(holm), 0.0, 0.06))
-            cells["Tukey"].append(marked(rate(np.array(tukey)), 0.0, 0.06))
-        names = {"none": "uncorrected", "Holm": "Holm", "Tukey": "randomised Tukey"}
-        rows += [[f"{population.name}, {names[key]}", *found] for key, found in cells.items()]
-    return table(["population, correction", *(f"n = {n}" for n in SIZES)], rows)
-
-
-def gate(populations: list[Population], count: int) -> str:
-    """A true drop of 0.03: how often it is significant (0.05) and larger than 0.01."""
-    rows: Rows = []
-    sizes = (*SIZES, 400, 800)
-    for population in populations:
-        cells = []
-        for n in sizes:
-            random = np.random.default_rng([n, 4])
-            drawn = differences(population, random, count, n) - 0.03
-            seen = (p_of(drawn, "permutation") <= 0.05) & (drawn.mean(axis=1) < -0.01)
-            cells.append(f"{np.mean(seen):.2f}")
-        rows.append([population.name, *cells])
-    return table(["population", *(f"n = {n}" for n in sizes)], rows)
-
-
-def small(populations: list[Population], count: int) -> str:
-    """The bootstrap interval below its smallest n, and Student's t that stands in for it."""
-    sizes = (3, 5, 7, 9)
-    rows: Rows = []
-    fewest = intervals.FEWEST
-    for population in populations:
-        truth = float(population.scores[0].mean())
-        for method, least in (("bca", 2), ("t", fewest)):
-            cells = []
-            intervals.FEWEST = least
             for n in sizes:
-                drawn = population.draw(np.random.default_rng([n, 5]), count, n)[:, 0]
-                held = covered(drawn, "bca", truth)
-                cells.append(f"{np.mean(held):.3f}")
-            rows.append([f"{population.name}, {method}", *cells])
-    intervals.FEWEST = fewest
-    return table(["population, interval", *(f"n = {n}" for n in sizes)], rows)
+                if not pairs:
+                    cells.append("–")
+                    continue
+                random = np.random.default_rng([n, 4])
+                files = _Files(n)
+                sample = drawn(pairs, random, count, n)
+                answers = [files.answer(change, seed) for seed, change in enumerate(sample)]
+                shares = [np.mean([answer == word for answer in answers]) for word in ANSWERS]
+                cells.append(" / ".join(f"{share:.2f}" for share in shares))
+            rows.append([f"{population.name}, true change {truth:+.2f}", *cells])
+    return table(["population, truth", *(f"n = {n}" for n in sizes)], rows)
 
 
-def spreads(populations: list[Population]) -> str:
-    """Show how much per-query differences between two systems vary: sd over the 28 pairs."""
-    rows: Rows = []
-    for population in populations:
-        pairs = combinations(population.scores, 2)
-        found = sorted(float((b - a).std(ddof=1)) for a, b in pairs)
-        cells = [found[0], found[len(found) // 2], found[-1]]
-        rows.append([population.name, *(f"{one:.3f}" for one in cells)])
-    return table(["population", "smallest", "median", "largest"], rows)
+ANSWERS = ("regression", "undecided", "no regression")
 
 
-SPREADS = """Standard deviation of per-query differences, over the 28 pairs of systems"""
-EXCHANGED = """Type I error at 0.05 where the systems are exchanged at random on each query, so that
-they do not differ; promised 0.04 to 0.06 for n ≥ 25, outside in bold"""
-SHIFTED = """Type I error at 0.05 where only the means are equal: differences keep their skew and
-are shifted to mean 0; outside 0.04 to 0.06 in bold"""
-COVERED = """Coverage of 95 % intervals, twice as many repetitions; promised 0.93 to 0.97 for
-n ≥ 25, outside in bold"""
-FEW = """Coverage of one system's 95 % interval with fewer than 10 queries: BCa as it would be, and
-Student's t, which stands in for it"""
-FAMILY = """Family-wise error over the 28 pairs of eight systems that do not differ; promised at
-most 0.06 (2,000 repetitions)"""
-GATE = """Power of a gate (significant at 0.05 and a drop of more than 0.01) against a true drop of
-0.03"""
+class _Files:
+    """Score files of n queries into which values are put."""
+
+    def __init__(self, n: int) -> None:
+        qrels = {f"q{number}": {"d": 1} for number in range(n)}
+        scores = evaluate(qrels, {query_id: ["d"] for query_id in qrels}, "nDCG@10")
+        self.plain = scores.to_dict(per_query=True)
+        self.queries = list(qrels)
+
+    def side(self, values: Floats) -> dict[str, Any]:
+        [(name, run)] = self.plain["runs"].items()
+        rows = zip(self.queries, values.tolist(), strict=True)
+        changed = run | {"per_query": {query_id: {"nDCG@10": value} for query_id, value in rows}}
+        changed["means"] = {"nDCG@10": float(values.mean())}
+        return self.plain | {"runs": {name: changed}}
+
+    def answer(self, change: Floats, seed: int) -> str:
+        """Gate a baseline of which only the difference is known: it is as high as it must be."""
+        base = np.clip(-change, 0.0, 1.0)
+        result = gate(
+            self.side(base), self.side(base + change), "nDCG@10", max_drop=MARGIN, seed=seed,
+            resamples=RESAMPLES,
+        )  # fmt: skip
+        return result.answer
+
+
+def first_only(worlds: list[Population]) -> list[Population]:
+    """Return the first real population and the skewed one, for what takes long."""
+    return [worlds[0], worlds[-1]]
+
+
+SECTIONS: dict[str, tuple[str, Callable[[list[Population], int], str]]] = {
+    "spreads": (
+        (
+            "Standard deviation of per-query differences over the pairs of systems, and the share "
+            "of queries on which two systems are the same"
+        ),
+        spreads,
+    ),
+    "differences": (
+        (
+            "Coverage of 95 % intervals of a difference ({double:,} repetitions); promised from "
+            "0.93 for 25 queries and more"
+        ),
+        lambda worlds, count: differences(worlds, 2 * count),
+    ),
+    "means": (
+        (
+            "Coverage of 95 % intervals of a mean ({double:,} repetitions); promised from 0.93 for "
+            "25 queries and more"
+        ),
+        lambda worlds, count: means(worlds, 2 * count),
+    ),
+    "exchanged": (
+        (
+            "False positives of a single test at 0.05 where systems are exchanged at random on "
+            "each query ({double:,} repetitions); promised 0.04 to 0.06 for 25 queries and more"
+        ),
+        lambda worlds, count: type_one(worlds, 2 * count, exchange=True),
+    ),
+    "equal-means": (
+        (
+            "The same where only the means are equal: topics are reweighted, differences keep "
+            "their skew and ties stay ties ({double:,} repetitions)"
+        ),
+        lambda worlds, count: type_one(worlds, 2 * count, exchange=False),
+    ),
+    "family": (
+        (
+            "Any false alarm among all pairs of systems at 0.05, read from the letters ({half:,} "
+            "repetitions); promised at most 0.06"
+        ),
+        lambda worlds, count: familywise.errors(first_only(worlds), count // 2),
+    ),
+    "simultaneous": (
+        (
+            "Simultaneous 95 % intervals: how often all hold at once (promised from 0.93), and "
+            "the share of pairs that is separated ({half:,} repetitions)"
+        ),
+        lambda worlds, count: familywise.holding(first_only(worlds), count // 2),
+    ),
+    "dependence": (
+        (
+            "False positives at 0.05 where queries are paraphrases of each other, are weighed, or "
+            "where runs are noisy ({count:,} repetitions); promised at most 0.06"
+        ),
+        lambda worlds, count: dependence.answers(worlds[:1], count),
+    ),
+    "gate": (
+        (
+            "What the gate answers, regression / undecided / no regression, with the default "
+            "margin of 0.01 ({eighth:,} repetitions). Without a change, regression is wrong; with "
+            "a true drop of 0.05, no regression is"
+        ),
+        lambda worlds, count: gate_answers(first_only(worlds), count // 8),
+    ),
+    "commits": (
+        commits.TITLE,
+        lambda worlds, count: commits.alarms_table(worlds[0], count // 10),
+    ),
+}
+
+
+def section(name: str, worlds: list[Population], count: int) -> tuple[str, float]:
+    """Return a table under its title, and how long it took."""
+    begun = time.perf_counter()
+    title, make = SECTIONS[name]
+    counts = {"count": count, "double": 2 * count, "half": count // 2, "eighth": count // 8}
+    if name == "commits":
+        counts |= {"count": count // 10}
+    text = f"**{title.format(name=worlds[0].name, **counts)}**\n\n{make(worlds, count)}"
+    return text, time.perf_counter() - begun
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser()
-    reader.add_argument("--repetitions", type=int, default=4_000)
+    reader = arguments(__doc__.splitlines()[0] if __doc__ else "", 1_000)
+    reader.formatter_class = argparse.ArgumentDefaultsHelpFormatter
+    reader.add_argument("--only", action="append", choices=list(SECTIONS), help="this table only")
+    reader.add_argument("--jobs", type=int, default=2, help="tables made at a time")
     reader.add_argument("--write", action="store_true", help="put the tables into the docs")
     options = reader.parse_args()
-    count: int = options.repetitions
     started = time.perf_counter()
-    runs, fake = real(), skewed()
-    both = [*runs, fake]
-    one_each = [runs[0], fake]
-    error = (0.05 * 0.95 / count) ** 0.5
-    sections: dict[str, Callable[[], str]] = {
-        SPREADS: lambda: spreads(both),
-        EXCHANGED: lambda: type_one(both, count, exchange=True),
-        SHIFTED: lambda: type_one(both, count, exchange=False),
-        COVERED: lambda: coverage(both, 2 * count),
-        FEW: lambda: small(one_each, count),
-        FAMILY: lambda: familywise(one_each, min(count, 2_000)),
-        GATE: lambda: gate(both, count),
-    }
-    said = f"standard error of a rate of 0.05: {error:.4f}), {RESAMPLES:,} resamples"
-    parts = [f"{count:,} repetitions a cell unless said otherwise ({said}."]
-    for title, make in sections.items():
-        begun = time.perf_counter()
-        parts += ["**" + title.replace("\n", " ") + "**", make()]
-        print(f"{parts[-2]}\n\n{parts[-1]}\n\n({time.perf_counter() - begun:.0f} s)\n", flush=True)
+    worlds = populations(options)
+    names = options.only or list(SECTIONS)
+    make = partial(section, worlds=worlds, count=options.repetitions)
+    page = PAGE.read_text("utf-8")
+    # a forked child would wait for ever for the threads that read the runs
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        for name, (text, seconds) in zip(names, pool.map(make, names), strict=True):
+            start, end = (mark.format(name) for mark in MARKS)
+            before, _, rest = page.partition(start)
+            page = f"{before}{start}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
+            print(f"{text}\n\n({name}: {seconds:.0f} s)\n", flush=True)
     print(f"{time.perf_counter() - started:.0f} s in all")
     if options.write:
-        before, _, rest = PAGE.read_text("utf-8").partition(START)
-        after = rest.partition(END)[2]
-        text = "\n\n".join(parts)
-        PAGE.write_text(f"{before}{START}\n\n{text}\n\n{END}{after}", "utf-8")
+        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

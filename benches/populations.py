@@ -51,6 +51,8 @@ def load(folder: Path, qrels: Path | None, measures: Sequence[str]) -> list[Popu
     files = sorted(path for path in folder.iterdir() if path.is_file())
     qrels = qrels or next(path for path in files if path.name.startswith("qrels"))
     runs = [str(path) for path in files if not path.name.lower().startswith(NOT_RUNS)]
+    if len(runs) < 2:
+        raise SystemExit(f"{folder} holds {len(runs)} run; at least two are needed")
     scores = evaluate(str(qrels), runs, measures)
     queries = sorted(scores.run(scores.runs[0]).query_ids)
     return [
@@ -72,21 +74,26 @@ def skewed(systems: int = 8, topics: int = 20_000) -> Population:
 
 
 def equalising_weights(scores: Floats) -> Floats | None:
-    """Return weights of topics under which all systems have the same mean, ties left as they are.
+    """Return weights of topics under which all systems have the same mean; see `tilted_weights`."""
+    return tilted_weights(scores[1:] - scores[:1], 0.0)
 
-    Exponential tilting, w ∝ exp(λ·d), nearest to equal weights in relative entropy; λ by Newton's
-    method. None if no weights do it, or if the best leave fewer than a third of the topics' worth.
+
+def tilted_weights(changes: Floats, truth: float) -> Floats | None:
+    """Return weights of topics under which each row of ``changes`` has the mean ``truth``.
+
+    Values stay as they are, ties too. Exponential tilting, w ∝ exp(λ·d), nearest to equal weights
+    in relative entropy; λ by Newton's method. None if no weights do it, or if the best leave fewer
+    than a third of the topics' worth.
     """
-    changes = scores[1:] - scores[:1]  # [systems − 1, topics]
     tilt = np.zeros(len(changes))
     for _ in range(100):
         weights = np.exp(tilt @ changes - (tilt @ changes).max())
         weights /= weights.sum()
-        slope = changes @ weights
+        slope = changes @ weights - truth
         if np.abs(slope).max() < 1e-12:
             effective = 1 / float((weights**2).sum())
-            return weights if effective >= scores.shape[1] / 3 else None
-        centred = changes - slope[:, np.newaxis]
+            return weights if effective >= changes.shape[1] / 3 else None
+        centred = changes - (changes @ weights)[:, np.newaxis]
         curvature = (centred * weights) @ centred.T + 1e-12 * np.eye(len(tilt))
         step = np.linalg.solve(curvature, slope)
         tilt -= step / max(1.0, float(np.abs(step).max()) / 4)
@@ -99,9 +106,14 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|---|" + "---:|" * (len(head) - 1), *lines[1:]])
 
 
-def marked(rate: float, low: float, high: float) -> str:
-    """Return a rate; in bold where it is outside what is promised."""
-    return f"{rate:.3f}" if low <= rate <= high else f"**{rate:.3f}**"
+def marked(rate: float, low: float, high: float, count: int | None = None) -> str:
+    """Return a rate; in bold where it is outside what is promised.
+
+    With ``count`` repetitions, by more than two standard errors; 0: nothing is promised.
+    """
+    spare = 0.0 if not count else 2 * (rate * (1 - rate) / count) ** 0.5
+    is_outside = count != 0 and not low - spare <= rate <= high + spare
+    return f"**{rate:.3f}**" if is_outside else f"{rate:.3f}"
 
 
 def arguments(description: str, repetitions: int) -> argparse.ArgumentParser:

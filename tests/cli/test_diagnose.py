@@ -94,6 +94,10 @@ def test_formats(files: dict[str, str], format: str) -> None:
         (["--set", "segments"], "--set must be"),
         (["--set", "segment=[kind]"], "segments"),
         (["--set", "risk.loss_weight=-1"], "risk.loss_weight"),
+        (
+            ["--set", "risk=3"],
+            "risk: expected options by name, got '3'; what can be set: loss_weight",
+        ),
         (["--set", "risk.weight=1"], "what can be set: loss_weight"),
         (["--set", "segments=[a]", "--set", "segments.bins=2"], "cannot both be given"),
         (["--queries", "none.jsonl"], "none.jsonl"),

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from rankscope.diagnosis.registry import Analysed, Inputs, all_analyses
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
@@ -138,10 +138,15 @@ def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
         config: AnalysisConfig = analysis.config.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = f".{dotted(first['loc'])}" if first["loc"] else ""
         known = ", ".join(analysis.config.model_fields) or "nothing"
+        if not first["loc"]:
+            raise InputError(
+                f"{analysis.name}: expected options by name, got {shown(given, 40)}; what can be "
+                f"set: {known}"
+            ) from None
         raise InputError(
-            f"{analysis.name}{where}: {first['msg'].lower()}; what can be set: {known}"
+            f"{analysis.name}.{dotted(first['loc'])}: {first['msg'].lower()}; what can be set: "
+            f"{known}"
         ) from None
     return config
 
