@@ -382,3 +382,20 @@ def test_judgments_that_change_are_another_experiment(world: World, tmp_path: Pa
     assert before.name != after.name
     with pytest.raises(InputError, match="jobs: expected a whole number from 1 up"):
         made(world, tmp_path / "out", jobs=0)
+
+
+def test_queries_in_clusters(tmp_path: Path) -> None:
+    """Two groups of six queries are two of what is drawn: nothing can be shown with so few."""
+    config = CONFIG.replace("seed: 3}}", "seed: 3, cluster: group}}")
+    world = write_world(tmp_path / "world", config=config)
+    report = run_benchmark(world.config, output=tmp_path / "out").report
+    assert report.comparison is not None
+    assert report.comparison.clusters == 2
+    assert {pair.verdict for pair in report.comparison.pairs} == {"no difference shown"}
+    assert report.systems[0].measures[0].interval is not None
+    assert report.systems[0].measures[0].interval.method in ("cluster t", "unseen")
+    wrong = write_world(
+        tmp_path / "wrong", config=config.replace("cluster: group", "cluster: grop")
+    )
+    with pytest.raises(UnknownNameError, match=r"statistics.cluster\) 'grop'; nearest: group"):
+        run_benchmark(wrong.config, output=tmp_path / "out2")

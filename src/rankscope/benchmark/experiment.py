@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 
@@ -42,7 +42,7 @@ from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import fingerprint, models_of
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.scoring.evaluate import Scores
-from rankscope.statistics.compare import Comparison
+from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
@@ -191,6 +191,8 @@ class _Writer:
         matrix = Matrix.of_scores(scores, only_means=True) if scores.runs else None
         if matrix is None or not matrix.scales:
             return {}
+        sample = sample_of(matrix.query_ids, self.benchmark.clusters, None)
+        matrix = replace(matrix, sample=sample)
         owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
         intervals = mean_rows(matrix, self.benchmark.settings)
         return dict(zip(owners, intervals, strict=True))

@@ -26,6 +26,7 @@ from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, builds_on, naming, rerank_depth
 from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
 from rankscope.diagnosis.stages import StageSpec
+from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched, fetch
@@ -80,7 +81,18 @@ class Benchmark:
     @cached_property
     def settings(self) -> Settings:
         """How systems are compared."""
-        return Settings.of(**self.loaded.config.statistics.model_dump())
+        return self.loaded.config.statistics.settings
+
+    @cached_property
+    def clusters(self) -> dict[str, object] | None:
+        """The cluster of each query, where queries belong together."""
+        field = self.loaded.config.statistics.cluster
+        if field is None:
+            return None
+        known = dict.fromkeys(name for query in self.collection.queries for name in query.metadata)
+        if field not in known:
+            raise UnknownNameError("field of the queries (statistics.cluster)", field, known)
+        return {query.query_id: query.metadata.get(field) for query in self.collection.queries}
 
     @cached_property
     def reference(self) -> Reference:
@@ -418,11 +430,14 @@ def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison | N
             tested,
             baseline=wanted if wanted in scores.runs else None,
             settings=benchmark.settings,
+            clusters=benchmark.clusters,
             all_pairs=True,
         )
         return Output(comparison)
 
-    parts = (wanted, benchmark.settings.to_dict())
+    parts: list[Any] = [wanted, benchmark.settings.to_dict()]
+    if benchmark.clusters is not None:
+        parts += [sorted((name, str(label)) for name, label in benchmark.clusters.items())]
     return _stage("compare", work, ComparisonForm(), [score], parts)
 
 

@@ -22,6 +22,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
@@ -174,6 +175,8 @@ def compare(
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
     order: Order = "score",
+    bounds: bool = False,
+    hole_grade: float = 1.0,
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
@@ -184,7 +187,9 @@ def compare(
     equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
     runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
     share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
-    all means and tests. What each method is and how it errs: docs/statistics.md.
+    all means and tests. ``bounds`` adds how far unjudged documents could move each difference, if
+    they were nonrelevant or of ``hole_grade``. What each method is and how it errs:
+    docs/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
@@ -209,8 +214,10 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    scores = evaluate(qrels, runs, measures, profile=profile, queries=queries, order=order)
-    return compare_scores(
+    named, _ = as_runs(runs, order=order)
+    judgments = as_judgments(qrels)
+    scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
+    comparison = compare_scores(
         scores,
         baseline=baseline,
         settings=settings,
@@ -219,6 +226,29 @@ def compare(
         clusters=clusters,
         weights=weights,
     )
+    if not bounds:
+        return comparison
+    if seeds or weights is not None:
+        raise InputError("bounds are of single runs and plain means; leave out seeds and weights")
+    options: Any = {"profile": profile, "queries": queries, "hole_grade": hole_grade}
+    return _with_holes(comparison, judgments, named, options)
+
+
+def _with_holes(comparison: Comparison, judgments: Any, runs: Any, options: Any) -> Comparison:
+    """Add to each pair how far unjudged documents could move its difference."""
+    from rankscope.scoring.difference_bounds import difference_bounds  # noqa: PLC0415
+
+    known = {}
+    for base, system in dict.fromkeys((pair.base, pair.system) for pair in comparison.pairs):
+        table = difference_bounds(
+            judgments, runs[base], runs[system], list(comparison.measures), **options
+        )
+        known.update({(base, system, bound.measure): bound for bound in table})
+    pairs = tuple(
+        pair.model_copy(update={"holes": known[pair.base, pair.system, pair.measure]})
+        for pair in comparison.pairs
+    )
+    return comparison.model_copy(update={"pairs": pairs})
 
 
 def compare_scores(
