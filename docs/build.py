@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import click
+from conformance_page import conformance_page
 from pydantic import PlainSerializer
 from rich.console import Console
 
@@ -368,6 +369,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "analyses.md": analyses_page,
     "records.md": records_page,
     "retrieval.md": retrieval_page,
+    "conformance.md": conformance_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
 }
