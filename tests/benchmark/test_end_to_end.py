@@ -28,7 +28,7 @@ from benchmark.world import (
 )
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.part import Record
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
 from rankscope.statistics.compare import compare_scores

@@ -210,8 +210,8 @@ class _Bench:
         except InvalidDataError as error:
             if {finding.name for finding in error.findings} != {"duplicate-document"}:
                 raise
-            self._run, self._repeated = _once(run)
             self._name = "run"
+            self._run, self._repeated = _once(run)
         self.max_grade = self._judgments.max_grade
         self._aligned: dict[tuple[str, str, bool, str], JudgedRun] = {}
 
@@ -222,11 +222,10 @@ class _Bench:
             run = self._run if rules.identical_ids else self._without_identical
             ties: Any = rules.ties
             precision: Any = rules.precision
-            judged = align(
-                self._judgments, run, ties=ties, precision=precision, name=self._name
-            ).judged
+            options: Any = {"ties": ties, "precision": precision, "name": self._name}
+            judged = align(self._judgments, run, **options).judged
             if rules.repeats == "every":
-                again = align(self._with_repeats, self._repeated, ties=ties, precision=precision)
+                again = align(self._with_repeats, self._repeated, **options)
                 judged = replace(
                     again.judged,
                     judged_query=judged.judged_query,
@@ -234,6 +233,10 @@ class _Bench:
                 )
             self._aligned[key] = judged
         return self._aligned[key]
+
+    def findings(self, measure: Measure) -> tuple[Finding, ...]:
+        """Return what makes a mean by our rules mean less than it seems."""
+        return evaluate(self._judgments, {self._name: self._run}, measure).findings
 
     @cached_property
     def _with_repeats(self) -> Judgments:
@@ -249,10 +252,6 @@ class _Bench:
                 if mark and name in known:
                     known[doc_id] = known[name]
         return as_judgments(grades)
-
-    def findings(self, measure: Measure) -> tuple[Finding, ...]:
-        """Return what makes a mean by our rules mean less than it seems."""
-        return evaluate(self._judgments, {self._name: self._run}, measure).findings
 
     def value(self, rules: _Rules) -> float:
         """Return the mean under some rules."""
