@@ -308,3 +308,13 @@ def test_a_pair_judged_twice_under_another_second_column(tmp_path: Path) -> None
     assert rs.evaluate(qrels, run, ["RR", "alpha_nDCG@10"])["RR"] == 0.5
     apart = put(tmp_path, "b.qrels", "q 1 a 1\nq 2 b 1\np 1 a 1\n")
     assert rs.evaluate(apart, run, ["RR"])["RR"] == 0.5
+
+
+def test_the_order_in_which_a_dict_was_filled_is_no_order() -> None:
+    """Only scores that never fall are taken for distances; anything else is how it was filled."""
+    qrels = {f"q{number}": {"d1": 1, "d2": 1} for number in range(6)}
+    mixed = {query_id: {"d2": 0.3, "d1": 0.9, "d0": 0.1} for query_id in qrels}
+    assert rs.evaluate(qrels, mixed, "nDCG@5").findings == ()
+    distances = {query_id: {"d2": 0.1, "d1": 0.3, "d0": 0.9} for query_id in qrels}
+    [finding] = rs.evaluate(qrels, distances, "nDCG@2").findings
+    assert finding.code == "RS114"

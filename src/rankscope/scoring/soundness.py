@@ -279,14 +279,16 @@ def gold_outside(corpus: KnownCorpus) -> Remark:
 
 def _about_order(run: Any, lists: Lists, ties: str) -> Iterator[Remark]:
     of = f"{{:,}} of {counted(lists.several, 'query')}"
-    if 2 * lists.rising > lists.several and getattr(run, "is_list", True):
-        if 2 * lists.climbing > lists.several:
-            message = f"scores rise down the list, as distances do, in {of.format(lists.climbing)}"
-        else:
-            message = (
-                f"scores and the order of the lists disagree in {of.format(lists.rising)}, as after"
-                " a rerank that kept old scores; scores decide"
-            )
+    is_plain = isinstance(run, Mapping)  # {document: score}: in what order it was filled is chance
+    is_list = not is_plain and getattr(run, "is_list", True)
+    if 2 * lists.climbing > lists.several and (is_list or is_plain):
+        message = f"scores rise down the list, as distances do, in {of.format(lists.climbing)}"
+        yield Remark("RS114", message, lists.climbing)
+    elif 2 * lists.rising > lists.several and is_list:
+        message = (
+            f"scores and the order of the lists disagree in {of.format(lists.rising)}, as after"
+            " a rerank that kept old scores; scores decide"
+        )
         yield Remark("RS114", message, lists.rising)
     if lists.several and lists.level == lists.several and ties != "given":
         yield Remark(
