@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import click
+from conformance_page import conformance_page
 from pydantic import PlainSerializer
 from rich.console import Console
 
@@ -153,17 +154,28 @@ def demo_picture() -> str:
 
 CHECKS_INTRODUCTION = """\
 Every problem rankscope looks for in runs, qrels, comparisons and benchmarks, with a code that does
-not change. `rankscope runs validate` shows all of those about runs and qrels; `read_run`,
-`read_qrels` and `rankscope evaluate` refuse what is an *error* of the table itself, in the same
-words.
+not change. `rankscope runs validate` shows all of those about runs and qrels; `read_run` and
+`read_qrels` refuse what is an *error* of the table itself, in the same words.
 
-- **error**: the numbers would be wrong or could not be computed. Exit code 1.
+- **error**: the numbers would be wrong or could not be computed. `runs validate` exits with 1.
 - **warning**: the numbers can be computed, and may not mean what you think.
 - **note**: good to know.
 
 A finding names how many cases there are and the first three places: file and line, query, document.
 Nothing is ever repaired. A check that cannot look, because no corpus was given, say, is listed as
-*not applicable*; that is not the same as passed."""
+*not applicable*; that is not the same as passed.
+
+**No silent zero.** Whatever prints a number (`evaluate`, `compare`, `gate`, the pytest fixture,
+`power`, `why`, `explain`, and the same in Python) refuses a question that can only be answered
+with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common (RS171), no
+document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged twice (RS206
+to RS208). What makes a number mean less than it seems is a warning beside it, in every format
+(beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
+run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),
+cutoffs that the run does not reach (RS133) or that cover all documents (RS134), gold outside the
+corpus (RS166), grades that no measure counts (RS215). In a benchmark a system with such an error
+is marked as *broken*: it is not scored, nothing is compared with it, and the exit code is 1.
+`trec-eval` does what NIST's program does."""
 
 CHECKS_SECTIONS = {
     "A run by itself": ("RS10", "RS11", "RS12", "RS13", "RS14", "RS15"),
@@ -175,8 +187,12 @@ CHECKS_SECTIONS = {
 
 CHECKS_GUESS = """\
 For RS171 and RS172 the guess names the one change that would make most ids meet: blanks around an
-id, upper and lower case, leading zeros, a number written with a fraction, a prefix, a folder or
-namespace, a file ending, or query and document columns that are swapped."""
+id, upper and lower case, leading zeros, a number written with a fraction, the suffix of a chunk, a
+prefix, a folder or namespace, a file ending, or query and document columns that are swapped.
+
+A run that finds nothing may be poor and not broken. RS172 is an error only if no retrieved
+document is judged for *any* query, and only if no corpus is known that holds documents of both;
+then, and where documents are judged for other queries only, it is a warning."""
 
 
 def checks_page() -> str:
@@ -353,6 +369,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "analyses.md": analyses_page,
     "records.md": records_page,
     "retrieval.md": retrieval_page,
+    "conformance.md": conformance_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
 }

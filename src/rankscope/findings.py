@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
@@ -121,8 +121,10 @@ AnyCode = TypeVar("AnyCode", bound=Code)
 _CODES: dict[str, Code] = {}
 
 _DECLARING = (
+    "runs.run_codes",
     "runs.checks",
     "runs.checks_against",
+    "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",
     "diagnosis",
@@ -143,6 +145,11 @@ def _registered(code: AnyCode) -> AnyCode:
         raise ValueError(f"the code {code.code} is declared twice")
     _CODES[code.code] = code
     return code
+
+
+def declared(code: str) -> Code:
+    """Return a code whose module has been loaded."""
+    return _CODES[code]
 
 
 def codes() -> list[Code]:
@@ -210,6 +217,18 @@ class Checks(Generic[Subject]):
             name = look.__name__.replace("_", "-")
             meaning = " ".join((inspect.getdoc(look) or "").split())
             check = _registered(Check(code, name, severity, unit, advice, meaning, look))
+            self._checks.append(check)
+            return check
+
+        return register
+
+    def under(
+        self, code: Code
+    ) -> Callable[[Callable[[Subject], Seen | Unable | None]], Check[Subject]]:
+        """Register the decorated function as the check of a code that is declared elsewhere."""
+
+        def register(look: Callable[[Subject], Seen | Unable | None]) -> Check[Subject]:
+            check = Check(**asdict(code), look=look)
             self._checks.append(check)
             return check
 

@@ -66,9 +66,18 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
+def _is_empty(value: object) -> bool:
+    return value == ()
+
+
 def left_out() -> Any:
     """Return the default of a field that is None and not written unless it is set."""
     return Field(default=None, exclude_if=_is_none)
+
+
+def left_out_if_empty() -> Any:
+    """Return the default of a tuple that is empty, and is written only if it is not."""
+    return Field(default=(), exclude_if=_is_empty)
 
 
 def field_docs(model: type[Any]) -> dict[str, str]:

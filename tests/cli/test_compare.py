@@ -172,3 +172,20 @@ def test_mistakes_are_one_sentence(run: Printed, arguments: tuple[str, ...], sai
     assert (code, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_unjudged_documents_and_probabilities(run: Printed) -> None:
+    code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "--margin", "0.05", "-m", "nDCG@10")
+    assert code == 0
+    assert "Unjudged documents" in out
+    assert "may turn" in out
+    assert "How probable" in out
+    assert "within ±0.05" in out
+    code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "-m", "nDCG@10", "--format", "json")
+    holes = json.loads(out)["pairs"][0]["holes"]
+    assert holes["lowest"] <= holes["difference"] <= holes["highest"]
+    code, out, _ = run(QRELS, *RUNS, *FAST, "-m", "nDCG@10", "--format", "json")
+    assert "holes" not in json.loads(out)["pairs"][0]
+    seeds = ("--seeds", "a=letters")
+    code, _, err = run(QRELS, *RUNS, *FAST, "--bounds", *seeds)
+    assert (code, "leave out seeds and weights" in err) == (2, True)

@@ -212,6 +212,7 @@ def test_a_short_answer_is_checked_also_where_runs_are_cut() -> None:
         "below": {"q1": {"x": 3.0, "y": 2.0}, "q2": {"a": 1.0}},
         "above": {"q1": {"x": 3.0, "y": 2.0}, "q2": {"z": 1.0}},
     }
+    qrels["q2"]["z"] = 0
     _, findings = table(qrels, runs, rerank(5), depth=2)
     assert [(one.code, one.places[0].query_id) for one in findings] == [
         ("RS701", "q2"),
@@ -263,7 +264,8 @@ def test_a_query_as_its_own_document_is_left_out_where_the_profile_does() -> Non
 
 def test_nothing_judged_is_retrieved() -> None:
     runs: dict[str, Pairs] = {name: {"q": {"x": 1.0}} for name in ("below", "above")}
-    rows, findings = table({"q": {"a": 1}, "p": {"b": -1}}, runs, rerank(3), depth=9)
+    qrels = {"q": {"a": 1}, "p": {"x": -1}}
+    rows, findings = table(qrels, runs, rerank(3), depth=9)
     assert findings == []
     assert rows["above"].labels == {"1": 0, "unjudged": 1}
     assert rows["above"].ceiling == dict.fromkeys(rows["above"].measures, 0.0)
@@ -324,6 +326,7 @@ QUERIES = st.sampled_from(["q1", "q2", "q3"])
 )
 def test_a_naive_twin(qrels: Pairs, below: Pairs, above: Pairs, depth: int, cutoff: int) -> None:
     measures = ["nDCG@3", "nDCG(gain=exp)", "AP", "P(judged_only=True)@2", "Bpref", "ERR@4"]
+    qrels, below, above = ({**pairs, "sound": {"a": 1.0}} for pairs in (qrels, below, above))
     runs = {"below": below, "above": above}
     rows, findings = table(qrels, runs, rerank(depth), measures, cutoff=cutoff, depth=100)
     row = rows["above"]
@@ -368,6 +371,7 @@ def test_an_honest_reranker_is_never_blamed_and_stays_below_its_ceiling(
     one = st.dictionaries(IDS, GRADES, min_size=1)
     qrels = data.draw(st.dictionaries(QUERIES, one, min_size=1, max_size=3))
     below = data.draw(st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES), min_size=1))
+    qrels, below = ({**pairs, "sound": {"a": 1.0}} for pairs in (qrels, below))
     above: dict[str, dict[str, float]] = {}
     for query, documents in below.items():
         order = ranked(documents)

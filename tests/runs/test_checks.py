@@ -18,7 +18,8 @@ from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Check, Checks, Finding, Place
 from rankscope.runs.checks import RUN_CHECKS
-from rankscope.runs.checks_against import AGAINST_CHECKS, guess_mismatch
+from rankscope.runs.checks_against import AGAINST_CHECKS
+from rankscope.runs.mismatch import guess_mismatch
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Lengths, validate_run
 
@@ -51,6 +52,8 @@ class Case:
     message: str
     at: str = "run"
     depth: int = 2
+    source: str = ""
+    """What the places are called, where not by their file."""
 
 
 CASES = [
@@ -127,6 +130,14 @@ CASES = [
         message="a document with a worse rank has a better score",
     ),
     Case(
+        "RS114",
+        has={"run": ".csv query_id,doc_id,score\nq1,d1,1\nq1,d2,2\nq2,d1,3\nq2,d2,1\nq2,d3,2\n"},
+        lacks={"run": ".csv query_id,doc_id,score\nq1,d1,1\nq1,d2,2\nq2,d1,3\nq2,d2,1\n"},
+        count=2,
+        places=[(None, "q1", None), (None, "q2", None)],
+        message="scores and the order of the lists disagree in 2 of 2 queries",
+    ),
+    Case(
         "RS121",
         has={"run": "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 1 t\nq1 Q0 d3 3 1 t\nq2 Q0 d1 1 1 t\n"},
         lacks={"run": "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 1 t\nq2 Q0 d1 1 1 t\nq2 Q0 d2 2 -1 t\n"},
@@ -134,6 +145,14 @@ CASES = [
         places=[(None, "q1", None)],
         message="2 documents share a score with another of the same query; ties straddle "
         "rank 2 in 1 query and rank 10 in 0 queries",
+    ),
+    Case(
+        "RS123",
+        has={"run": "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 3 t\nq2 Q0 d1 1 1 t\n"},
+        lacks={"run": "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 3 t\nq2 Q0 d1 1 2 t\nq2 Q0 d2 2 1 t\n"},
+        count=1,
+        places=[(None, "q1", None)],
+        message="all documents of a query have the same score (1 query), so their ids decide",
     ),
     Case(
         "RS122",
@@ -222,13 +241,30 @@ CASES = [
         message="2 lines name documents that are not in the corpus",
     ),
     Case(
+        "RS166",
+        has={
+            "run": RUN,
+            "qrels": "q1 0 d1 1\nq1 0 gone 1\nq2 0 gone 2\nq2 0 away 0\n",
+            "corpus": "".join(f'{{"_id": "d{n}", "text": ""}}\n' for n in "1234"),
+        },
+        lacks={
+            "run": RUN,
+            "qrels": "q1 0 d1 1\nq2 0 away 0\n",
+            "corpus": "".join(f'{{"_id": "d{n}", "text": ""}}\n' for n in "1234"),
+        },
+        count=1,
+        places=[(None, "q1", "gone"), (None, "q2", "gone")],
+        message="1 relevant document of the qrels is not in the corpus ('gone'): 2 of 3 relevant",
+        source="qrels",
+    ),
+    Case(
         "RS171",
         has={"run": RUN, "qrels": "1 0 d1 1\n"},
         lacks={"run": RUN, "qrels": "q2 0 x 1\n"},
         count=1,
         places=[(None, None, None)],
         message="no query id in common with the qrels: the run has 'q1', 'q2', the qrels have '1'; "
-        "they differ in a prefix",
+        "the run's begin with 'q'",
     ),
     Case(
         "RS172",
@@ -303,6 +339,15 @@ CASES = [
         at="qrels",
     ),
     Case(
+        "RS214",
+        has={"run": RUN, "qrels": "q1 0 d1 0\nq1 0 d2 -1\n"},
+        lacks={"run": RUN, "qrels": "q1 0 d1 0\nq1 0 d2 0.1\n"},
+        count=1,
+        places=[(None, None, None)],
+        message="no document is relevant: no grade in the qrels is above 0",
+        at="qrels",
+    ),
+    Case(
         "RS211",
         has={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 -1\n"},
         lacks={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 -0\n"},
@@ -358,7 +403,7 @@ def test_found(case: Case, tmp_path: Path) -> None:
     source = put(tmp_path, case.has)[case.at]
     assert found.message.startswith(case.message)
     assert found.count == case.count
-    assert list(found.places) == [Place(source, *place) for place in case.places]
+    assert list(found.places) == [Place(case.source or source, *place) for place in case.places]
     check = BY_CODE[case.code]
     assert (found.name, found.severity, found.advice) == (check.name, check.severity, check.advice)
 
@@ -368,7 +413,11 @@ def test_not_found(case: Case, tmp_path: Path) -> None:
     assert find(case.code, tmp_path, case.lacks, case.depth) is None
 
 
-OF_A_TABLE = [case for case in CASES if BY_CODE[case.code] not in set(AGAINST_CHECKS)]
+OF_A_TABLE = [
+    case
+    for case in CASES
+    if BY_CODE[case.code] not in set(AGAINST_CHECKS) and case.code != "RS214"  # refused by scoring
+]
 
 
 @pytest.mark.parametrize("case", OF_A_TABLE, ids=lambda case: case.code)
@@ -394,8 +443,10 @@ def test_every_check_has_a_case() -> None:
 def test_every_check_is_documented() -> None:
     row = re.compile(r"^\| (RS[12]\d+) \| `([\w-]+)` \| (\w+) \| (.+) \| (.+) \|$", re.MULTILINE)
     rows = row.findall(DOCS.read_text("utf-8"))
+    about_tables = [code for code in findings.codes() if code.code[:3] in ("RS1", "RS2")]
+    assert {check.code for check in CHECKS} <= {code.code for code in about_tables}
     assert [row[:3] for row in rows] == [
-        (check.code, check.name, check.severity) for check in sorted(CHECKS, key=lambda c: c.code)
+        (code.code, code.name, code.severity) for code in about_tables
     ]
     assert all(len(meaning) > 10 and len(what_to_do) > 10 for *_, meaning, what_to_do in rows)
 
@@ -426,7 +477,7 @@ def test_checks_that_cannot_look_say_so(tmp_path: Path) -> None:
     assert {one.code: one.reason for one in alone.not_applicable} == {
         **dict.fromkeys(("RS161", "RS164", "RS171", "RS172"), "no qrels were given"),
         **dict.fromkeys(("RS162", "RS163"), "no queries were given"),
-        "RS165": "no corpus was given",
+        **dict.fromkeys(("RS165", "RS166"), "no corpus was given"),
     }
     whole = validate_run(**files, queries=["q1", "q2"], corpus=["d1", "d2", "d3"], depth=2)
     assert whole.not_applicable == ()
@@ -540,17 +591,28 @@ def test_to_dict_is_plain_data(tmp_path: Path) -> None:
     [
         (["007", "012"], ["7", "12"], "leading zeros"),
         (["q7", "q12"], ["q007", "q012"], "leading zeros"),
-        (["doc7", "doc12"], ["7", "12"], "a prefix"),
+        (["doc7", "doc12"], ["id7", "id12"], "a prefix"),
+        (["d12#3", "d12#4", "x7#1"], ["d12", "x7"], "a suffix, as that of a chunk"),
+        (["a_0", "b_1"], ["a", "b"], "a suffix, as that of a chunk"),
         (["abc", "def"], ["ABC", "DEF"], "upper and lower case"),
         (["a ", "b"], ["a", "b "], "blanks around an id"),
         (["1.0", "2.0"], ["1", "2"], "a number written with a fraction"),
-        (["corpus/a", "corpus/b"], ["a", "b"], "a folder or namespace before the id"),
+        (["x/a", "y/b"], ["a", "b"], "a folder or namespace before the id"),
         (["a.txt", "b.txt"], ["a", "b"], "a file ending"),
     ],
 )
 def test_guess(mine: list[str], theirs: list[str], guess: str) -> None:
     for one, other in ((mine, theirs), (theirs, mine)):
         assert guess_mismatch(one, other, ["x"], ["y"]) == f"; they differ in {guess}"
+
+
+@pytest.mark.parametrize("prefix", ["doc:", "msmarco_passage_", "doc", "corpus/"])
+def test_guess_the_prefix_itself(prefix: str) -> None:
+    bare = ["10", "12", "7"]
+    long = [prefix + id_ for id_ in bare]
+    guess = f"begin with {prefix!r}"
+    assert guess_mismatch(long, bare, ["x"], ["y"]) == f"; the run's {guess}"
+    assert guess_mismatch(bare, long, ["x"], ["y"]) == f"; those of the qrels {guess}"
 
 
 def test_guess_nothing() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rankscope.collection.qrels import Qrels
@@ -129,7 +129,7 @@ def test_queries_on_one_side_only_are_counted(world: World) -> None:
 def test_a_query_with_no_documents_is_not_missing() -> None:
     empty: dict[str, dict[str, float]] = {"q": {}}
     for run in (empty, Run(empty)):
-        found = align(Judgments({"q": {"a": 1}, "p": {"b": 1}}), run)
+        found = align(Judgments({"q": {"a": 1}, "p": {"b": 1}}), run, sound=False)
         assert found.missing == ("p",)
         assert found.judged.retrieved.tolist() == [0, 0]
 
@@ -289,6 +289,7 @@ def test_whole_numbers_and_text_are_the_same_ids(
     retrieved: dict[str, bool],
     ties: Ties,
 ) -> None:
+    assume(any(grade > 0 for grade in grades.values()) and grades.keys() & scores.keys())
     expected = align(Judgments({"q": grades}), {"q": scores}, ties=ties)
     mixed: Any = {"q": some_as_numbers(scores, retrieved)}
     for qrels in (grades, some_as_numbers(grades, judged)):

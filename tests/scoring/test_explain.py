@@ -37,7 +37,7 @@ def check(told: Explanation, value: float) -> None:
 def test_contributions_add_up_to_the_value(
     grades: dict[str, float], scores: dict[str, float]
 ) -> None:
-    qrels, run = {"q": grades, "p": {"a": 5.0}}, {"q": scores}
+    qrels, run = {"q": grades, "p": {"a": 5.0}}, {"q": scores, "p": {"a": 1.0}}
     for measure in BY_GRADE:
         value = rs.evaluate(qrels, run, measure).run().values[0, 0]
         check(rs.explain(qrels, run, "q", measure, depth=3), value)
@@ -53,7 +53,8 @@ def test_contributions_add_up_to_the_value(
 def test_contributions_add_up_by_subtopic(
     grades: dict[str, dict[str, float]], scores: dict[str, float]
 ) -> None:
-    qrels, run = {"q": grades}, {"q": scores}
+    qrels = {"q": grades, "p": {"a": {"x": 1, "y": 1}}}
+    run = {"q": scores, "p": {"a": 1.0}}
     for measure in BY_SUBTOPIC:
         value = rs.evaluate(qrels, run, measure).run().values[0, 0]
         check(rs.explain(qrels, run, "q", measure, depth=3), value)
@@ -74,7 +75,7 @@ SUMS = [Measure.parse(f"{name}{params}{cut}")
 def test_gains_times_discounts_are_the_value(
     grades: dict[str, float], scores: dict[str, float]
 ) -> None:
-    qrels, run = {"q": grades}, {"q": scores}
+    qrels, run = {"q": grades, "p": {"a": 2.0}}, {"q": scores, "p": {"a": 1.0}}
     for measure in SUMS:
         told = rs.explain(qrels, run, "q", measure)
         found = sum((step.gain or 0.0) * (step.discount or 0.0) for step in told.steps)
@@ -140,10 +141,10 @@ def test_ranks_that_add_nothing_are_counted_and_not_listed() -> None:
 
 
 def test_a_query_the_run_lacks_is_explained() -> None:
-    told = rs.explain({"q": {"a": 1}}, {"p": {"a": 1.0}}, "q", "nDCG@10")
+    told = rs.explain({"q": {"a": 1}, "p": {"a": 1}}, {"p": {"a": 1.0}}, "q", "nDCG@10")
     assert (told.value, told.retrieved, told.steps) == (0.0, 0, ())
     assert told.calculation.endswith("nDCG@10 = 0.0000 / 1.0000 = 0.0000")
-    told = rs.explain({"q": {"a": 0}}, {"q": {"a": 1.0}}, "q", "nDCG@10")
+    told = rs.explain({"q": {"a": 0}, "p": {"a": 1}}, {"q": {"a": 1.0}}, "q", "nDCG@10")
     assert told.calculation.endswith("nDCG@10 = 0.0000")
 
 

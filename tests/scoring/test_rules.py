@@ -32,12 +32,14 @@ QUERIES = ["q1", "q2", "q3"]
 SCORES = st.sampled_from([0.5, 0.5, 1.0, 2.0, 20000000.0, 20000001.0])
 RUNS = st.dictionaries(
     st.sampled_from(QUERIES), st.dictionaries(st.sampled_from(DOCS), SCORES, min_size=1), min_size=1
-)
+).map(lambda run: {**run, "sound": {"D0": 1.0}})
+"""One query is always answered, for a run that finds nothing at all is refused."""
 
 
 def qrels_of(*grades: int) -> st.SearchStrategy[Qrels]:
     judged = st.dictionaries(st.sampled_from(DOCS), st.sampled_from(grades), min_size=1)
-    return st.dictionaries(st.sampled_from(QUERIES), judged, min_size=1)
+    judgments = st.dictionaries(st.sampled_from(QUERIES), judged, min_size=1)
+    return judgments.map(lambda qrels: {**qrels, "sound": {"D0": max(grades)}})
 
 
 @settings(max_examples=100, deadline=None)
@@ -251,6 +253,7 @@ LENGTHS = {doc: float(10 + 7 * number) for number, doc in enumerate(DOCS)}
 @settings(max_examples=25, deadline=None)
 @given(qrels=qrels_of(-1, 0, 0, 1, 1, 2), run=RUNS)
 def test_the_mean_is_the_mean_of_the_values(profile: str, qrels: Qrels, run: Run) -> None:
+    qrels = {**qrels, "sound": {"D0": 5}}
     if PROFILES[profile].queries == "strict":
         run = {query: run.get(query, {}) for query in qrels}
     try:

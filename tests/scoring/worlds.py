@@ -34,7 +34,9 @@ def worlds(draw: st.DrawFn) -> World:
     judged = st.dictionaries(st.sampled_from(DOCS), GRADES)
     scored = st.dictionaries(st.sampled_from(DOCS), SCORES)
     qrels = {name: draw(judged) for name in draw(names)}
-    return World(qrels, {name: draw(scored) for name in draw(names)})
+    run = {name: draw(scored) for name in draw(names)}
+    # one query is answered, for a run that finds nothing at all is refused
+    return World({**qrels, "sound": {"D1": 3.0}}, {**run, "sound": {"D1": 1.0}})
 
 
 def naive_ranking(scores: Mapping[str, float], ties: Ties, precision: Precision) -> list[str]:

@@ -177,7 +177,7 @@ def test_identical_runs(test: Any) -> None:
 
 
 def test_one_query() -> None:
-    result = compare({"q": {"a": 1}}, {"x": {"q": {"a": 1}}, "y": {"q": {"b": 1}}}, ["P@1"])
+    result = compare({"q": {"a": 1, "b": 0}}, {"x": {"q": {"a": 1}}, "y": {"q": {"b": 1}}}, ["P@1"])
     pair = result.pair("y", "x")
     assert pair.p == 1.0
     assert pair.verdict == "no difference shown"

@@ -88,7 +88,8 @@ def test_pairs() -> None:
 
 
 def test_lower_is_better() -> None:
-    runs = {"full": GOOD, "empty": {query_id: {"x": 2.0, "y": 1.0} for query_id in QRELS}}
+    unjudged = {query_id: {"x": 2.0, "y": 1.0, "d": 0.5} for query_id in QRELS}
+    runs = {"full": GOOD, "empty": unjudged}
     pair = rs.compare(QRELS, runs, ["Unjudged@2"], resamples=200).pair("empty", "full")
     assert pair.sentence.startswith("Unjudged@2: empty is worse than full by 0.5000 [")
 

@@ -104,7 +104,9 @@ def judged_runs_with_ties(draw: st.DrawFn) -> tuple[Any, Any]:
     query_ids = draw(st.lists(trec_ids, min_size=1, max_size=3, unique=True))
     scores = st.sampled_from([0.0, -0.0, 1.0, 1.5, 1e16, 1e16 + 2])
     run = {q: {d: draw(scores) for d in draw(st.permutations(docs))} for q in query_ids}
-    return {q: {d: draw(st.integers(0, 2)) for d in docs} for q in query_ids}, run
+    qrels = {q: {d: draw(st.integers(0, 2)) for d in docs} for q in query_ids}
+    qrels[query_ids[0]][docs[0]] = 1  # qrels in which nothing is relevant are refused
+    return qrels, run
 
 
 @pytest.mark.parametrize("format", [*TREC, *CARRY_ANYTHING])

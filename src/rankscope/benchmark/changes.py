@@ -105,15 +105,17 @@ def compare_experiments(
         InputError: "not comparable", and why.
     """
     (old_manifest, old), (new_manifest, new) = open_experiment(before), open_experiment(after)
-    names = [[system.name for system in report.systems] for report in (old, new)]
+    names = [
+        [system.name for system in report.systems if system.broken is None] for report in (old, new)
+    ]
     shared = [name for name in names[0] if name in names[1]]
     for name in systems:
         if name not in shared:
             raise UnknownNameError("system of both experiments", name, shared)
     if not shared:
         raise InputError(
-            f"not comparable: {before} has the systems {', '.join(names[0])}, {after} has "
-            f"{', '.join(names[1])}, and none in common"
+            f"not comparable: {before} scored {', '.join(names[0]) or 'no system'}, {after} scored "
+            f"{', '.join(names[1]) or 'no system'}, and none in common"
         )
     settings = Settings.of(test="permutation", family="all", resamples=resamples, seed=seed)
     sides = _recorded(before, old), _recorded(after, new)
@@ -151,7 +153,7 @@ def compare_experiments(
         before=old.experiment,
         after=new.experiment,
         queries=max(len(matrix.query_ids) for matrix in matrices.values()),
-        differs=tuple(_what_differs(old_manifest, new_manifest)),
+        differs=(*_what_differs(old_manifest, new_manifest), *_broken(old, new)),
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
         changes=tuple(changes),
@@ -218,8 +220,22 @@ def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
                 source=str(folder),
             )
             for system in report.systems
+            if system.accounting is not None
         },
     )
+
+
+def _broken(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
+    """Name systems that could be scored in one experiment only."""
+    changes = []
+    for scored, broken, when in ((old, new, "after"), (new, old, "before")):
+        names = {system.name for system in scored.systems if system.broken is None}
+        changes += [
+            f"{system.name} (broken {when}: {system.broken})"
+            for system in broken.systems
+            if system.broken is not None and system.name in names
+        ]
+    return changes
 
 
 def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:

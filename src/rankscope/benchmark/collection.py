@@ -24,12 +24,13 @@ from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
+from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 
 _BLANKS = " \t\n\v\f\r"
@@ -154,6 +155,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         )
     _refuse_blanks("query", (query.query_id for query in asked))
     findings = _unknown(judged - {query.query_id for query in asked}, str(files.queries))
+    findings += _about(qrels)
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True)
     contents = None
@@ -171,6 +173,18 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         training=training_name,
     )
     return Collection(corpus_file, asked, judgments, training, info, findings)
+
+
+def _about(qrels: Qrels) -> tuple[Finding, ...]:
+    """Return what the checks say of the judgments; those by which nothing is relevant are refused.
+
+    What `read_qrels` refuses is not among them.
+    """
+    findings = Reference.read(qrels=qrels).findings
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        raise InvalidDataError(errors[0].sentence, errors)
+    return findings
 
 
 def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:

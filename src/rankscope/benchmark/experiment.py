@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 
@@ -14,7 +14,8 @@ from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, 
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.benchmark.verdict import verdict
-from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, versions
+from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, fault_of, versions
+from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed
 from rankscope.document.html import page
 from rankscope.document.markdown import as_markdown
@@ -39,8 +40,9 @@ from rankscope.records import (
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import fingerprint, models_of
+from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.scoring.evaluate import Scores
-from rankscope.statistics.compare import Comparison
+from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
@@ -92,7 +94,7 @@ class _Writer:
         self._tables(scores)
         systems = []
         for name in self.benchmark.specs:
-            system, report = self._system(name, scores, values[name])
+            system, report = self._system(name, scores, values.get(name, []))
             self._text(system.report, report.to_json())
             systems.append(system)
         benchmark_report = BenchmarkReport(
@@ -186,9 +188,11 @@ class _Writer:
         comparison = self._comparison()
         if comparison is not None:
             return {(mean.run, mean.measure): mean.interval for mean in comparison.means}
-        matrix = Matrix.of_scores(scores, only_means=True)
-        if not matrix.scales:
+        matrix = Matrix.of_scores(scores, only_means=True) if scores.runs else None
+        if matrix is None or not matrix.scales:
             return {}
+        sample = sample_of(matrix.query_ids, self.benchmark.clusters, None)
+        matrix = replace(matrix, sample=sample)
         owners = [(system, scale.name) for scale in matrix.scales for system in matrix.systems]
         intervals = mean_rows(matrix, self.benchmark.settings)
         return dict(zip(owners, intervals, strict=True))
@@ -215,7 +219,9 @@ class _Writer:
             failures=fetched.failures,
             identity=fetched.identity,
         )
-        accounting = scores.run(name).accounting
+        fault = fault_of(self.results[self.workflow.checks[name]])
+        broken = None if fault is None else fault.message
+        accounting = scores.run(name).accounting if fault is None else None
         stages = (self.workflow.fetches[name].name, self.workflow.checks[name].name)
         report = EvaluationReport(
             experiment=experiment_id(self.benchmark),
@@ -226,6 +232,7 @@ class _Writer:
             rules=scores.rules,
             measures=values,
             accounting=accounting,
+            broken=broken,
             diagnostics=Diagnostics(
                 versions=versions(*self.benchmark.packages()),
                 seconds={stage: self._seconds()[stage] for stage in stages},
@@ -244,6 +251,7 @@ class _Writer:
             run=info,
             measures=values,
             accounting=accounting,
+            broken=broken,
             timing=fetched.timings,
             per_query=report.per_query,
             results=file_ref(self.folder.path("results", f"{name}.parquet"), root),
@@ -273,7 +281,7 @@ class _Writer:
             "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
         )
         values = scores.per_query
-        for name in scores.runs:
+        for name in self.benchmark.specs:
             of_run = values.filter(pl.col("run") == name).drop("run")
             self._parquet(of_run, "per_query", f"{name}.parquet")
             ranked = self._fetched(name).run.trec_columns()
@@ -288,6 +296,11 @@ class _Writer:
     def _run_findings(self, name: str) -> list[Finding]:
         checked = self.results[self.workflow.checks[name]]
         findings = [finding.model_copy(update={"system": name}) for finding in checked.findings]
+        seen = {finding.code for finding in findings}
+        scores = self._scores()
+        if name in scores.runs:
+            of_run = scores.run(name).findings
+            findings += [finding for finding in of_run if finding.code not in seen]
         failures = self._fetched(name).failures
         if failures:
             first, reason = next(iter(failures.items()))
@@ -302,8 +315,14 @@ class _Writer:
 
     def _findings(self) -> list[Finding]:
         findings = list(self.benchmark.collection.findings)
+        lifted: dict[str, Finding] = {}  # what is about the collection is said once
         for name in self.benchmark.specs:
-            findings += self._run_findings(name)
+            for finding in self._run_findings(name):
+                if finding.code in _OF_COLLECTION:
+                    lifted[finding.code] = finding.model_copy(update={"system": None})
+                else:
+                    findings.append(finding)
+        findings += lifted.values()
         for answer in self._answers().values():
             findings += answer.findings if isinstance(answer, Analysed) else ()
         findings += [CONFIG_NOTE.finding(text) for text in self.benchmark.loaded.notes]
@@ -339,6 +358,9 @@ class _Writer:
         )
 
 
+_OF_COLLECTION = frozenset({GOLD_OUTSIDE.code, GRADES_TOO_LOW.code, TRIVIAL_CUTOFF.code})
+"""Findings that each run repeats and that are about the collection and the measures."""
+
 _KPI_FIELDS = {"measure", "asked", "value", "target", "status", "bands"}
 
 
@@ -368,7 +390,7 @@ def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     for measure, asked in scores.asked.items():
         definition = Measure.parse(measure).definition
         means = {name: scores.run(name).means[measure] for name in scores.runs}
-        best = max(means.values()) if definition.higher_is_better else min(means.values())
+        best = (max if definition.higher_is_better else min)(means.values(), default=None)
         low, high = definition.range
         infos.append(
             MeasureInfo(

@@ -1,4 +1,4 @@
-"""Limits: ``nDCG@10=0.35`` or ``hybrid:nDCG@10=0.35``, which a benchmark must reach."""
+"""Limits: ``nDCG@10=0.35``, which every system must reach, or ``hybrid:nDCG@10=0.35``."""
 
 from __future__ import annotations
 
@@ -16,31 +16,27 @@ from rankscope.scoring.rules import profile_named
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a system's mean must reach; without a system, the best mean must."""
+    """What a system's mean must reach; without a system, the mean of every system."""
 
     measure: str
     value: float
     system: str | None = None
 
-    def missed(self, report: BenchmarkReport) -> str | None:
-        """Return one sentence if a benchmark does not reach it."""
-        means = {
-            system.name: next(
-                mean.value for mean in system.measures if mean.measure == self.measure
-            )
-            for system in report.systems
-            if self.system in (None, system.name)
-        }
+    def missed(self, report: BenchmarkReport) -> list[str]:
+        """Return a sentence for each system that does not reach it; a broken one does not."""
         info = next(info for info in report.measures if info.measure == self.measure)
-        choose, is_worse, side = (max, lt, "below") if info.higher_is_better else (min, gt, "above")
-        best = choose(means, key=means.__getitem__)
-        if not is_worse(means[best], self.value):
-            return None
-        named = self.system is not None or len(report.systems) == 1
-        subject = best if named else f"{best}, the best system,"
-        return (
-            f"{subject} has {self.measure} = {means[best]:.4f}, {side} the limit of {self.value:g}"
-        )
+        is_worse, side = (lt, "below") if info.higher_is_better else (gt, "above")
+        sentences = []
+        for system in report.systems:
+            if self.system not in (None, system.name):
+                continue
+            values = [mean.value for mean in system.measures if mean.measure == self.measure]
+            if not values:
+                sentences.append(f"{system.name} is broken and has no {self.measure}")
+            elif is_worse(values[0], self.value):
+                mean = f"{self.measure} = {values[0]:.4f}"
+                sentences.append(f"{system.name} has {mean}, {side} the limit of {self.value:g}")
+        return sentences
 
 
 def read_limits(texts: Sequence[str], config: Config) -> list[Limit]:

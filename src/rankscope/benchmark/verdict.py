@@ -3,7 +3,8 @@
 Three things, each in a sentence where there is something to say: which system is best on the main
 measure and whether that is more than chance; whether the other measures agree; what limits the
 result. Then, in short, what else a reader must know: queries without an answer,
-targets missed, a group of queries that contradicts the whole.
+targets missed, a group of queries that contradicts the whole. A system whose run is broken is named
+first, and nothing is said about how it compares.
 
 Differences and their p-values are those of the pairs the comparison holds. Systems it holds no pair
 of (with a baseline, all others among each other) are compared by their letters.
@@ -53,9 +54,16 @@ _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 def verdict(report: BenchmarkReport) -> list[str]:
     """Return the result in sentences; the report's own are not read."""
-    if not report.systems or not report.measures:
-        return ["Nothing was measured."]
-    sentences = [_main(report), _others(report), _limit(report)]
+    broken = [
+        f"{system.name} is broken and was not scored: {system.broken}."
+        for system in report.systems
+        if system.broken is not None
+    ]
+    scored = [system for system in report.systems if system.broken is None]
+    if not scored or not report.measures:
+        return [*broken, "Nothing was measured."]
+    report = report.model_copy(update={"systems": scored})
+    sentences = [*broken, _main(report), _others(report), _limit(report)]
     sentences += [*_failures(report), *_targets(report), *_contradictions(report)]
     return [sentence for sentence in sentences if sentence]
 
@@ -410,7 +418,7 @@ def _failures(report: BenchmarkReport) -> list[str]:
         f"{system.name} could not answer {len(system.run.failures):,} of {queries}"
         f"{policy.get(system.accounting.missing_policy, '')}."
         for system in report.systems
-        if system.run.failures
+        if system.run.failures and system.accounting is not None
     ]
     if len(sentences) > MOST:
         more = len(sentences) - MOST + 1

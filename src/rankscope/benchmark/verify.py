@@ -11,12 +11,13 @@ from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.errors import InputError, InvalidDataError, RankscopeError, shown
 from rankscope.part import FileRef, Part
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.runs.table import Run, read_run
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.soundness import KnownCorpus
 
 EXACT = 1e-12
 """Values that differ by more are not the same."""
@@ -168,13 +169,19 @@ def _run_problem(
         return "the run is not the one that was scored"
     empty = asked - set(run.query_ids) - set(system.run.failures)
     whole: dict[str, dict[str, float]] = {**run.to_dict(), **{query_id: {} for query_id in empty}}
-    measures = [info.asked for info in report.measures]
-    scores = evaluate(qrels, {system.name: Run(whole)}, measures, profile=report.profile)
     evaluation = EvaluationReport.read(inside(folder, system.report))
     if evaluation.measures != system.measures:
         return f"{system.report} and {REPORT} give different values"
     if evaluation.run != system.run or evaluation.accounting != system.accounting:
         return f"{system.report} and {REPORT} describe different runs"
+    if system.broken is not None:
+        return _broken_problem(folder, report, system, run, qrels)
+    measures = [info.asked for info in report.measures]
+    known = (
+        None if report.collection.documents is None else KnownCorpus(report.collection.documents)
+    )
+    runs = {system.name: Run(whole)}
+    scores = evaluate(qrels, runs, measures, profile=report.profile, corpus=known)
     for recorded in system.measures:
         value = scores.run(system.name).means[recorded.measure]
         if not abs(value - recorded.value) <= EXACT * max(1.0, abs(value)):
@@ -192,6 +199,19 @@ def _run_problem(
     return _results_problem(folder, report, system, run, qrels)
 
 
+def _broken_problem(
+    folder: Path, report: BenchmarkReport, system: SystemRecord, run: Run, qrels: Qrels
+) -> str:
+    """Say whether a system that was not scored has values, or a run that could be scored."""
+    if system.measures or len(pl.read_parquet(inside(folder, system.per_query.path))):
+        return "it is recorded as broken, and has values"
+    try:
+        evaluate(qrels, {system.name: run}, report.measures[0].asked, queries="all")
+    except InvalidDataError:
+        return _results_problem(folder, report, system, run, qrels)
+    return "it is recorded as broken, and its run can be scored"
+
+
 def _repeated_problem(report: BenchmarkReport, system: SystemRecord) -> str:
     """Say where the report repeats a mean of a system, and does so wrongly."""
     means = {value.measure: value.value for value in system.measures}
@@ -199,7 +219,8 @@ def _repeated_problem(report: BenchmarkReport, system: SystemRecord) -> str:
         if kpi.system == system.name and kpi.value != means.get(kpi.measure):
             return f"{REPORT} has another {kpi.measure} among its targets"
     compared = report.comparison
-    if compared is None or compared.queries != system.accounting.queries:
+    accounting = system.accounting
+    if compared is None or accounting is None or compared.queries != accounting.queries:
         return ""  # where runs lack queries, it is over those that all have
     for mean in compared.means:
         value = means.get(mean.measure)

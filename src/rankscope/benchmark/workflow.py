@@ -26,16 +26,19 @@ from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, builds_on, naming, rerank_depth
 from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
 from rankscope.diagnosis.stages import StageSpec
-from rankscope.findings import NotApplicable
+from rankscope.errors import UnknownNameError
+from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import System, all_parts, packages_of
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Identity, Timings, fingerprint
+from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
 from rankscope.runs.table import Run
-from rankscope.runs.validation import Lengths, Reference, Validation
+from rankscope.runs.validation import Reference, Validation
 from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.rules import profile_named
+from rankscope.scoring.soundness import KnownCorpus, Remark
 from rankscope.statistics.compare import Comparison, compare_scores
 from rankscope.statistics.settings import Settings
 
@@ -78,13 +81,25 @@ class Benchmark:
     @cached_property
     def settings(self) -> Settings:
         """How systems are compared."""
-        return Settings.of(**self.loaded.config.statistics.model_dump())
+        return self.loaded.config.statistics.settings
+
+    @cached_property
+    def clusters(self) -> dict[str, object] | None:
+        """The cluster of each query, where queries belong together."""
+        field = self.loaded.config.statistics.cluster
+        if field is None:
+            return None
+        known = dict.fromkeys(name for query in self.collection.queries for name in query.metadata)
+        if field not in known:
+            raise UnknownNameError("field of the queries (statistics.cluster)", field, known)
+        return {query.query_id: query.metadata.get(field) for query in self.collection.queries}
 
     @cached_property
     def reference(self) -> Reference:
         """What runs are checked against."""
         ids = [query.query_id for query in self.collection.queries]
-        return Reference.read(queries=ids, corpus=self.collection.corpus)
+        known = Reference.read(queries=ids, corpus=self.collection.corpus)
+        return replace(known, qrels=self.collection.judgments.table)
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the systems of the config that a system asks, through unnamed ones too."""
@@ -147,7 +162,7 @@ class Workflow:
     """By system: what the checks of its run say."""
     score: Stage[Scores] | None = None
     """Values by query of all systems; None where only runs are wanted."""
-    compare: Stage[Comparison] | None = None
+    compare: Stage[Comparison | None] | None = None
     """All systems compared; None if there is one only, or nothing that can be tested."""
     analyses: Mapping[str, Stage[Answer]] | None = None
     """By name: what each analysis says."""
@@ -169,7 +184,7 @@ def make_workflow(benchmark: Benchmark, *, only: Sequence[str] | None = None) ->
     checks = {name: _check(benchmark, name, stage) for name, stage in fetches.items()}
     if only is not None:
         return Workflow(fetches, checks)
-    score = _score(benchmark, fetches)
+    score = _score(benchmark, fetches, checks)
     compare = None
     if len(fetches) > 1 and _tested(benchmark.loaded.config.measures):
         compare = _compare(benchmark, score)
@@ -283,17 +298,25 @@ def _check(benchmark: Benchmark, name: str, fetched: Stage[Fetched]) -> Stage[Va
         depth = min(depth, documents)  # nobody can find more
 
     def work(results: Results, _: Step) -> Output[Validation]:
-        run = results[fetched].run
-        if len(run):
-            return Output(benchmark.reference.validate(run, depth=depth))
-        nothing = Lengths(min=0, median=0, max=0)
-        validation = Validation(
-            run=name, ok=True, rows=0, queries=0, documents_per_query=nothing, findings=()
-        )
-        return Output(validation)
+        return Output(benchmark.reference.validate(results[fetched].run, depth=depth))
 
-    corpus = benchmark.collection.info.corpus_sha256
-    return _stage(f"check {name}", work, PartForm(Validation), [fetched], (depth, corpus))
+    info = benchmark.collection.info
+    parts = (depth, info.corpus_sha256, info.qrels_sha256)
+    return _stage(f"check {name}", work, PartForm(Validation), [fetched], parts)
+
+
+BROKEN = frozenset(code.code for code in (EMPTY, NO_QUERY_IN_COMMON, NO_DOCUMENT_IN_COMMON))
+"""Errors of a run after which no number about it could mean anything."""
+
+
+def fault_of(validation: Validation) -> Finding | None:
+    """Return why a run cannot be scored; None if it can."""
+    faults = (
+        finding
+        for finding in validation.findings
+        if finding.severity == "error" and finding.code in BROKEN
+    )
+    return next(faults, None)
 
 
 # --- scores --------------------------------------------------------------------------------------
@@ -308,7 +331,14 @@ class ScoresForm:
     def pack(self, made: Scores, /) -> Content:
         """Return what is kept: all missing queries too, of which JSON records name the first."""
         runs = [made.run(name) for name in made.runs]
-        data = {run.name: {"means": run.means, "counts": run.counts} for run in runs}
+        data = {
+            run.name: {
+                "means": run.means,
+                "counts": run.counts,
+                "remarks": [asdict(remark) for remark in run.remarks],
+            }
+            for run in runs
+        }
         tables = {
             run.name: pl.DataFrame(
                 {
@@ -329,25 +359,44 @@ class ScoresForm:
             values = np.ascontiguousarray(table.drop("query_id").to_numpy().T, dtype=np.float64)
             query_ids = tuple(table["query_id"].to_list())
             kept = content.data[name]
-            runs.append(RunScores(name, query_ids, values, kept["means"], kept["counts"]))
+            about = tuple(
+                Remark(**{**remark, "query_ids": tuple(remark["query_ids"])})
+                for remark in kept["remarks"]
+            )
+            runs.append(RunScores(name, query_ids, values, kept["means"], kept["counts"], about))
         measures = meant(config.measures, profile)
         return Scores(
             runs, measures, profile, judgments=self.benchmark.collection.judgments, single=False
         )
 
 
-def _score(benchmark: Benchmark, fetches: Mapping[str, Stage[Fetched]]) -> Stage[Scores]:
-    config = benchmark.loaded.config
+def _score(
+    benchmark: Benchmark,
+    fetches: Mapping[str, Stage[Fetched]],
+    checks: Mapping[str, Stage[Validation]],
+) -> Stage[Scores]:
+    """Make the stage that scores all systems but those whose runs are broken."""
+    config, info = benchmark.loaded.config, benchmark.collection.info
+    corpus = None if info.documents is None else KnownCorpus(info.documents, depth=config.depth)
 
     def work(results: Results, _: Step) -> Output[Scores]:
-        runs = {name: results[stage].run for name, stage in fetches.items()}
+        runs = {
+            name: results[stage].run
+            for name, stage in fetches.items()
+            if fault_of(results[checks[name]]) is None
+        }
         judgments = benchmark.collection.judgments
-        return Output(evaluate(judgments, runs, config.measures, profile=config.profile))
+        profile = profile_named(config.profile)
+        if not runs:
+            asked = meant(config.measures, profile)
+            return Output(Scores([], asked, profile, judgments=judgments, single=False))
+        scores = evaluate(judgments, runs, config.measures, profile=profile, corpus=corpus)
+        return Output(scores)
 
-    info = benchmark.collection.info
-    parts = (info.qrels_sha256, config.measures, config.profile)
+    parts = (info.qrels_sha256, info.documents, config.depth, config.measures, config.profile)
     about = f"{len(config.measures)} measures"
-    return _stage("score", work, ScoresForm(benchmark), list(fetches.values()), parts, about)
+    needs: list[Stage[Any]] = [*fetches.values(), *checks.values()]
+    return _stage("score", work, ScoresForm(benchmark), needs, parts, about)
 
 
 def _tested(measures: Sequence[str]) -> list[str]:
@@ -356,19 +405,40 @@ def _tested(measures: Sequence[str]) -> list[str]:
     return [measure for measure, kind in kinds.items() if kind != "geometric"]
 
 
-def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison]:
-    baseline = benchmark.loaded.config.baseline
+class ComparisonForm:
+    """A comparison is kept as its JSON; nothing, where fewer than two systems could be scored."""
 
-    def work(results: Results, _: Step) -> Output[Comparison]:
+    def pack(self, made: Comparison | None, /) -> Content:
+        """Return what is kept."""
+        return Content({} if made is None else made.model_dump(mode="json"))
+
+    def unpack(self, content: Content, /) -> Comparison | None:
+        """Make the comparison again."""
+        return Comparison.model_validate(content.data) if content.data else None
+
+
+def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison | None]:
+    """Make the stage that compares systems; with a broken baseline, all with each other."""
+    wanted = benchmark.loaded.config.baseline
+
+    def work(results: Results, _: Step) -> Output[Comparison | None]:
         scores = results[score]
+        if len(scores.runs) < 2:
+            return Output(None)
         tested = scores.only(_tested(scores.measures))
         comparison = compare_scores(
-            tested, baseline=baseline, settings=benchmark.settings, all_pairs=True
+            tested,
+            baseline=wanted if wanted in scores.runs else None,
+            settings=benchmark.settings,
+            clusters=benchmark.clusters,
+            all_pairs=True,
         )
         return Output(comparison)
 
-    parts = (baseline, benchmark.settings.to_dict())
-    return _stage("compare", work, PartForm(Comparison), [score], parts)
+    parts: list[Any] = [wanted, benchmark.settings.to_dict()]
+    if benchmark.clusters is not None:
+        parts += [sorted((name, str(label)) for name, label in benchmark.clusters.items())]
+    return _stage("compare", work, ComparisonForm(), [score], parts)
 
 
 # --- analyses ------------------------------------------------------------------------------------
@@ -408,10 +478,22 @@ def _analyse(
     )
 
     def work(results: Results, _: Step) -> Output[Answer]:
+        scores = results[score]
+        if not scores.runs:
+            reason = "no system could be scored"
+            return Output(NotApplicable(name=analysis.name, reason=reason))
         inputs = replace(
             given,
-            scores=results[score],
-            runs={name: results[stage].run for name, stage in fetches.items()},
+            scores=scores,
+            runs={
+                name: results[stage].run for name, stage in fetches.items() if name in scores.runs
+            },
+            pipeline=[
+                replace(spec, of=tuple(name for name in spec.of if name in scores.runs))
+                for spec in given.pipeline or ()
+                if spec.system in scores.runs
+            ],
+            baseline=given.baseline if given.baseline in scores.runs else None,
             qrels=collection.judgments,
             queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
             corpus=collection.corpus if "corpus" in analysis.needs else None,

@@ -36,7 +36,8 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
     "--fail-under",
     multiple=True,
     metavar="[SYSTEM:]MEASURE=VALUE",
-    help="Exit with 1 if the system's mean (without one: the best mean) is worse (repeatable).",
+    help="Exit with 1 if the mean of this system (without one: of any system) is worse "
+    "(repeatable).",
 )
 @format_option()
 @QUIET
@@ -79,7 +80,7 @@ def run(
         )
     status = show_result(result, format=format, quiet=quiet)
     for limit in limits:
-        if sentence := limit.missed(result.report):
+        for sentence in limit.missed(result.report):
             click.echo(visible(sentence), err=True)
             status = ANSWER_IS_NO
     return status

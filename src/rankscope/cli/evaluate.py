@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankscope.cli.options import (
     DEFAULTS,
+    ORDER,
     PROFILE,
     TARGET,
     check_standard_input,
     format_option,
     measures_option,
 )
-from rankscope.cli.output import emit, write_text
-
-if TYPE_CHECKING:
-    pass
+from rankscope.cli.output import emit, print_warnings, write_text
 
 
 @click.command()
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --bounds: the grade unjudged documents are given.",
 )
+@ORDER
+@click.option("--corpus", metavar="FILE", help="The documents there are; gold outside is named.")
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @TARGET
 def evaluate(
@@ -63,26 +63,31 @@ def evaluate(
     bounds: bool,
     hole_grade: float,
     labels: str | None,
+    order: Any,
+    corpus: str | None,
     target: str | None,
 ) -> None:
     """Score each RUN against the judgments in QRELS.
 
     A query that is judged and missing from a run counts as 0; how many there are is always said.
+    A run that shares no query or no document with the qrels is an error, as is an empty one.
     """
     from rankscope.collection.qrels import parse_labels, read_qrels
+    from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
     from rankscope.scoring.bounds import bounds as find_bounds
     from rankscope.scoring.evaluate import evaluate as score
     from rankscope.scoring.inputs import as_judgments, as_runs
 
-    check_standard_input(qrels, *run)
+    check_standard_input(qrels, *run, corpus)
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
-    runs, _ = as_runs(list(run))
+    runs, _ = as_runs(list(run), order=order)
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
-    scores = score(judgments, runs, asked, **rules)
+    scores = score(judgments, runs, asked, corpus=corpus, **rules)
     if format == "trec":
+        print_warnings(document_of(scores).warnings)
         write_text(scores_as_trec(scores, per_query=per_query), target)
         return
     bounds_by_run = {

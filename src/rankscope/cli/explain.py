@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rankscope.cli.options import (
+    ORDER,
     PROFILE,
     TARGET,
     check_standard_input,
@@ -12,6 +15,9 @@ from rankscope.cli.options import (
     measures_option,
 )
 from rankscope.cli.output import emit
+
+if TYPE_CHECKING:
+    from rankscope.runs.order import Order
 
 
 @click.command()
@@ -27,6 +33,7 @@ from rankscope.cli.output import emit
     help="List all ranks down to here, and below it those that add something.",
 )
 @PROFILE
+@ORDER
 @format_option()
 @TARGET
 def explain(
@@ -37,6 +44,7 @@ def explain(
     measures: tuple[str, ...],
     depth: int,
     profile: str,
+    order: Order,
     format: str,
     target: str | None,
 ) -> None:
@@ -49,7 +57,7 @@ def explain(
 
     check_standard_input(qrels, run)
     judgments = as_judgments(qrels)
-    runs, _ = as_runs([run])
+    runs, _ = as_runs([run], order=order)
     [the_run] = runs.values()
     explanations = [
         explain_measure(judgments, the_run, query_id, parsed.measure, profile=profile, depth=depth)

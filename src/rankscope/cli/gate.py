@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    ORDER,
     RESAMPLES,
     SEED,
     TARGET,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     type=Names("profile", PROFILES),
     help="Whose rules. [default: the score file's, or rankscope]",
 )
+@ORDER
 @click.option("--run", metavar="NAME", help="The run to take from score files that hold several.")
 @click.option("--baseline-run", metavar="NAME", help="Likewise, from BASELINE.")
 @click.option("--candidate-run", metavar="NAME", help="Likewise, from CANDIDATE.")

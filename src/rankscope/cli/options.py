@@ -56,6 +56,13 @@ PROFILE = click.option(
     show_default=True,
     help="Whose rules: ties, precision, missing queries, definitions.",
 )
+ORDER = click.option(
+    "--order",
+    type=click.Choice(["score", "given"]),
+    default="score",
+    show_default=True,
+    help="What ranks documents: their scores, or the order in which they are listed.",
+)
 ALPHA = click.option(
     "--alpha", type=float, default=0.05, show_default=True, help="A p-value up to this counts."
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rich.console import Console
 
@@ -63,12 +63,22 @@ def emit(
             write_file(target, json_text(plain))
         return
     document = result if isinstance(result, Document) else document_of(result, **options)
+    if format == "csv":
+        print_warnings(document.warnings)
     if format == "table" and target is None:
         from rankscope.document.terminal import draw
 
         draw(document, make_console())
     else:
         write_text(rendered(document, format), target)
+
+
+def print_warnings(lines: Iterable[str]) -> None:
+    """Say on standard error what numbers alone would hide."""
+    from rankscope.document.text import visible
+
+    for line in lines:
+        click.echo(visible(line), err=True)
 
 
 def rendered(document: Document, format: str) -> str:

@@ -9,6 +9,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    ORDER,
     SEED,
     TARGET,
     check_standard_input,
@@ -38,6 +39,7 @@ from rankscope.cli.output import emit
     show_default=True,
     help="The probability with which a true difference should be seen.",
 )
+@ORDER
 @SEED
 @format_option()
 @TARGET
@@ -50,6 +52,7 @@ def power(
     queries: tuple[int, ...],
     alpha: float,
     wanted: float,
+    order: str,
     seed: int,
     format: str,
     target: str | None,
@@ -73,6 +76,7 @@ def power(
         from rankscope.statistics.power import power as find
 
         options: Any = {"target": difference, "alpha": alpha, "power": wanted, "seed": seed}
+        options["order"] = order
         report = find(*files, measures or "nDCG@10", **options)
         emit(report, format=format, target=target)
         return

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from rankscope.cli.options import TARGET, check_standard_input, format_option
+from rankscope.cli.options import ORDER, TARGET, check_standard_input, format_option
 from rankscope.cli.output import emit
 from rankscope.scoring.rules import PROFILES
+
+if TYPE_CHECKING:
+    from rankscope.runs.order import Order
 
 
 @click.command()
@@ -22,6 +27,7 @@ from rankscope.scoring.rules import PROFILES
     "--mine", metavar="NUMBER", help="A number you got; the rules that give it are named."
 )
 @click.option("--theirs", metavar="NUMBER", help="A number somebody else got, likewise.")
+@ORDER
 @format_option()
 @TARGET
 def why(
@@ -32,6 +38,7 @@ def why(
     profiles: str | None,
     mine: str | None,
     theirs: str | None,
+    order: Order,
     format: str,
     target: str | None,
 ) -> None:
@@ -45,5 +52,5 @@ def why(
     check_standard_input(qrels, run)
     names = [name.strip() for name in profiles.split(",")] if profiles else list(PROFILES)
     numbers = [number for number in (mine, theirs) if number is not None]
-    result = explain_difference(qrels, [run], measure, profiles=names, numbers=numbers)
+    result = explain_difference(qrels, [run], measure, profiles=names, numbers=numbers, order=order)
     emit(result, format=format, target=target)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InputError, InvalidDataError, UnknownNameError, shown
+from rankscope.errors import InputError, InvalidDataError, Place, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.tables.columns import QRELS, rater_columns
 from rankscope.tables.grouping import group_by_query, repeated_rows
@@ -45,9 +45,10 @@ class Qrels(PairTable):
     {'d1': 2, 'd2': 0}
     """
 
-    __slots__ = ()
+    __slots__ = ("_repeat",)
 
     layout = QRELS
+    _repeat: Place | None
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class Qrels(PairTable):
         keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
         if repeated_rows(self._offsets, *keys).size:
             refuse(rows)
+        self._set(_repeat=None)
 
     @classmethod
     def from_rows(cls, rows: Rows) -> Qrels:
@@ -95,6 +97,14 @@ class Qrels(PairTable):
     def subtopics(self) -> pl.Series | None:
         """The subtopics of all rows, grouped by query; None for qrels without."""
         return self._columns["subtopic"] if "subtopic" in self._columns.columns else None
+
+    @property
+    def repeat(self) -> Place | None:
+        """Where a TREC file judges a pair again, under another second column; None if nowhere.
+
+        A measure by subtopic takes that column for a subtopic; to all others it is a duplicate.
+        """
+        return self._repeat
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return ``{query_id: {doc_id: grade}}``; with subtopics a grade is a dict by subtopic."""
@@ -230,6 +240,12 @@ def as_qrels(data: Any) -> Qrels:
     return data if isinstance(data, Qrels) else Qrels(data)
 
 
+def _first_repeat(rows: Rows) -> Place | None:
+    pairs = pl.DataFrame([as_ids(rows.frame[name], rows) for name in ("query_id", "doc_id")])
+    repeated = (~pairs.to_struct("pair").is_first_distinct()).arg_true()
+    return rows.place(int(repeated[0])) if len(repeated) else None
+
+
 def read_qrels(
     path: PathLike,
     *,
@@ -246,7 +262,10 @@ def read_qrels(
     file = TableFile.open(path, QRELS, format=format)
     rows = file.rows(QRELS.roles, as_text=labels is not None)
     try:
-        return Qrels.from_rows(prepared(rows, labels=labels, raters=raters))
+        qrels = Qrels.from_rows(prepared(rows, labels=labels, raters=raters))
+        if qrels.subtopics is not None and file.format == "trec":
+            qrels._set(_repeat=_first_repeat(rows))
+        return qrels
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         text = file.rows(QRELS.roles, as_text=True)
         Qrels.from_rows(prepared(text, labels=labels, raters=raters))

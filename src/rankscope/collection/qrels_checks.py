@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rankscope.collection.qrels import grades_of
+from rankscope.collection.qrels_codes import NOTHING_RELEVANT
 from rankscope.findings import Checks, Place, Seen
 from rankscope.tables import row_checks
 from rankscope.tables.row_checks import seen_rows
@@ -78,6 +79,16 @@ def duplicate_pair(rows: Rows) -> Seen | None:
 def conflicting_grades(rows: Rows) -> Seen | None:
     """A pair was judged before, with another grade."""
     return seen_rows("the pair was judged before, with another grade", rows, _repeats(rows)[1])
+
+
+@QRELS_CHECKS.under(NOTHING_RELEVANT)
+def nothing_relevant(rows: Rows) -> Seen | None:
+    """See that no grade is above 0."""
+    highest = grades_of(rows).max()
+    if not isinstance(highest, float) or not highest <= 0:
+        return None
+    message = "no document is relevant: no grade in the qrels is above 0"
+    return Seen(message, places=(Place(rows.source),))
 
 
 @QRELS_CHECKS.add(

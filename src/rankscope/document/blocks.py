@@ -212,6 +212,13 @@ class Document:
         return any(section.title for section in self.sections)
 
     @property
+    def warnings(self) -> list[str]:
+        """The sentences that warn: what a form that holds only numbers must say beside them."""
+        blocks = (block for section in self.sections for block in section.all_blocks)
+        lines = (block.sentences for block in blocks if isinstance(block, Sentences))
+        return [line.text for each in lines for line in each if line.tone == "warning"]
+
+    @property
     def first_table(self) -> Table | None:
         """The first table of all sections."""
         blocks = (block for section in self.sections for block in section.all_blocks)
@@ -259,6 +266,39 @@ def marker_note(base: str, *, alpha: float) -> str:
 def sentences(texts: Iterable[str], tone: Tone = "plain", *, listed: bool = False) -> Sentences:
     """Make sentences of one tone."""
     return Sentences(tuple(Sentence(text, tone) for text in texts), listed=listed)
+
+
+MOST_LINES = 3
+"""How many lines findings of one code take before the rest is counted."""
+
+
+def warning_lines(findings: Iterable[Finding], *, several: bool = True) -> tuple[Sentences, ...]:
+    """Say what findings about runs say, a line for each; none if there is nothing to say.
+
+    Where several runs were looked at, they are named, and what is the same of several is said once.
+    The advice follows the last line of a code.
+    """
+    by_code: dict[str, dict[str, list[Finding]]] = {}
+    for finding in findings:
+        messages = by_code.setdefault(finding.code, {})
+        messages.setdefault(finding.message, []).append(finding)
+    lines = []
+    for code, messages in by_code.items():
+        shown = list(messages.items())[:MOST_LINES]
+        for message, alike in shown:
+            whose = _names([str(finding.system) for finding in alike]) if several else ""
+            lines.append(f"warning: {whose}{message} [{code}]")
+        more = len(messages) - len(shown)
+        if more:
+            lines.append(f"warning: likewise for {more} more [{code}]")
+        advice = next(iter(messages.values()))[0].advice
+        lines[-1] += f"; {advice}"
+    return (sentences(lines, "warning"),) if lines else ()
+
+
+def _names(systems: list[str]) -> str:
+    more = f" and {len(systems) - MOST_LINES} more" if len(systems) > MOST_LINES else ""
+    return f"{', '.join(systems[:MOST_LINES])}{more}: "
 
 
 def cells(*values: Value) -> tuple[Cell, ...]:

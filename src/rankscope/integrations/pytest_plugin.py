@@ -26,6 +26,10 @@ class UndecidedWarning(UserWarning):
     """The data show neither a regression nor that there is none."""
 
 
+class DataWarning(UserWarning):
+    """The scores of a run mean less than they seem: it lacks queries, all its scores are equal."""
+
+
 class Gatekeeper:
     """What the fixture ``rankscope`` gives."""
 
@@ -40,8 +44,9 @@ class Gatekeeper:
 
         Takes what `rankscope.gate` takes: score files, `Scores`, or, with ``qrels``, runs as paths,
         dicts or tables, and all of its options. The message is the gate's table and answer; an
-        undecided one gives an `UndecidedWarning`, or fails with ``undecided="fail"``. Runs that
-        cannot be compared raise `rankscope.InputError`.
+        undecided one gives an `UndecidedWarning`, or fails with ``undecided="fail"``. What makes
+        the scores of a run mean less than they seem gives a `DataWarning`; runs that cannot be
+        scored or compared raise `rankscope.InputError`.
         """
         __tracebackhide__ = True
         from rankscope.document.terminal import as_text  # noqa: PLC0415
@@ -51,6 +56,9 @@ class Gatekeeper:
         result = gate(baseline, candidate, measures, **options)
         if not result.passed:
             raise AssertionError("\n" + as_text(gate_document(result)))
+        for finding in result.findings:
+            text = f"{finding.system}: {finding.message} [{finding.code}]; {finding.advice}"
+            warnings.warn(text, DataWarning, stacklevel=2)
         if result.answer == "undecided":
             warnings.warn(result.sentence, UndecidedWarning, stacklevel=2)
         for note in result.notes:

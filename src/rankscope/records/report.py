@@ -12,7 +12,7 @@ from rankscope.diagnosis.segments import SEGMENTS, Segment
 from rankscope.diagnosis.stages import STAGES, StageRow
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
-from rankscope.part import FileRef, High, Low, Part
+from rankscope.part import FileRef, High, Low, Part, left_out
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import Identity, Timings
 from rankscope.scoring.accounting import Accounting
@@ -158,8 +158,10 @@ class EvaluationReport(KeptRecord):
     """The single rules: ties, precision, queries, no_relevant."""
     measures: list[MeasureValue]
     """The means, in the order asked."""
-    accounting: Accounting
-    """What the means are made of."""
+    accounting: Accounting | None
+    """What the means are made of; null for a system that is broken."""
+    broken: str | None = left_out()
+    """Why the system was not scored: its run is empty, or has nothing in common with the qrels."""
     diagnostics: Diagnostics
     """Versions, times, findings."""
     per_query: FileRef
@@ -182,9 +184,11 @@ class SystemRecord(Part):
     run: RunInfo
     """What it answered."""
     measures: list[MeasureValue]
-    """Its means."""
-    accounting: Accounting
-    """What they are made of."""
+    """Its means; none for a system that is broken."""
+    accounting: Accounting | None
+    """What they are made of; null for a system that is broken."""
+    broken: str | None = left_out()
+    """Why it was not scored: its run is empty, or has nothing in common with the qrels."""
     timing: Timings
     """How long it took."""
     per_query: FileRef

@@ -14,6 +14,7 @@ from rankscope.document.blocks import (
     Sentences,
     Table,
     text_columns,
+    warning_lines,
 )
 from rankscope.document.text import number
 from rankscope.document.views import view
@@ -42,7 +43,10 @@ def why_document(result: Why) -> Document:
     )
     return Document(
         f"Values of {result.outcomes[0].measure} under the rules of several tools",
-        (*([Section("", (Sentences(tuple(lines)),))] if lines else []), Section("", (table,))),
+        (
+            *([Section("", (Sentences(tuple(lines)),))] if lines else []),
+            Section("", (table, *warning_lines(result.findings, several=False))),
+        ),
     )
 
 

@@ -174,7 +174,7 @@ def _main_table(report: BenchmarkReport) -> Table:
 def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> Cell:
     value = _value(system, info.measure)
     if value is None:
-        return Cell()
+        return Cell() if system.broken is None else Cell("broken", tone="bad")
     is_count = value.interval is None and value.value == int(value.value)
     comparison = report.comparison
     letters = ""
@@ -207,6 +207,8 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
     yield f"in brackets: {level}interval of the mean{method}"
     if any(not info.higher_is_better for info in report.measures):
         yield "↓ behind a measure: lower is better"
+    if any(system.broken is not None for system in report.systems):
+        yield "broken: not scored, as its run is empty or has nothing in common with the qrels"
     if comparison is None:
         return
     if comparison.baseline is not None:

@@ -23,6 +23,7 @@ from rankscope.document.blocks import (
     plain_rows,
     sentences,
     text_columns,
+    warning_lines,
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -58,8 +59,13 @@ def comparison_document(comparison: Comparison) -> Document:
         f"Comparison of {_names(comparison)}",
         (
             Section("Verdict", (sentences(verdicts(comparison)), *_cautions(comparison))),
-            Section("Means", (chart, _means_table(comparison))),
+            Section(
+                "Means",
+                (chart, _means_table(comparison), *warning_lines(comparison.findings)),
+            ),
             Section("Pairs", details=(_pairs_table(comparison),)),
+            *_probable_section(comparison),
+            *_holes_section(comparison),
             *([strata] if strata.blocks else []),
         ),
         names=frozenset([*comparison.runs, *comparison.measures]),
@@ -241,6 +247,57 @@ def _pairs_table(comparison: Comparison) -> Table:
             ),
         ),
         name_columns=3,
+    )
+
+
+def _probable_section(comparison: Comparison) -> Iterator[Section]:
+    """Show how probable better, about the same and worse are, where a margin says what is same."""
+    margin = comparison.settings.margin
+    known = [(pair, pair.posterior) for pair in comparison.pairs if pair.posterior is not None]
+    if not known or margin is None:
+        return
+    rows = tuple(
+        cells(pair.measure, pair.system, pair.base, answer.better, answer.within, answer.worse)
+        for pair, answer in known
+    )
+    columns = (
+        *text_columns("measure", "system", "base"),
+        *(Column(title, digits=3) for title in ("better", f"within ±{margin:g}", "worse")),
+    )
+    note = (
+        "P(the mean difference is beyond, or within, the margin), for somebody who knew nothing "
+        "before (Student's t as the posterior); one pair at a time, not corrected"
+    )
+    yield Section("How probable", (Table(columns, rows, notes=(note,), name_columns=3),))
+
+
+def _holes_section(comparison: Comparison) -> Iterator[Section]:
+    """Show what unjudged documents could make of each difference."""
+    known = [(pair, pair.holes) for pair in comparison.pairs if pair.holes is not None]
+    if not known:
+        return
+    rows = []
+    for pair, holes in known:
+        if holes.lowest is None or holes.highest is None:
+            answer, interval = holes.note, None
+        else:
+            interval = (holes.lowest, holes.highest)
+            answer = "no" if holes.is_certain else "yes"
+        difference = Cell(holes.difference, interval)
+        names = cells(pair.measure, pair.system, pair.base)
+        rows.append((*names, difference, *cells(holes.unjudged, answer)))
+    columns = (
+        *text_columns("measure", "system", "base"),
+        Column("difference", signed=True, note="lowest, highest"),
+        Column("unjudged"),
+        Column("may turn", "text"),
+    )
+    note = (
+        "in brackets: over all ways to judge the unjudged documents of either run that the measure "
+        "looks at, the same in both runs; this is not about chance"
+    )
+    yield Section(
+        "Unjudged documents", (Table(columns, tuple(rows), notes=(note,), name_columns=3),)
     )
 
 

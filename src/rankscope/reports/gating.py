@@ -21,6 +21,7 @@ from rankscope.document.blocks import (
     ends,
     good_if,
     text_columns,
+    warning_lines,
 )
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
@@ -57,7 +58,7 @@ def gate_document(result: GateResult) -> Document:
     return Document(
         f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
         (
-            Section("", (Sentences((answer, *_remarks(result))),)),
+            Section("", (Sentences((answer, *_remarks(result))), *warning_lines(result.findings))),
             Section("", (_checks_table(result, ranked),)),
             *_floors_section(result),
             *_anchor_sections(result),

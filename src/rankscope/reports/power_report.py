@@ -15,6 +15,7 @@ from rankscope.document.blocks import (
     plain_rows,
     sentences,
     text_columns,
+    warning_lines,
 )
 from rankscope.document.text import percent
 from rankscope.document.views import view
@@ -42,7 +43,7 @@ def power_document(report: PowerReport) -> Document:
         blocks.append(_answers(power) if power.sd else _no_answer(power))
     return Document(
         f"Power: {second} against {first}",
-        (Section("", (*blocks, Notes((_HOW,)))),),
+        (Section("", (*blocks, *warning_lines(report.findings), Notes((_HOW,)))),),
         names=frozenset([*report.measures, *report.runs]),
         data=lambda: _data(report),
     )

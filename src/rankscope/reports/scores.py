@@ -16,6 +16,7 @@ from rankscope.document.blocks import (
     Value,
     plain_rows,
     text_columns,
+    warning_lines,
 )
 from rankscope.document.text import visible
 from rankscope.document.views import view
@@ -37,7 +38,11 @@ def scores_document(
 ) -> Document:
     """Show means, a row for each run; ``per_query`` puts the values of every query first."""
     runs = [scores.run(name) for name in scores.runs]
-    blocks: list[Block] = [_means_table(scores), *_bounds_tables(bounds or {})]
+    blocks: list[Block] = [
+        _means_table(scores),
+        *warning_lines(scores.findings, several=len(runs) > 1),
+        *_bounds_tables(bounds or {}),
+    ]
     if per_query:
         blocks[:0] = [_per_query_table(scores, run, several=len(runs) > 1) for run in runs]
     return Document(

@@ -16,6 +16,8 @@ import polars as pl
 from rankscope.errors import counted, shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen
 from rankscope.runs import order
+from rankscope.runs.mismatch import empty_message
+from rankscope.runs.run_codes import EMPTY, EQUAL_SCORES, ORDER_AGAINST_SCORE
 from rankscope.runs.table import scores_of
 from rankscope.tables import row_checks
 from rankscope.tables.grouping import Groups, group_by_query, repeated_rows
@@ -134,15 +136,10 @@ class RunUnderTest:
 RUN_CHECKS: Checks[RunUnderTest] = Checks()
 
 
-@RUN_CHECKS.add(
-    "RS101",
-    "error",
-    unit="file",
-    advice="make the run again and check the format of the queries it was made from",
-)
+@RUN_CHECKS.under(EMPTY)
 def empty(run: RunUnderTest) -> Seen | None:
-    """The file holds no line of data."""
-    return row_checks.no_row(run.rows, "the run is empty")
+    """See a run without a line, or without a document for any query."""
+    return row_checks.no_row(run.rows, empty_message(len(run.rows.empty_queries)))
 
 
 @RUN_CHECKS.add(
@@ -240,6 +237,19 @@ def rank_against_score(run: RunUnderTest) -> Seen | None:
     return run.seen_queries("a document with a worse rank has a better score", queries)
 
 
+@RUN_CHECKS.under(ORDER_AGAINST_SCORE)
+def order_against_score(run: RunUnderTest) -> Seen | None:
+    """See lists without ranks whose scores mostly rise somewhere."""
+    if run.rank is not None or "score" not in run.rows.frame.columns:
+        return None
+    rises = run.queries_of(np.flatnonzero((run.score[1:] > run.score[:-1]) & run.same_query))
+    several = int(np.count_nonzero(run.lengths > 1))
+    if 2 * len(rises) <= several:
+        return None
+    of = f"{len(rises):,} of {counted(several, 'query')}"
+    return run.seen_queries(f"scores and the order of the lists disagree in {of}", rises)
+
+
 @RUN_CHECKS.add(
     "RS121",
     "warning",
@@ -274,6 +284,19 @@ def _straddling(run: RunUnderTest, tied: NDArray[np.bool_], cutoff: int) -> int:
     """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` are tied."""
     deep = run.offsets[:-1][run.lengths > cutoff]
     return int(np.count_nonzero(tied[deep + cutoff - 1]))
+
+
+@RUN_CHECKS.under(EQUAL_SCORES)
+def all_scores_equal(run: RunUnderTest) -> Seen | None:
+    """See a run in which the score never decides."""
+    several = np.flatnonzero(run.lengths > 1)
+    if not several.size or ((run.score[1:] != run.score[:-1]) & run.same_query).any():
+        return None
+    message = (
+        f"all documents of a query have the same score ({counted(len(several), 'query')}), so "
+        "their ids decide the order"
+    )
+    return run.seen_queries(message, several)
 
 
 @RUN_CHECKS.add(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankscope.errors import shown
 from rankscope.findings import PLACES_SHOWN, Checks, Place, Seen, Unable
+from rankscope.runs.mismatch import gold_outside_message, nothing_in_common
+from rankscope.runs.run_codes import (
+    GOLD_OUTSIDE,
+    NO_DOCUMENT_IN_COMMON,
+    NO_QUERY_IN_COMMON,
+    QUERIES_MISSING,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Container, Iterable
 
     from rankscope.collection.qrels import Qrels
     from rankscope.runs.checks import RunUnderTest
@@ -21,7 +28,7 @@ _NO_QRELS = Unable("no qrels were given")
 _NO_QUERIES = Unable("no queries were given")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RunAgainst:
     """A run and what it is held against; what was not given is None.
 
@@ -34,6 +41,26 @@ class RunAgainst:
     corpus_ids: Iterable[str] | None = None
     no_qrels: Unable = _NO_QRELS
     """Why there are no qrels, where there are none."""
+
+    @cached_property
+    def absent(self) -> tuple[set[str], set[str]]:
+        """The documents that the run names, and those that the qrels name, outside the corpus."""
+        named = set(self.run.doc_id.unique().to_list())
+        judged = set() if self.qrels is None else set(self.qrels.doc_ids.unique().to_list())
+        for doc_id in self.corpus_ids or ():
+            named.discard(doc_id)
+            judged.discard(doc_id)
+        return named, judged
+
+    @property
+    def same_corpus(self) -> bool:
+        """Whether documents of the run and of the qrels are known to be in one corpus."""
+        if self.corpus_ids is None or self.qrels is None:
+            return False
+        named, judged = self.absent
+        return (
+            len(named) < self.run.doc_id.n_unique() and len(judged) < self.qrels.doc_ids.n_unique()
+        )
 
     def seen(self, message: str, query_ids: list[str]) -> Seen | None:
         """Say something about queries; nothing if there are none."""
@@ -51,12 +78,7 @@ def _absent(query_ids: Iterable[str], known: Container[str]) -> list[str]:
     return [query_id for query_id in query_ids if query_id not in known]
 
 
-@AGAINST_CHECKS.add(
-    "RS161",
-    "warning",
-    unit="query",
-    advice="run the system on these queries too; until then they count as 0 in every mean",
-)
+@AGAINST_CHECKS.under(QUERIES_MISSING)
 def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     """Queries of the qrels are not in the run; they count as 0 in every mean."""
     if against.qrels is None:
@@ -65,7 +87,11 @@ def judged_queries_missing(against: RunAgainst) -> Seen | Unable | None:
     missing = _absent(judged, set(against.run.query_ids))
     if len(missing) == len(judged):
         return None  # said by no-query-in-common
-    message = f"{len(missing):,} of {len(judged):,} judged queries are missing from the run"
+    few = ", ".join(shown(query_id) for query_id in missing[:PLACES_SHOWN])
+    more = ", …" if len(missing) > PLACES_SHOWN else ""
+    message = (
+        f"{len(missing):,} of {len(judged):,} judged queries are missing from the run ({few}{more})"
+    )
     return against.seen(message, missing)
 
 
@@ -115,10 +141,7 @@ def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
     """The run names documents that are not in the corpus."""
     if against.corpus_ids is None:
         return Unable("no corpus was given")
-    docs = against.run.doc_id
-    unknown = set(docs.unique().to_list())
-    for doc_id in against.corpus_ids:
-        unknown.discard(doc_id)
+    docs, unknown = against.run.doc_id, against.absent[0]
     if not unknown:
         return None
     rows = docs.is_in(pl.Series(sorted(unknown), dtype=pl.String).implode()).arg_true()
@@ -127,9 +150,25 @@ def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
     return Seen(message, len(unknown), places, {"lines": len(rows)})
 
 
-@AGAINST_CHECKS.add(
-    "RS171", "error", unit="file", advice="make the query ids of run and qrels the same"
-)
+@AGAINST_CHECKS.under(GOLD_OUTSIDE)
+def gold_outside_corpus(against: RunAgainst) -> Seen | Unable | None:
+    """See relevant documents that nobody can find."""
+    if against.corpus_ids is None:
+        return Unable("no corpus was given")
+    if against.qrels is None:
+        return against.no_qrels
+    absent = pl.Series(sorted(against.absent[1]), dtype=pl.String)
+    gold = against.qrels.to_polars().filter(pl.col("grade") > 0)
+    outside = gold.filter(pl.col("doc_id").is_in(absent.implode()))
+    if not len(outside):
+        return None
+    pairs = list(outside.select("query_id", "doc_id").iter_rows())
+    places = tuple(Place("qrels", query_id=query, doc_id=doc) for query, doc in pairs)
+    message = gold_outside_message([doc for _, doc in pairs], len(gold))
+    return Seen(message, outside["doc_id"].n_unique(), places[:PLACES_SHOWN])
+
+
+@AGAINST_CHECKS.under(NO_QUERY_IN_COMMON)
 def no_query_in_common(against: RunAgainst) -> Seen | Unable | None:
     """Run and qrels share no query id; the message guesses why."""
     run, qrels = against.run, against.qrels
@@ -137,15 +176,11 @@ def no_query_in_common(against: RunAgainst) -> Seen | Unable | None:
         return against.no_qrels
     if not len(qrels) or not run.query_ids or _share_queries(run, qrels):
         return None
-    guess = guess_mismatch(
-        run.query_ids, qrels.query_ids, run.doc_id.head(1000), qrels.doc_ids.to_list()
-    )
-    return _nothing_in_common("query", run.query_ids, qrels.query_ids, guess, run)
+    message = nothing_in_common("query", run.query_ids, qrels.query_ids, run.doc_id, qrels.doc_ids)
+    return Seen(message, 1, (Place(run.rows.source),))
 
 
-@AGAINST_CHECKS.add(
-    "RS172", "error", unit="file", advice="make the document ids of run and qrels the same"
-)
+@AGAINST_CHECKS.under(NO_DOCUMENT_IN_COMMON)
 def no_document_in_common(against: RunAgainst) -> Seen | Unable | None:
     """Run and qrels share queries and no document id; the message guesses why."""
     run, qrels = against.run, against.qrels
@@ -153,48 +188,14 @@ def no_document_in_common(against: RunAgainst) -> Seen | Unable | None:
         return against.no_qrels
     if not len(qrels) or not run.doc_id.len() or not _share_queries(run, qrels):
         return None
-    if run.doc_id.is_in(qrels.doc_ids.unique().implode()).any():
+    if run.doc_id.is_in(qrels.doc_ids.unique().implode()).any() or against.same_corpus:
         return None
-    judged, retrieved = qrels.doc_ids.to_list(), run.doc_id.unique(maintain_order=True).to_list()
-    guess = guess_mismatch(retrieved, judged, run.query_ids, qrels.query_ids)
-    return _nothing_in_common("document", retrieved, judged, guess, run)
+    retrieved = run.doc_id.unique(maintain_order=True)
+    message = nothing_in_common(
+        "document", retrieved, qrels.doc_ids, run.query_ids, qrels.query_ids
+    )
+    return Seen(message, 1, (Place(run.rows.source),))
 
 
 def _share_queries(run: RunUnderTest, qrels: Qrels) -> bool:
     return any(query_id in qrels for query_id in run.query_ids)
-
-
-def _nothing_in_common(
-    what: str, ours: Sequence[str], theirs: Sequence[str], guess: str, run: RunUnderTest
-) -> Seen:
-    """Say that run and qrels share no id, with two examples of each and a guess why."""
-    mine, judged = (", ".join(shown(id_, 30) for id_ in ids[:2]) for ids in (ours, theirs))
-    message = f"no {what} id in common with the qrels: the run has {mine}, the qrels have {judged}"
-    return Seen(message + guess, 1, (Place(run.rows.source),))
-
-
-_WAYS: dict[str, Callable[[str], str]] = {
-    "blanks around an id": str.strip,
-    "upper and lower case": str.casefold,
-    "leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
-    "a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
-    "a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
-    "a folder or namespace before the id": lambda text: re.split(r"[/:#]", text)[-1],
-    "a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
-}
-"""How ids of one thing may differ, and the change that makes them the same."""
-
-
-def guess_mismatch(
-    ours: list[str], theirs: list[str], our_others: Iterable[str], their_others: Iterable[str]
-) -> str:
-    """Guess why two sets of ids do not meet: which one change would make most of them meet."""
-    best, most = "", 0
-    for reason, change in _WAYS.items():
-        overlap = len(set(map(change, ours)) & set(map(change, theirs)))
-        if overlap > most:
-            best, most = f"; they differ in {reason}", overlap
-    crossed = min(len(set(ours) & set(their_others)), len(set(theirs) & set(our_others)))
-    return (
-        "; query and document columns seem to be swapped" if crossed and crossed >= most else best
-    )

@@ -31,6 +31,9 @@ BLOCK = 1 << 17
 Ties = Literal["trec", "id-asc", "given"]
 """Who goes first among equal scores: the higher id by bytes, the lower id, or as given."""
 
+Order = Literal["score", "given"]
+"""What ranks documents: their scores, or their places in the list as it is given."""
+
 Precision = Literal["double", "single"]
 """In which precision scores are compared; trec_eval 9 uses single."""
 

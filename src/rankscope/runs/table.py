@@ -43,10 +43,11 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = ("_fingerprint", "_is_sorted", "_name", "_order")
+    __slots__ = ("_fingerprint", "_is_list", "_is_sorted", "_name", "_order")
 
     layout = RUN
     _name: str
+    _is_list: bool
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
@@ -67,7 +68,7 @@ class Run(PairTable):
         self._fill(groups, pl.DataFrame([doc_id, score]), rows.empty_queries)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
-        self._set(_name=name, _is_sorted=False, _order=None, _fingerprint="")
+        self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -105,6 +106,7 @@ class Run(PairTable):
             offsets,
             pl.DataFrame(columns),
             _name=name,
+            _is_list=True,
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
@@ -124,6 +126,24 @@ class Run(PairTable):
     def sizes(self) -> Ints:
         """How many documents each query has."""
         return np.diff(self._offsets)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the order of rows is meant: false for a file whose ranks go by score."""
+        return self._is_list
+
+    def _not_a_list(self) -> Run:
+        self._set(_is_list=False)
+        return self
+
+    def in_given_order(self) -> Run:
+        """Return the same documents ranked as they are listed: scores are minus the place."""
+        sizes = self.sizes
+        places = np.arange(1, len(self) + 1) - np.repeat(self._offsets[:-1], sizes)
+        return Run.trusted(
+            self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
+            is_best_first=True,
+        )  # fmt: skip
 
     def named(self, name: str) -> Run:
         """Return the same run under another name."""
@@ -223,10 +243,31 @@ def run_from(file: TableFile, *, name: str | None = None) -> Run:
     """Make a run of a file that was opened."""
     name = name or file.first_tag or stem_of(file.path)
     try:
-        return Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
+        run = Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
+        return run._not_a_list() if _ranks_go_by_score(file, run) else run
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         Run.from_rows(file.rows(RUN.roles, as_text=True), name=name)
         raise
+
+
+def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
+    """Tell whether the lines of a file are in no order, and its ranks are in that of the scores.
+
+    Ranks are read only where most queries have lines that are not in the order of their scores.
+    """
+    unsettled = order.unsettled(run.offsets, run.scores.to_numpy(), ties=False)
+    if 2 * np.count_nonzero(unsettled) <= np.count_nonzero(run.sizes > 1):
+        return False
+    rows = file.rows(("query_id", "doc_id", "rank", "score"))
+    if not {"rank", "score"} <= set(rows.frame.columns):
+        return False
+    rank = as_numbers(rows.frame["rank"]).cast(pl.Float64)
+    table = pl.DataFrame([rows.frame["query_id"], scores_of(rows), rank.alias("rank")])
+    by_rank = table.sort("query_id", "rank", maintain_order=True)
+    same = by_rank["query_id"].eq_missing(by_rank["query_id"].shift())
+    rises = by_rank["score"] > by_rank["score"].shift()
+    repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
+    return not (same & (rises | repeated)).any()
 
 
 def as_run(data: Any, *, name: str = "run") -> Run:

@@ -79,7 +79,8 @@ class Reference:
             findings, _ = QRELS_CHECKS.all(judgments)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
-        return cls(tuple(findings), judged, _query_ids(queries), _corpus_ids(corpus))
+        ids = None if corpus is None else passes_over_ids(corpus)
+        return cls(tuple(findings), judged, _query_ids(queries), ids)
 
     def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
         """Check one run."""
@@ -156,10 +157,8 @@ def _query_ids(queries: Any) -> list[str] | None:
     return _ids_of(queries, Queries)
 
 
-def _corpus_ids(corpus: Any) -> Callable[[], Iterable[str]] | None:
+def passes_over_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     """Return a function that passes over the ids; only what cannot be read again is kept."""
-    if corpus is None:
-        return None
     if is_path(corpus) and can_be_read_again(corpus):
         return lambda: stream_doc_ids(corpus)
     ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)

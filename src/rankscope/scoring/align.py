@@ -21,11 +21,13 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.rules import QueryPolicy
+from rankscope.scoring.soundness import refuse_broken
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.soundness import KnownCorpus, Lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,8 @@ class Hits:
     """By query: how many documents it has."""
     tied_at: dict[int, int]
     """For each cutoff asked for: how many queries have a tie across it."""
+    lists: Lists
+    """How scores go down the lists, as given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,20 +81,31 @@ def align(
     precision: Precision = "double",
     queries: QueryPolicy = "all",
     cutoffs: tuple[int, ...] = (),
+    name: str = "",
+    corpus: KnownCorpus | None = None,
+    sound: bool = True,
 ) -> Aligned:
     """Rank a run, break its ties and join it with the judgments.
 
-    ``cutoffs`` are the ranks across which ties are counted.
+    ``cutoffs`` are the ranks across which ties are counted. A run about which no number could mean
+    anything is refused under its ``name`` (see `soundness`), unless ``sound`` is false: for
+    ``trec-eval``, which scores whatever NIST's program scores.
     """
     for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
         if chosen not in words:
             raise UnknownNameError(rule, chosen, words)
+
+    def check(hits: Hits) -> None:
+        if sound:
+            title = name or getattr(run, "name", "run")
+            refuse_broken(judgments, run, hits, name=title, corpus=corpus)
+
     if isinstance(run, Mapping) or judgments.alignments is None:
-        return _aligned(judgments, run, ties, precision, queries, cutoffs)
+        return _aligned(judgments, run, ties, precision, queries, cutoffs, check)
     key = (id(run), ties, precision, queries)  # the run is kept too, so its id stays its own
     _, known = judgments.alignments.get(key, (run, None))
     if known is None or not set(cutoffs) <= known.hits.tied_at.keys():
-        known = _aligned(judgments, run, ties, precision, queries, cutoffs)
+        known = _aligned(judgments, run, ties, precision, queries, cutoffs, check)
         judgments.alignments[key] = run, known
     return known
 
@@ -102,6 +117,7 @@ def _aligned(  # noqa: PLR0917
     precision: Precision,
     queries: QueryPolicy,
     cutoffs: tuple[int, ...],
+    check: Callable[[Hits], None],
 ) -> Aligned:
     ids = judgments.query_ids
     if isinstance(run, Mapping):
@@ -114,6 +130,7 @@ def _aligned(  # noqa: PLR0917
 
         known = dict.fromkeys(run.query_ids).keys()
         hits = hits_in_table(judgments, run, ties, precision, cutoffs)
+    check(hits)
     present = np.fromiter((query_id in known for query_id in ids), np.bool_, len(ids))
     missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
     if missing and queries == "strict":

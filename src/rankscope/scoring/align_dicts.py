@@ -11,6 +11,7 @@ import numpy as np
 from rankscope.runs import order
 from rankscope.scoring.align import Hits
 from rankscope.scoring.plain import numbers_of, text_id, text_ids
+from rankscope.scoring.soundness import Lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,6 +40,7 @@ def hits_in_dicts(
     numbers: list[int] = []
     parts: list[_Judged] = []
     ranks: list[IntArray] = [np.empty((3, 0), np.int64)]
+    lists = Lists()
     for batch in _batches(judgments, run):
         queries = [number for number, _ in batch]
         judged = [by_query[judgments.query_ids[number]] for number in queries]
@@ -46,6 +48,7 @@ def hits_in_dicts(
         query_ids = (judgments.query_ids[number] for number in queries)
         scores = _Scores(documents, query_ids, precision)
         retrieved[queries] = scores.sizes
+        lists = lists.plus(scores.lists())
         for cutoff in cutoffs:
             tied_at[cutoff] += scores.tied_across(cutoff)
         dense = 2 * sum(map(len, judged)) >= sum(map(len, documents))
@@ -68,6 +71,7 @@ def hits_in_dicts(
         doc_ids=lambda: _at([doc_id for part in parts for doc_id in part.doc_ids()], by_rank),
         retrieved=retrieved,
         tied_at=tied_at,
+        lists=lists,
     )
 
 
@@ -144,6 +148,23 @@ class _Scores:
         """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""
         at = self._begins[self.sizes > cutoff] + cutoff
         return int(np.count_nonzero(self._falling[at] == self._falling[at - 1]))
+
+    def lists(self) -> Lists:
+        """Count the queries by how their scores go down the list."""
+        several = self.sizes > 1
+        first, last = self._falling[self._begins], self._falling[self._offsets[1:] - 1]
+        level = int(np.count_nonzero(several & (first == last)))
+        if self._order is None:
+            return Lists(int(np.count_nonzero(several)), level=level)
+        rises, falls = (
+            order.unsettled(self._offsets, way * self._given, ties=False) for way in (1, -1)
+        )
+        return Lists(
+            int(np.count_nonzero(several)),
+            int(np.count_nonzero(rises)),
+            int(np.count_nonzero(rises & ~falls)),
+            level,
+        )
 
     def marked(self, judged: list[Documents]) -> _Judged:
         """Ask for the grade of every document: quicker where most have one."""

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankscope.runs import order
 from rankscope.scoring.align import Hits
+from rankscope.scoring.soundness import Lists
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray, IntArray
@@ -49,6 +50,7 @@ def hits_in_table(
         doc_ids=lambda: run.doc_ids.gather(row[by_rank]).to_list(),
         retrieved=sizes[group],
         tied_at={cutoff: ranking.tied_across(cutoff, group[group >= 0]) for cutoff in cutoffs},
+        lists=ranking.lists(group[group >= 0]),
     )
 
 
@@ -154,6 +156,18 @@ class _Order:
         before = inner[order.groups_of(inner, at)] - 1
         first, size = np.flatnonzero(starts), np.bincount(tie)
         return np.stack([at - before, first[tie[at]] - before, size[tie[at]]])
+
+    def lists(self, groups: IntArray) -> Lists:
+        """Count some queries by how their scores go down the list."""
+        offsets, scores = self._offsets, self._scores
+        several = groups[offsets[groups + 1] - offsets[groups] > 1]
+        falls = self._falls[several]
+        ends = scores[offsets[several]] == scores[offsets[several + 1] - 1]
+        rising, climbing = int(np.count_nonzero(~falls)), 0
+        if rising:
+            ever_falls = order.unsettled(offsets, -scores, ties=False)
+            climbing = int(np.count_nonzero(~falls & ~ever_falls[several]))
+        return Lists(len(several), rising, climbing, int(np.count_nonzero(falls & ends)))
 
     def tied_across(self, cutoff: int, groups: IntArray) -> int:
         """Count queries whose documents at ranks ``cutoff`` and ``cutoff + 1`` share a score."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import FloatArray, JudgedRun
-    from rankscope.runs.order import Precision, Ties
+    from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile, QueryPolicy
@@ -118,6 +118,7 @@ def bounds(
     ties: Ties | None = None,
     precision: Precision | None = None,
     queries: QueryPolicy | None = None,
+    order: Order = "score",
 ) -> BoundsTable:
     """Return how far each measure of one run could move because of ties and of holes.
 
@@ -130,7 +131,7 @@ def bounds(
     """
     check_hole_grade(hole_grade)
     judgments = as_judgments(qrels)
-    _, given = as_one_run(run)
+    _, given = as_one_run(run, order=order)
     measures = measures if isinstance(measures, str | Measure) else list(measures)
     asked = rules_of(measures, profile, ties, precision, queries)
     differences: dict[str, DifferenceBounds] = {}

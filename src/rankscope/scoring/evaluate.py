@@ -14,23 +14,26 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import as_judgments, as_runs, without_identical
+from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
+from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import polars as pl
 
+    from rankscope.findings import Finding
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
-    from rankscope.runs.order import Precision, Ties
+    from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
+    from rankscope.scoring.soundness import Remark
 
 __all__ = ["Scores", "evaluate"]
 
@@ -48,6 +51,8 @@ class RunScores:
     means: dict[str, float]
     counts: dict[str, Any]
     """The fields of `accounting`, as plain data."""
+    remarks: tuple[Remark, ...] = ()
+    """What should be known beside the means: `findings` before they are made."""
 
     @cached_property
     def accounting(self) -> Accounting:
@@ -58,6 +63,11 @@ class RunScores:
         from rankscope.scoring.accounting import Accounting  # noqa: PLC0415
 
         return Accounting(**self.counts)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What makes the means mean less than they seem."""
+        return tuple(remark.finding(self.name) for remark in self.remarks)
 
     def complete(self) -> RunScores:
         """Return the values of the queries that every measure counts."""
@@ -179,6 +189,11 @@ class Scores(Shown):
             return self.run().accounting
         return {name: run.accounting for name, run in self._runs.items()}
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What makes the means mean less than they seem: warnings about each run."""
+        return tuple(finding for run in self._runs.values() for finding in run.findings)
+
     def values(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
         """Return one run's values of one measure, by query."""
         row = self.measures.index(self._key(measure))
@@ -192,7 +207,8 @@ class Scores(Shown):
         import polars as pl  # noqa: PLC0415
 
         names = pl.Series(self.measures, dtype=pl.String)
-        parts = []
+        texts = dict.fromkeys(("run", "query_id", "measure"), pl.String)
+        parts = [pl.DataFrame(schema={**texts, "value": pl.Float64})]
         for name, run in self._runs.items():
             queries = pl.Series(run.query_ids, dtype=pl.String)
             row, column = np.divmod(np.arange(run.values.size), max(len(queries), 1))
@@ -229,6 +245,7 @@ class Scores(Shown):
         for name, run in self._runs.items():
             lines.append(f"Scores of {name!r} over {run.accounting.queries} queries")
             lines += [f"  {measure:<{wide}}  {value:.4f}" for measure, value in run.means.items()]
+            lines += [f"  warning: {remark.message}" for remark in run.remarks]
         return "\n".join(lines)
 
 
@@ -242,13 +259,20 @@ def evaluate(
     precision: Precision | None = None,
     queries: QueryPolicy | None = None,
     lengths: Mapping[str, float] | None = None,
+    order: Order = "score",
+    corpus: Any = None,
 ) -> Scores:
     """Score one run or several.
 
     ``qrels`` and each run may be a table, plain dicts, a frame or a path; several runs are a dict
     by name or a list. ``profile`` names a tool's rules; ``ties``, ``precision`` and ``queries``
     change single rules of it. ``lengths`` gives the number of words of each document, for measures
-    that need it (TBG).
+    that need it (TBG). ``order="given"`` takes documents as they are listed, whatever their scores;
+    ``corpus`` (a path, a table or ids) says which documents there are to be found.
+
+    A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
+    which nothing is relevant, a run that shares no query or no document with the qrels. What makes
+    a mean mean less than it seems is in `Scores.findings`.
 
     >>> scores = evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 0.9, "d1": 0.8}}, ["RR@10", "P@1"])
     >>> scores["RR@10"], scores.accounting.queries
@@ -259,7 +283,7 @@ def evaluate(
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
-    named, single = as_runs(runs)
+    named, single = as_runs(runs, order=order)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
@@ -269,16 +293,22 @@ def evaluate(
         applied = rules.rules_for(parsed.measure)
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
+    known = corpus
+    if corpus is not None and not isinstance(corpus, KnownCorpus):
+        known = KnownCorpus.read(corpus_ids(corpus), judgments)
+    wanted_measures = [parsed.measure for parsed in asked]
+    refuse_repeat(judgments, wanted_measures)
+    unheard = check_levels(judgments, wanted_measures)
     results = []
     for name, run in named.items():
         parts = {
-            applied: _scored(name, judgments, run, wanted, applied, lengths=words)
+            applied: _scored(name, judgments, run, wanted, applied, lengths=words, corpus=known)
             for applied, wanted in by_rules.items()
         }
         scored = parts.get(main) or next(iter(parts.values()))
         if len(parts) > 1:
             scored = _joined(scored, [*parts.values()], asked, judgments.query_ids)
-        results.append(scored)
+        results.append(replace(scored, remarks=(*scored.remarks, *unheard)) if unheard else scored)
     return Scores(results, asked, main, judgments=judgments, single=single)
 
 
@@ -314,6 +344,7 @@ def _joined(
             "tied_hits": tied_hits,
             "tied_across_cutoff": dict(sorted(tied.items())),
         },
+        remarks=tuple(dict.fromkeys(remark for part in parts for remark in part.remarks)),
     )
 
 
@@ -337,6 +368,7 @@ def _scored(
     rules: Profile,
     *,
     lengths: Mapping[str, float] | None = None,
+    corpus: KnownCorpus | None = None,
 ) -> RunScores:
     if not rules.identical_ids:
         run = without_identical(run)
@@ -347,6 +379,8 @@ def _scored(
         precision=rules.precision,
         queries=rules.queries,
         cutoffs=tuple(sorted({m.cutoff for m in measures if m.cutoff is not None})),
+        name=name,
+        corpus=corpus,
     )
     judged = aligned.judged
     if lengths is not None:
@@ -380,7 +414,17 @@ def _scored(
         "tied_hits": int((aligned.hits.tie_size > 1).sum()),
         "tied_across_cutoff": aligned.hits.tied_at,
     }
-    return RunScores(name, judged.query_ids, values, means, counts)
+    about = remarks(
+        run,
+        aligned.hits,
+        aligned.missing,
+        measures,
+        judged=len(judgments.query_ids),
+        queries=rules.queries,
+        ties=rules.ties,
+        corpus=corpus,
+    )
+    return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
 
 
 @lru_cache(maxsize=1024)

@@ -22,12 +22,14 @@ from rankscope.scoring.align import align
 from rankscope.scoring.evaluate import relevance_level_of
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 from rankscope.scoring.rules import profile_named
+from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rankscope.measures.definition import Factors
     from rankscope.measures.judged import JudgedRun
+    from rankscope.runs.order import Order
     from rankscope.scoring.rules import Profile
 
 __all__ = ["Explanation", "explain"]
@@ -111,10 +113,12 @@ def explain(
     *,
     profile: str | Profile = "rankscope",
     depth: int = 20,
+    order: Order = "score",
 ) -> Explanation:
     """Explain one query's value: each rank, which document is there, and what it adds.
 
-    All ranks down to ``depth`` are listed, and below it those that add something.
+    All ranks down to ``depth`` are listed, and below it those that add something;
+    ``order="given"`` ranks documents as they are listed.
 
     >>> explanation = explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "RR")
     >>> [(step.doc_id, step.contribution) for step in explanation.steps]
@@ -126,11 +130,20 @@ def explain(
     query_id = str(query_id)
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
-    name, given = as_one_run(run)
+    name, given = as_one_run(run, order=order)
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)
-    alone = align(judgments, {query_id: documents}, ties=rules.ties, precision=rules.precision)
+    alone = align(
+        judgments,
+        {query_id: documents},
+        ties=rules.ties,
+        precision=rules.precision,
+        sound=False,  # one query may find nothing; the whole run may not
+    )
+    refuse_broken(judgments, given, alone.hits, name=name)
+    refuse_repeat(judgments, [meant])
+    check_levels(judgments, [meant])
     mask = np.array([judged_id == query_id for judged_id in alone.judged.query_ids])
     judged = alone.judged.only(mask)
     grades = {doc_id: float(grade) for doc_id, grade in judgments.by_query[query_id].items()}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, get_args
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import is_path
+from rankscope.runs.order import Order
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.plain import holds, is_plain, text_ids
 
@@ -24,13 +25,26 @@ def as_judgments(qrels: Any) -> Judgments:
     return Judgments(as_qrels(qrels))
 
 
-def _as_run(run: Any, name: str) -> Any:
-    """Take one run in any form; plain dicts stay as they are."""
+def _as_run(run: Any, name: str, order: Order) -> Any:
+    """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
     if is_plain(run):
-        return run
+        return run if order == "score" else {query_id: _listed(run[query_id]) for query_id in run}
     from rankscope.runs.table import as_run  # noqa: PLC0415
 
-    return as_run(run, name=name)
+    table = as_run(run, name=name)
+    return table if order == "score" else table.in_given_order()
+
+
+def _listed(documents: Mapping[str, float]) -> dict[str, float]:
+    """Give documents scores that fall down the list."""
+    return {doc_id: -float(place) for place, doc_id in enumerate(documents, start=1)}
+
+
+def corpus_ids(corpus: Any) -> Callable[[], Iterable[str]]:
+    """Take a corpus in any form; return a function that passes over its ids."""
+    from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
+
+    return passes_over_ids(corpus)
 
 
 def _holds_runs(runs: Mapping[Any, Any]) -> bool:
@@ -45,22 +59,27 @@ def _holds_runs(runs: Mapping[Any, Any]) -> bool:
     return False
 
 
-def as_runs(runs: Any) -> tuple[dict[str, Any], bool]:
-    """Take one run or several, in any form; also tell whether it was a single one."""
+def as_runs(runs: Any, *, order: Order = "score") -> tuple[dict[str, Any], bool]:
+    """Take one run or several, in any form; also tell whether it was a single one.
+
+    With ``order="given"`` the scores are set aside: documents rank as they are listed.
+    """
+    if order not in get_args(Order):
+        raise UnknownNameError("order", order, get_args(Order))
     if isinstance(runs, Mapping) and _holds_runs(runs):
-        return {str(name): _as_run(run, str(name)) for name, run in runs.items()}, False
+        return {str(name): _as_run(run, str(name), order) for name, run in runs.items()}, False
     if isinstance(runs, list | tuple) and _lists_runs(runs):
         from rankscope.runs.naming import run_names  # noqa: PLC0415
 
-        taken = [_as_run(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+        taken = [_as_run(run, f"run{number}", order) for number, run in enumerate(runs, start=1)]
         return dict(zip(run_names(taken, runs), taken, strict=True)), False
-    run = _as_run(runs, "run")
+    run = _as_run(runs, "run", order)
     return {getattr(run, "name", "run"): run}, True
 
 
-def as_one_run(run: Any) -> tuple[str, Any]:
+def as_one_run(run: Any, *, order: Order = "score") -> tuple[str, Any]:
     """Take exactly one run, in any form; return its name and itself."""
-    named, _ = as_runs(run)
+    named, _ = as_runs(run, order=order)
     if len(named) != 1:
         raise InputError(f"expected one run, got {len(named)}; call this once for each")
     return next(iter(named.items()))

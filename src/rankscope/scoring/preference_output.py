@@ -167,7 +167,8 @@ def _by_group(
         if query_id in results
     }
     ends = np.cumsum([len(groups) for groups in queries.values()])
-    judged = align(Judgments(Qrels(grades)), answers, precision=_precision(options)).judged
+    precision = _precision(options)
+    judged = align(Judgments(Qrels(grades)), answers, precision=precision, sound=False).judged
     if options.depth is not None:
         judged = judged.cut(options.depth)
     if options.judged_only:

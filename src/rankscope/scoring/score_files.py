@@ -25,7 +25,8 @@ from pydantic_core import PydanticCustomError
 
 from rankscope.errors import FormatError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
-from rankscope.part import FileRef, Location, Part, Record, dotted, left_out
+from rankscope.findings import Finding
+from rankscope.part import FileRef, Location, Part, Record, dotted, left_out, left_out_if_empty
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
 from rankscope.scoring.rules import PROFILES
@@ -81,6 +82,8 @@ class RunRecord(Part):
     """What the means are made of."""
     per_query: dict[str, dict[str, Value | None]] | None = left_out()
     """By query and measure, every value; only if values by query were asked for."""
+    findings: tuple[Finding, ...] = left_out_if_empty()
+    """What makes the means mean less than they seem, such as queries that the run lacks."""
     bounds: tuple[Bounds, ...] | None = left_out()
     """How far ties and unjudged documents could move the means; only where that was looked at."""
 
@@ -142,7 +145,8 @@ class _EvaluationReport(Record):
     collection: _JudgedBy
     run: _NamedRun
     measures: tuple[_NamedMeasure, ...]
-    accounting: Accounting
+    accounting: Accounting | None
+    broken: str | None = None
     per_query: FileRef
 
 
@@ -168,6 +172,7 @@ def score_record(
             }
             if per_query
             else None,
+            findings=run.findings,
             bounds=tuple(bounds[name]) if name in bounds else None,
         )
     return ScoreRecord.model_construct(
@@ -194,6 +199,8 @@ class RecordedRun:
     """How many judged queries the run lacks."""
     missing_queries: tuple[str, ...] = ()
     """Their ids; of a file the first hundred."""
+    findings: tuple[Finding, ...] = ()
+    """What makes its values mean less than they seem."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,7 +256,12 @@ class RecordedScores:
             run = scores.run(name)
             missing = run.counts["missing_queries"]
             runs[name] = RecordedRun(
-                run.query_ids, run.values, scores.rules["queries"], len(missing), missing
+                run.query_ids,
+                run.values,
+                scores.rules["queries"],
+                len(missing),
+                missing,
+                run.findings,
             )
         return cls(
             source=source,
@@ -289,7 +301,8 @@ def _values_of(run: RunRecord, measures: list[str], where: str, source: str) -> 
     by_query = run.per_query.values()
     columns = [[values.get(measure) for values in by_query] for measure in measures]
     values = np.array(columns, dtype=np.float64)
-    return _recorded_run(tuple(run.per_query), values, run.accounting)
+    recorded = _recorded_run(tuple(run.per_query), values, run.accounting)
+    return replace(recorded, findings=run.findings)
 
 
 def _recorded_run(
@@ -334,6 +347,12 @@ def read_scores(path: PathLike) -> RecordedScores:
 
 def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
     """Take the report of one system; the Parquet file it names has its values by query."""
+    if report.accounting is None:
+        raise FormatError(
+            f"{report.run.system} was not scored: {report.broken or 'its run is broken'}; repair "
+            "it and run the benchmark again",
+            source=source,
+        )
     measures = {measure.measure: measure.asked for measure in report.measures}
     path = folder / report.per_query.path
     if not path.resolve().is_relative_to(folder.resolve()):

@@ -33,6 +33,7 @@ from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.preference_output import BY_GROUP, preference_lines
 from rankscope.scoring.preference_output import NICKNAMES as NICKNAMES_OF_GROUPS
 from rankscope.scoring.preferences import PREFERENCES
+from rankscope.scoring.soundness import refuse_repeat
 from rankscope.tables.columns import RUN
 from rankscope.tables.reading import TableFile
 
@@ -187,12 +188,15 @@ def trec_eval_lines(qrels: PathLike, results: PathLike, options: Options) -> Ite
     lines = _wanted(options)
     zscores = None if options.zscores is None else _read_zscores(options.zscores)
     run = _read_results(results)
-    judgments = Judgments(_whole_grades(read_qrels(qrels, format="trec")))
+    read = read_qrels(qrels, format="trec")
+    refuse_repeat(Judgments(read))
+    judgments = Judgments(_whole_grades(read))
     aligned = align(
         judgments,
         run,
         precision="double" if options.version == 10 else "single",
         queries="all" if options.version == 10 and options.complete else "both",
+        sound=False,
     )
     judged = _prepared(aligned, options)
     values = {line.name: _values(line.measure, judged, options) for line in lines if line.measure}

@@ -18,12 +18,15 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, InvalidDataError, shown
+from rankscope.files import is_path
+from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import ratio
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
+from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
 from rankscope.scoring.rules import PROFILES, Profile, profile_named
 
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.runs.order import Order
+    from rankscope.scoring.judgments import Judgments
 
 __all__ = ["Why", "why"]
 
@@ -91,6 +96,8 @@ class Why(Part, Shown):
     """One for each profile."""
     reproduced: dict[str, tuple[Reproduction, ...]] = Field(default_factory=dict)
     """By number that was asked about: the rules that give it."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the run's numbers mean less than they seem."""
 
     def __iter__(self) -> Iterator[Outcome]:  # type: ignore[override]
         return iter(self.outcomes)
@@ -111,6 +118,7 @@ class _Rules:
     queries: str = "all"
     identical_ids: bool = True
     no_relevant: str = "zero"
+    repeats: str = "once"
     measure: Measure | None = None
     values: Callable[[Measure, JudgedRun], FloatArray] = compute
     """How the values by query are computed, where no parameter of ours says it."""
@@ -124,6 +132,10 @@ _WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "no_relevant": (
         "queries without a relevant document",
         {"zero": "count as 0", "out": "left out"},
+    ),
+    "repeats": (
+        "documents returned twice",
+        {"once": "count once", "every": "count every time"},
     ),
 }
 
@@ -148,25 +160,99 @@ def _difference(ours: Measure, theirs: Measure) -> str:
     return ", ".join(_DEFINITION.get(name, name) for name in changed)
 
 
+_AGAIN = "\x1f"
+"""What follows an id where a document is returned again; it sorts behind the id itself."""
+
+
+def _once(run: Any) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Take a run that returns documents twice: each once, at its best, and each under a new id."""
+    import polars as pl  # noqa: PLC0415
+
+    from rankscope.runs.table import scores_of  # noqa: PLC0415
+    from rankscope.tables.columns import RUN  # noqa: PLC0415
+    from rankscope.tables.objects import rows_from_object  # noqa: PLC0415
+    from rankscope.tables.reading import TableFile  # noqa: PLC0415
+    from rankscope.tables.rows import as_ids  # noqa: PLC0415
+
+    (given,) = run if isinstance(run, list) and len(run) == 1 else (run,)
+    rows = (
+        TableFile.open(given, RUN).rows(("query_id", "doc_id", "score"))
+        if is_path(given)
+        else rows_from_object(given, RUN, source="run")
+    )
+    frame = rows.frame
+    scores = scores_of(rows)
+    once: dict[str, dict[str, float]] = {}
+    repeated: dict[str, dict[str, float]] = {}
+    for query_id, doc_id, score in zip(
+        as_ids(frame["query_id"], rows).cast(pl.String),
+        as_ids(frame["doc_id"], rows).cast(pl.String),
+        scores,
+        strict=True,
+    ):
+        best = once.setdefault(query_id, {})
+        documents = repeated.setdefault(query_id, {})
+        again = doc_id in best
+        documents[f"{doc_id}{_AGAIN}{len(documents)}" if again else doc_id] = score
+        best[doc_id] = max(score, best.get(doc_id, score))
+    return once, repeated
+
+
 class _Bench:
     """One run and its judgments, aligned under any rules; alignments are kept."""
 
-    def __init__(self, qrels: Any, run: Any) -> None:
+    def __init__(self, qrels: Any, run: Any, order: Order) -> None:
         self._judgments = as_judgments(qrels)
-        _, self._run = as_one_run(run)
+        self._qrels = qrels
+        self._repeated: dict[str, dict[str, float]] = {}
+        try:
+            self._name, self._run = as_one_run(run, order=order)
+        except InvalidDataError as error:
+            if {finding.name for finding in error.findings} != {"duplicate-document"}:
+                raise
+            self._run, self._repeated = _once(run)
+            self._name = "run"
         self.max_grade = self._judgments.max_grade
-        self._aligned: dict[tuple[str, str, bool], JudgedRun] = {}
+        self._aligned: dict[tuple[str, str, bool, str], JudgedRun] = {}
 
     def judged(self, rules: _Rules) -> JudgedRun:
         """Return the run aligned under some rules, all judged queries in it."""
-        key = (rules.ties, rules.precision, rules.identical_ids)
+        key = (rules.ties, rules.precision, rules.identical_ids, rules.repeats)
         if key not in self._aligned:
             run = self._run if rules.identical_ids else self._without_identical
             ties: Any = rules.ties
             precision: Any = rules.precision
-            aligned = align(self._judgments, run, ties=ties, precision=precision)
-            self._aligned[key] = aligned.judged
+            judged = align(
+                self._judgments, run, ties=ties, precision=precision, name=self._name
+            ).judged
+            if rules.repeats == "every":
+                again = align(self._with_repeats, self._repeated, ties=ties, precision=precision)
+                judged = replace(
+                    again.judged,
+                    judged_query=judged.judged_query,
+                    judged_grade=judged.judged_grade,
+                )
+            self._aligned[key] = judged
         return self._aligned[key]
+
+    @cached_property
+    def _with_repeats(self) -> Judgments:
+        """Return the judgments with a grade for every time a document is returned."""
+        from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
+
+        qrels = as_qrels(self._qrels)
+        grades = {query_id: dict(qrels[query_id]) for query_id in qrels.query_ids}
+        for query_id, documents in self._repeated.items():
+            known = grades.get(query_id, {})
+            for doc_id in documents:
+                name, mark, _ = doc_id.partition(_AGAIN)
+                if mark and name in known:
+                    known[doc_id] = known[name]
+        return as_judgments(grades)
+
+    def findings(self, measure: Measure) -> tuple[Finding, ...]:
+        """Return what makes a mean by our rules mean less than it seems."""
+        return evaluate(self._judgments, {self._name: self._run}, measure).findings
 
     def value(self, rules: _Rules) -> float:
         """Return the mean under some rules."""
@@ -182,6 +268,11 @@ class _Bench:
     def _without_identical(self) -> Any:
         return without_identical(self._run)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the run returns documents twice."""
+        return bool(self._repeated)
+
     def missing(self) -> int:
         """Count judged queries the run lacks."""
         return int(np.count_nonzero(~self.judged(_Rules()).in_run))
@@ -192,6 +283,7 @@ class _Bench:
         matters = {
             "queries": lambda: self.missing() > 0,
             "identical_ids": lambda: has_identical(self._run),
+            "repeats": lambda: self.repeats,
             "no_relevant": lambda: bool((self.judged(_Rules()).graded(1.0) == 0).any()),
         }
         return words if field not in matters or matters[field]() else words[:1]
@@ -204,20 +296,24 @@ def why(
     *,
     profiles: Iterable[str | Profile] = tuple(PROFILES),
     numbers: Iterable[str] = (),
+    order: Order = "score",
 ) -> Why:
     """Score one run under several tools' rules, and say which rule causes each difference.
 
     ``numbers`` are results that somebody got: the rules that give them are named too, those nearest
     to ours. A number is given as text: its digits say how exactly it must be met. Where a measure
-    cannot be above 1, a number above 1 is taken for a percentage.
+    cannot be above 1, a number above 1 is taken for a percentage. ``order="given"`` ranks documents
+    as they are listed.
     """
-    bench = _Bench(qrels, run)
+    bench = _Bench(qrels, run, order)
     asked = Measure.parse(measure)
+    findings = bench.findings(asked)
     ours = _Rules(measure=asked)
     base = bench.value(ours)
     return Why(
         outcomes=tuple(_outcome(bench, ours, base, profile_named(name)) for name in profiles),
         reproduced={number: _reproduced(bench, asked, number) for number in numbers},
+        findings=findings,
     )
 
 
@@ -231,7 +327,7 @@ def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outc
         "all" if rules.queries == "strict" else rules.queries,
         rules.identical_ids,
         rules.no_relevant,
-        meant,
+        measure=meant,
     )
     effects = []
     for field, (title, words) in _WORDS.items():
@@ -267,7 +363,7 @@ def _outcome(bench: _Bench, ours: _Rules, base: float, profile: Profile) -> Outc
 
 def _reproduced(bench: _Bench, measure: Measure, number: str) -> tuple[Reproduction, ...]:
     """Find the rules under which a run scores a number, those nearest to ours first."""
-    target, tolerance = _read_number(number, measure)
+    target, tolerance = _read_number(number, math.inf if bench.repeats else _highest(measure))
     close = [
         (rules, value, changes)
         for rules, changes in _sets_of_rules(measure, bench)
@@ -281,8 +377,12 @@ def _reproduced(bench: _Bench, measure: Measure, number: str) -> tuple[Reproduct
     )[:MOST]
 
 
-def _read_number(number: str, measure: Measure) -> tuple[float, float]:
-    """Return a number and half a unit of its last digit."""
+def _highest(measure: Measure) -> float:
+    return measure.definition.range[1]
+
+
+def _read_number(number: str, highest: float) -> tuple[float, float]:
+    """Return a number and half a unit of its last digit; a percentage if it cannot be so high."""
     try:
         exact = Decimal(str(number).strip())
         unit = exact.as_tuple().exponent
@@ -291,7 +391,7 @@ def _read_number(number: str, measure: Measure) -> tuple[float, float]:
     if not isinstance(unit, int):
         raise InputError(f"expected a number such as 0.4123, not {shown(number)}")
     target, tolerance = float(exact), 0.5 * 10.0**unit
-    if abs(target) > 1 >= measure.definition.range[1]:
+    if abs(target) > 1 >= highest:
         target, tolerance = target / 100, tolerance / 100
     return target, tolerance + 1e-9 * max(1.0, math.fabs(target))
 

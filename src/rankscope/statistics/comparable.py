@@ -7,7 +7,7 @@ values are paired by query id once judgments, rules, queries and measures were f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,14 @@ from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import Scores, evaluate
-from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import RecordedScores, is_score_file, read_scores
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
+    from rankscope.findings import Finding
     from rankscope.measures.language import Parsed
+    from rankscope.runs.order import Order
 
 Sides = tuple[RecordedScores, RecordedScores]
 """The baseline and the candidate."""
@@ -38,19 +40,31 @@ def paired_runs(
     qrels: Any = None,
     profile: str | None = None,
     runs: tuple[str | None, str | None] = (None, None),
+    order: Order = "score",
 ) -> PairedRuns:
     """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
 
     A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
     also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
-    names the run of each side where it holds several. `InputError` ("not comparable") if
+    names the run of each side where it holds several, and ``order`` says whether runs are ranked by
+    score or as they are listed. `InputError` ("not comparable") if
     judgments, queries or rules differ, or if a measure or a value is missing.
     """
     asked = parse_measures(measures)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile)
-    return PairedRuns(paired(sides, asked, runs), sides, _lost(sides, runs))
+    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, order=order)
+    matrix = paired(sides, asked, runs)
+    return PairedRuns(matrix, sides, _lost(sides, runs), tuple(_findings(sides, runs, matrix)))
+
+
+def _findings(
+    sides: Sides, runs: tuple[str | None, str | None], matrix: Matrix
+) -> Iterator[Finding]:
+    """Yield what makes the values of either run mean less than they seem."""
+    for side, name, system in zip(sides, runs, matrix.systems, strict=True):
+        for finding in side.runs[side.name_of(name)].findings:
+            yield finding.model_copy(update={"system": system})
 
 
 def _lost(sides: Sides, runs: tuple[str | None, str | None]) -> Lost:
@@ -83,10 +97,18 @@ class PairedRuns:
     matrix: Matrix
     sides: Sides
     lost: Lost
+    findings: tuple[Finding, ...] = ()
+    """What makes the values of either run mean less than they seem."""
 
 
 def _sides(
-    baseline: Any, candidate: Any, asked: list[Parsed], *, qrels: Any, profile: str | None
+    baseline: Any,
+    candidate: Any,
+    asked: list[Parsed],
+    *,
+    qrels: Any,
+    profile: str | None,
+    order: Order,
 ) -> Sides:
     given = dict(zip(_ROLES, (baseline, candidate), strict=True))
     recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
@@ -96,9 +118,9 @@ def _sides(
     for role, side in recorded.items():
         if side is None:
             run = given[role]
-            runs, _ = as_runs([run] if is_path(run) else run)
+            runs = [run] if is_path(run) else run
             measures = [parsed.measure for parsed in asked]
-            scores = evaluate(judgments, runs, measures, profile=rules)
+            scores = evaluate(judgments, runs, measures, profile=rules, order=order)
             source = os.fspath(run) if is_path(run) else role
             sides.append(RecordedScores.of(scores, source=source))
             continue

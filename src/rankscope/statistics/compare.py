@@ -17,10 +17,12 @@ import numpy as np
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
@@ -34,6 +36,7 @@ from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
+    from rankscope.runs.order import Order
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.statistics.arrays import FloatArray
@@ -102,6 +105,8 @@ class Comparison(Record, Shown):
     """By measure and pair: the comparison within groups of queries, if any were named."""
     accounting: dict[str, Accounting]
     """What the means are made of, by run."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the means mean less than they seem, such as queries that a run lacks."""
 
     def mean(self, run: str, measure: str | Measure | None = None) -> SystemMean:
         """Return one run's mean; of the first measure, if none is named."""
@@ -144,6 +149,7 @@ class Comparison(Record, Shown):
                 value = f"{number(mean.mean)} {ends(mean.interval)}"
                 lines.append(f"    {run:<{wide}}  {value}  {mean.letters}")
             lines += [f"    {pair.sentence}" for pair in self.pairs if pair.measure == measure]
+        lines += [f"  warning: {finding.system}: {finding.message}" for finding in self.findings]
         return "\n".join([*lines, f"  {self.family}"])
 
 
@@ -168,6 +174,9 @@ def compare(
     seeds: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
+    order: Order = "score",
+    bounds: bool = False,
+    hole_grade: float = 1.0,
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
@@ -178,11 +187,14 @@ def compare(
     equivalent. ``strata`` gives a label by query id; ``seeds`` gives for a system the names of its
     runs, which are averaged query by query. ``clusters`` gives a label by query id: queries that
     share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
-    all means and tests. What each method is and how it errs: docs/statistics.md.
+    all means and tests. ``bounds`` adds how far unjudged documents could move each difference, if
+    they were nonrelevant or of ``hole_grade``. What each method is and how it errs:
+    docs/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
-    ``queries="both"`` only those that all runs have count. Fewer than two runs, no query in common
-    and a geometric mean (it is no mean of values) are an `InputError`.
+    ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
+    they are listed. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is
+    no mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -202,8 +214,10 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    scores = evaluate(qrels, runs, measures, profile=profile, queries=queries)
-    return compare_scores(
+    named, _ = as_runs(runs, order=order)
+    judgments = as_judgments(qrels)
+    scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
+    comparison = compare_scores(
         scores,
         baseline=baseline,
         settings=settings,
@@ -212,6 +226,29 @@ def compare(
         clusters=clusters,
         weights=weights,
     )
+    if not bounds:
+        return comparison
+    if seeds or weights is not None:
+        raise InputError("bounds are of single runs and plain means; leave out seeds and weights")
+    options: Any = {"profile": profile, "queries": queries, "hole_grade": hole_grade}
+    return _with_holes(comparison, judgments, named, options)
+
+
+def _with_holes(comparison: Comparison, judgments: Any, runs: Any, options: Any) -> Comparison:
+    """Add to each pair how far unjudged documents could move its difference."""
+    from rankscope.scoring.difference_bounds import difference_bounds  # noqa: PLC0415
+
+    known = {}
+    for base, system in dict.fromkeys((pair.base, pair.system) for pair in comparison.pairs):
+        table = difference_bounds(
+            judgments, runs[base], runs[system], list(comparison.measures), **options
+        )
+        known.update({(base, system, bound.measure): bound for bound in table})
+    pairs = tuple(
+        pair.model_copy(update={"holes": known[pair.base, pair.system, pair.measure]})
+        for pair in comparison.pairs
+    )
+    return comparison.model_copy(update={"pairs": pairs})
 
 
 def compare_scores(
@@ -284,6 +321,7 @@ def compare_scores(
         },
         strata=() if labels is None else tuple(stratify(matrix, labels, pairs, settings)),
         accounting=accounting,
+        findings=scores.findings,
     )
 
 

@@ -31,6 +31,7 @@ from pydantic import computed_field
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
+from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.inputs import as_judgments
@@ -49,6 +50,7 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
+    from rankscope.runs.order import Order
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import PairTest
     from rankscope.statistics.matrix import Matrix
@@ -234,6 +236,8 @@ class GateResult(Record, Shown):
     """How the p-values were made."""
     checks: tuple[MeasureCheck, ...]
     """The answer of each measure."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the scores of either side mean less than they seem."""
     floors: tuple[FloorCheck, ...] = ()
     """The least means that were named."""
     noise: tuple[RunNoise, ...] = ()
@@ -315,6 +319,7 @@ def gate(
     profile: str | None = None,
     baseline_run: str | None = None,
     candidate_run: str | None = None,
+    order: Order = "score",
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
 
@@ -327,7 +332,7 @@ def gate(
     to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
     baseline that is compared with as well; ``history`` a file that holds what all commits since
     then say together, which is read and written. ``noise``: repeated runs of one system, which
-    widen all intervals. ``clusters`` and ``weights`` as in `compare`.
+    widen all intervals. ``clusters``, ``weights`` and ``order`` as in `compare`.
 
     `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure or a
     value is missing.
@@ -354,7 +359,7 @@ def gate(
         raise InputError("no measure was asked for; name one such as nDCG@10")
     judgments = None if qrels is None else as_judgments(qrels)
     everything = [*(parsed.asked for parsed in asked), *floors]
-    options: Any = {"qrels": judgments, "profile": profile}
+    options: Any = {"qrels": judgments, "profile": profile, "order": order}
     both = paired_runs(
         baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
     )
@@ -404,6 +409,7 @@ def gate(
         noise=tuple(noise for [(noise, _)] in noises.values()) if noises else (),
         anchor=anchored,
         notes=tuple(_notes(both, max_age)),
+        findings=both.findings,
     )
 
 

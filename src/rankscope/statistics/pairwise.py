@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import model_validator
 
-from rankscope.part import Part, Unbounded
+from rankscope.part import Part, Unbounded, left_out
+from rankscope.scoring.bounds import DifferenceBounds
 from rankscope.statistics import sentences
 from rankscope.statistics.arrays import row_means, special
 from rankscope.statistics.bayes import Posterior, posteriors
@@ -101,6 +102,8 @@ class Pair(Part):
     """Whether they are the same within the margin; null where none was given."""
     posterior: Posterior | None = None
     """How probable better, within the margin and worse are; null where no margin was given."""
+    holes: DifferenceBounds | None = left_out()
+    """How far unjudged documents could move the difference; left out unless that is asked for."""
 
     @model_validator(mode="before")
     @classmethod

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rankscope.document.views import Shown
+from rankscope.findings import Finding
 from rankscope.part import Part, Record, Unbounded
 from rankscope.statistics.arrays import as_rows, constant_rows, row_deviations, row_means
 from rankscope.statistics.comparable import paired_runs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.measures.language import Measure
+    from rankscope.runs.order import Order
 
 __all__ = ["PowerReport", "power"]
 
@@ -89,6 +91,8 @@ class PowerReport(Record, Shown):
     """Of the simulation."""
     measures: dict[str, Power]
     """The answers, by measure."""
+    findings: tuple[Finding, ...] = ()
+    """What makes the scores of the runs mean less than they seem."""
 
 
 class PowerSize(Part):
@@ -210,6 +214,7 @@ def power(
     repetitions: int = 2_000,
     seed: int = 0,
     profile: str | None = None,
+    order: Order = "score",
 ) -> PowerReport:
     """Say which differences the queries of two runs can show, and how many a difference needs.
 
@@ -223,7 +228,7 @@ def power(
     >>> report.measures["RR@10"].needed.formula
     46
     """
-    paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile)
+    paired = paired_runs(baseline, candidate, measures, qrels=qrels, profile=profile, order=order)
     matrix = paired.matrix
     options: Any = {"alpha": alpha, "power": power, "repetitions": repetitions, "seed": seed}
     rows = matrix.differences([(0, 1)])
@@ -235,4 +240,5 @@ def power(
             scale.name: power_of(row, target=target, largest=scale.change[1], **options)
             for scale, row in zip(matrix.scales, rows, strict=True)
         },
+        findings=paired.findings,
     )

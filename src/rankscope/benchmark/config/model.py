@@ -72,6 +72,13 @@ class StatisticsConfig(Section):
     """The same seed gives the same numbers."""
     margin: float | None = _DEFAULTS.margin
     """With a margin, differences within it can be shown to be equivalent."""
+    cluster: str | None = None
+    """A field of the queries: those that share a value belong together, such as paraphrases."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of a comparison."""
+        return Settings.of(**self.model_dump(exclude={"cluster"}))
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -89,7 +96,7 @@ class StatisticsConfig(Section):
             except InputError as error:
                 refuse(str(error), name)
         try:
-            Settings.of(**self.model_dump())
+            _ = self.settings
         except InputError as error:
             refuse(str(error), "correction")
         return self

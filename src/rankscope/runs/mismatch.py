@@ -1,0 +1,106 @@
+"""Why the ids of two files do not meet: what a person would see at a glance, as a guess."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING
+
+from rankscope.errors import counted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+LOOKED_AT = 100_000
+"""How many ids a guess is made from."""
+
+_WAYS: dict[str, Callable[[str], str]] = {
+    "they differ in blanks around an id": str.strip,
+    "they differ in upper and lower case": str.casefold,
+    "they differ in leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
+    "they differ in a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
+    "they differ in a suffix, as that of a chunk": lambda text: re.sub(
+        r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$", "", text
+    ),
+    "they differ in a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
+    "they differ in a folder or namespace before the id": lambda text: re.split(r"[/:#]", text)[-1],
+    "they differ in a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
+}
+"""How ids of one thing may differ, and the change that makes them the same."""
+
+
+def nothing_in_common(
+    what: str,
+    ours: Iterable[str],
+    theirs: Iterable[str],
+    our_others: Iterable[str],
+    their_others: Iterable[str],
+) -> str:
+    """Say that run and qrels share no id of a kind, with two examples of each and a guess why.
+
+    ``ours`` are the run's ids, ``theirs`` those of the qrels; the others are of the other kind,
+    queries or documents, and tell whether the columns are swapped.
+    """
+    mine, judged = (list(dict.fromkeys(islice(ids, LOOKED_AT))) for ids in (ours, theirs))
+    few = [", ".join(shown(id_, 30) for id_ in ids[:2]) for ids in (mine, judged)]
+    guess = guess_mismatch(mine, judged, islice(our_others, LOOKED_AT), their_others)
+    return (
+        f"no {what} id in common with the qrels: the run has {few[0]}, the qrels have {few[1]}"
+        f"{guess}"
+    )
+
+
+def empty_message(queries: int) -> str:
+    """Say that a run is empty, or that all its answers are."""
+    if not queries:
+        return "the run is empty"
+    return f"the run is empty: {counted(queries, 'query')} and no document for any of them"
+
+
+def gold_outside_message(doc_ids: Collection[str], relevant: int) -> str:
+    """Say which documents nobody can find; ``doc_ids`` has one for each relevant pair outside."""
+    outside = list(dict.fromkeys(doc_ids))
+    few = ", ".join(shown(doc_id, 30) for doc_id in outside[:3]) + (", …" if outside[3:] else "")
+    are = "is" if len(outside) == 1 else "are"
+    return (
+        f"{counted(len(outside), 'relevant document')} of the qrels {are} not in the corpus ({few})"
+        f": {len(doc_ids):,} of {counted(relevant, 'relevant judgment')}"
+    )
+
+
+def guess_mismatch(
+    ours: Collection[str],
+    theirs: Collection[str],
+    our_others: Iterable[str],
+    their_others: Iterable[str],
+) -> str:
+    """Guess why two sets of ids do not meet: which one change would make most of them meet."""
+    best, most = "", 0
+    for reason, change in _WAYS.items():
+        overlap = len(set(map(change, ours)) & set(map(change, theirs)))
+        if overlap > most:
+            best, most = reason, overlap
+    for whose, ids, others in (
+        ("the run's", ours, set(theirs)),
+        ("those of the qrels", theirs, set(ours)),
+    ):
+        prefix = _prefix(ids)
+        overlap = sum(id_[len(prefix) :] in others for id_ in ids)
+        if prefix.strip() and overlap and overlap >= most:
+            best, most = f"{whose} begin with {shown(prefix, 30)}", overlap
+    crossed = min(len(set(ours) & set(their_others)), len(set(theirs) & set(our_others)))
+    if crossed and crossed >= most:
+        return "; query and document columns seem to be swapped"
+    return f"; {best}" if best else ""
+
+
+def _prefix(ids: Collection[str]) -> str:
+    """Return what ids begin with up to the last sign that is neither letter nor digit.
+
+    Without such a sign up to the first digit: ``doc:10`` and ``doc:12`` share more than a prefix.
+    """
+    low, high = min(ids), max(ids)  # what these share, all between them share
+    common = "".join(
+        sign for sign, _ in takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
+    )
+    return re.sub(r"[^\W_]*$", "", common) or re.sub(r"[0-9].*$", "", common)

@@ -1,0 +1,357 @@
+"""Is the question sound? What can only score 0 is refused; what means less than it seems is said.
+
+The one place for both: `align` refuses here, so that whatever scores a run does (evaluate, compare,
+gate, power, why, bounds, benchmarks), and `evaluate` collects remarks here, which its scores carry
+into every record and report. Nothing passes over a run again that alignment has not passed over,
+unless it found nothing.
+
+A remark is light: it becomes a `Finding` when it is looked at, because loading pydantic takes
+longer than a small evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from rankscope.errors import InvalidDataError, Place, counted, shown
+from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing_in_common
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rankscope.findings import Finding, Severity
+    from rankscope.measures.language import Measure
+    from rankscope.scoring.align import Hits
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.rules import QueryPolicy
+
+NAMED = 3
+"""How many ids a remark names."""
+
+CUT = 0.25
+"""A run is cut at a depth if this share of its answers has it; others end where nothing was left
+to be found."""
+
+FINDS_ALL = frozenset({"R", "R_cap", "Success"})
+"""Measures that are 1 whatever the order, once every document is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What should be known beside a run's numbers: a finding that is not made yet."""
+
+    code: str
+    message: str
+    count: int = 1
+    query_ids: tuple[str, ...] = ()
+    """The first queries it is about."""
+    severity: Severity | None = None
+    """Where it is not the code's own."""
+
+    def finding(self, run: str) -> Finding:
+        """Make the finding about a run."""
+        from rankscope.collection import qrels_codes  # noqa: F401, PLC0415
+        from rankscope.findings import declared  # noqa: PLC0415
+        from rankscope.runs import run_codes  # noqa: F401, PLC0415
+
+        places = tuple(Place(run, query_id=query_id) for query_id in self.query_ids)
+        return declared(self.code).finding(
+            self.message, count=self.count, places=places, severity=self.severity, system=run
+        )
+
+
+class KnownCorpus:
+    """How many documents there are, and which of the judged ones are not among them."""
+
+    def __init__(self, documents: int, *, depth: int | None = None, gold: int = 0) -> None:
+        self.documents = documents
+        self.depth = depth
+        """How many documents a system was asked for; None if nobody knows."""
+        self.gold = gold
+        """Relevant pairs."""
+        self.outside: list[tuple[str, str]] = []
+        """Those whose document is not in the corpus."""
+        self.holds_judged = True
+        self.holds_any: Callable[[Iterable[str]], bool] = lambda _: True
+        """Tells whether one of some documents is in the corpus."""
+
+    @classmethod
+    def read(cls, ids: Callable[[], Iterable[str]], judgments: Judgments) -> KnownCorpus:
+        """Pass over the ids of a corpus, once."""
+        gold = [
+            (query_id, doc_id)
+            for query_id, documents in judgments.by_query.items()
+            for doc_id, grade in documents.items()
+            if grade > 0
+        ]
+        judged = set(chain.from_iterable(judgments.by_query.values()))
+        absent = judged.copy()
+        documents = 0
+        for doc_id in ids():
+            documents += 1
+            absent.discard(doc_id)
+        known = cls(documents, gold=len(gold))
+        known.holds_judged = len(absent) < len(judged)
+        known.holds_any = lambda doc_ids: not set(doc_ids).isdisjoint(ids())
+        known.outside = [pair for pair in gold if pair[1] in absent]
+        return known
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def refuse_broken(
+    judgments: Judgments, run: Any, hits: Hits, *, name: str, corpus: KnownCorpus | None = None
+) -> None:
+    """Raise `InvalidDataError` if no number about this run could mean anything.
+
+    It is empty, or every answer is; no judgment is above 0; run and qrels share no query, or no
+    document: none that was retrieved for any query is judged for any. A run that found nothing for
+    the right queries, but documents that are judged for others, is poor and not broken; so is one
+    whose documents are in the same corpus as judged ones.
+    """
+    if judgments.max_grade <= 0:
+        _refuse("RS214", "no document is relevant: no grade in the qrels is above 0")
+    if len(hits.query):
+        return
+    query_ids = _query_ids(run)
+    if not _has_documents(run):
+        _refuse("RS101", empty_message(len(query_ids)), name)
+    judged_ids = judgments.query_ids
+    judged = dict.fromkeys(chain.from_iterable(judgments.by_query.values()))
+    if query_ids.isdisjoint(judged_ids):
+        _refuse(
+            "RS171", nothing_in_common("query", query_ids, judged_ids, _doc_ids(run), judged), name
+        )
+    if any(doc_id in judged for doc_id in _doc_ids(run)):
+        return
+    if corpus is not None and corpus.holds_judged and corpus.holds_any(_doc_ids(run)):
+        return
+    message = nothing_in_common("document", _doc_ids(run), judged, query_ids, judged_ids)
+    _refuse("RS172", message, name)
+
+
+def _refuse(code: str, message: str, name: str | None = None) -> NoReturn:
+    finding = Remark(code, message).finding(name or "qrels")
+    where = "" if name is None else f"run {shown(name)}: "
+    raise InvalidDataError(f"{where}{finding.sentence}", [finding])
+
+
+def _query_ids(run: Any) -> Any:
+    """Return the queries of a run, as a set in their order."""
+    return dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
+
+
+def _has_documents(run: Any) -> bool:
+    return any(map(run.get, run)) if isinstance(run, Mapping) else bool(len(run))
+
+
+def _doc_ids(run: Any) -> Iterator[str]:
+    """Yield the documents of a run, some of them more than once."""
+    if isinstance(run, Mapping):
+        return (str(doc_id) for query_id in run for doc_id in run[query_id])
+    return iter(run.doc_ids)
+
+
+def refuse_repeat(judgments: Judgments, measures: Iterable[Measure] = ()) -> None:
+    """Refuse pairs judged twice in a TREC file, unless a measure reads subtopics there."""
+    repeat = judgments.table.repeat if judgments.has_subtopics else None
+    if repeat is None or any(m.definition.needs == "subtopics" for m in measures):
+        return
+    message = "the pair was judged before, with another second column"
+    about = {"places": (repeat,), "system": None}
+    finding = Remark("RS208", message).finding("qrels").model_copy(update=about)
+    raise InvalidDataError(finding.sentence, [finding])
+
+
+def check_levels(judgments: Judgments, measures: Iterable[Measure]) -> tuple[Remark, ...]:
+    """Refuse measures to which nothing is relevant; remark on grades that none of them counts.
+
+    Grades between 0 and 1 under a measure's own threshold of 1 are no error: they were given in
+    another unit.
+    """
+    highest = judgments.max_grade
+    deaf = []
+    hears = False
+    for measure in measures:
+        level = threshold_of(measure)
+        if level is None:
+            hears = hears or measure.options.get("gain", "binary") != "binary"
+        elif level < 1:
+            hears = True
+        elif 0 < highest < level and not (highest < 1 and level == 1):
+            _refuse(
+                "RS214",
+                f"no document is relevant to {measure}: it counts grades from {level:g} on, and "
+                f"the highest is {highest:g}",
+            )
+        else:
+            deaf.append(str(measure))
+    if not deaf or (hears and highest >= 1):
+        return ()
+    low = int(np.count_nonzero((judgments.judged_grade > 0) & (judgments.judged_grade < 1)))
+    if not low:
+        return ()
+    names = _few(deaf)
+    if highest < 1:
+        fate = f"no grade reaches 1 (the highest is {highest:g}), so nothing is relevant to {names}"
+    else:
+        are = "judgment has a grade" if low == 1 else "judgments have grades"
+        do = "does" if len(deaf) == 1 else "do"
+        fate = f"{low:,} {are} between 0 and 1, which {names} {do} not count as relevant"
+    return (Remark("RS215", fate, low),)
+
+
+def threshold_of(measure: Measure) -> float | None:
+    """Return the grade from which on a measure counts a document; None if it counts otherwise."""
+    if measure.definition.parameter("rel") is None:
+        return None
+    if measure.options.get("gain", "binary") != "binary":
+        return None
+    rel = measure.options.get("rel", 1.0)
+    return rel if isinstance(rel, float) else None
+
+
+# --- what is said --------------------------------------------------------------------------------
+
+
+class Lists(NamedTuple):
+    """How the scores of the judged queries go down their lists, as given: numbers of queries."""
+
+    several: int = 0
+    """That have two documents or more."""
+    rising: int = 0
+    """Of these, whose scores rise somewhere."""
+    climbing: int = 0
+    """Of these, whose scores rise and never fall."""
+    level: int = 0
+    """Whose scores are all the same."""
+
+    def plus(self, other: Lists) -> Lists:
+        """Add up two parts of a run."""
+        return Lists(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+
+def remarks(
+    run: Any,
+    hits: Hits,
+    missing: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    judged: int,
+    queries: QueryPolicy,
+    ties: str,
+    corpus: KnownCorpus | None = None,
+) -> Iterator[Remark]:
+    """Yield what should be known beside the numbers of one run."""
+    if missing:
+        fate = "they count as 0" if queries == "all" else "they are left out of the means"
+        yield Remark(
+            "RS161",
+            f"{len(missing):,} of {judged:,} judged queries are missing from the run "
+            f"({_few(map(shown, missing))}); {fate}",
+            len(missing),
+            tuple(missing[:NAMED]),
+        )
+    if not len(hits.query):
+        yield Remark("RS172", "no retrieved document is judged for its query", severity="warning")
+    yield from _about_order(run, hits.lists, ties)
+    yield from _about_depth(run, hits, measures, corpus)
+    if corpus is not None and corpus.outside:
+        yield gold_outside(corpus)
+
+
+def gold_outside(corpus: KnownCorpus) -> Remark:
+    """Say which relevant documents nobody can find."""
+    outside = [doc_id for _, doc_id in corpus.outside]
+    return Remark(
+        "RS166",
+        gold_outside_message(outside, corpus.gold),
+        len(set(outside)),
+        tuple(dict.fromkeys(query_id for query_id, _ in corpus.outside[:NAMED])),
+    )
+
+
+def _about_order(run: Any, lists: Lists, ties: str) -> Iterator[Remark]:
+    of = f"{{:,}} of {counted(lists.several, 'query')}"
+    if 2 * lists.rising > lists.several and getattr(run, "is_list", True):
+        if 2 * lists.climbing > lists.several:
+            message = f"scores rise down the list, as distances do, in {of.format(lists.climbing)}"
+        else:
+            message = (
+                f"scores and the order of the lists disagree in {of.format(lists.rising)}, as after"
+                " a rerank that kept old scores; scores decide"
+            )
+        yield Remark("RS114", message, lists.rising)
+    if lists.several and lists.level == lists.several and ties != "given":
+        yield Remark(
+            "RS123",
+            f"all documents of a query have the same score ({counted(lists.several, 'query')}), so "
+            "their ids decide the order",
+            lists.several,
+        )
+
+
+def _about_depth(
+    run: Any, hits: Hits, measures: Sequence[Measure], corpus: KnownCorpus | None
+) -> Iterator[Remark]:
+    deepest = int(hits.retrieved.max(initial=0))
+    cut = [(measure, measure.cutoff) for measure in measures if measure.cutoff is not None]
+    size = corpus.documents if corpus is not None else None
+    if size is None and any(cutoff >= deepest for _, cutoff in cut):
+        size = _all_documents(run, hits, deepest)
+    if size:
+        trivial = [measure for measure, k in cut if measure.name in FINDS_ALL and k >= size]
+        if trivial:
+            verb = "looks" if len(trivial) == 1 else "look"
+            yield Remark(
+                "RS134",
+                f"{_few(map(str, trivial))} {verb} at all of the {counted(size, 'document')} there "
+                "are: whatever returns them in any order has 1",
+                len(trivial),
+            )
+        if deepest >= size:
+            return
+    asked = deepest if corpus is None or corpus.depth is None else max(corpus.depth, deepest)
+    deeper = [measure for measure, cutoff in cut if cutoff > asked]
+    answered = hits.retrieved[hits.retrieved > 0]
+    if deeper and np.count_nonzero(answered == deepest) >= CUT * len(answered):
+        verb = "looks" if len(deeper) == 1 else "look"
+        yield Remark(
+            "RS133",
+            f"{_few(map(str, deeper))} {verb} deeper than the run, which has at most "
+            f"{counted(deepest, 'document')} a query",
+            len(deeper),
+        )
+
+
+def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
+    """Return how many documents there are if every query was answered with all of them.
+
+    The corpus is not known; but where all queries have the same documents, these are all there are
+    to be found. Two queries are looked at first: in most runs they differ.
+    """
+    answered = np.flatnonzero(hits.retrieved)
+    if len(answered) < 2 or (hits.retrieved[answered] != deepest).any():
+        return None
+    if isinstance(run, Mapping):
+        answers = (frozenset(map(str, run[query_id])) for query_id in run if run[query_id])
+        whole = next(answers, frozenset())
+        return len(whole) if all(whole == other for other in answers) else None
+    low, high = run.offsets[:-1], run.offsets[1:]
+    full = np.flatnonzero(high > low)
+    documents = run.doc_ids
+    first, second = (set(documents[int(low[at]) : int(high[at])]) for at in full[:2])
+    if first != second:
+        return None
+    return len(first) if documents.n_unique() == len(first) else None
+
+
+def _few(names: Iterable[str]) -> str:
+    listed = list(islice(names, NAMED + 1))
+    return ", ".join(listed[:NAMED]) + (", …" if len(listed) > NAMED else "")

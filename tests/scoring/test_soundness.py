@@ -1,0 +1,310 @@
+"""No silent zero: broken questions are refused at every door, and what means less is said."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+from rankscope.errors import InvalidDataError
+from rankscope.integrations.pytest_plugin import DataWarning, Gatekeeper
+
+Pairs = dict[str, dict[str, float]]
+
+QRELS: Pairs = {f"q{n}": {f"d{n}": 1, f"d{n}9": 0} for n in range(1, 7)}
+RUN: Pairs = {query: {"x": 3.0, **dict.fromkeys(docs, 2.0)} for query, docs in QRELS.items()}
+GOOD: Pairs = {
+    query: {doc: 9.0 - at for at, doc in enumerate([*docs, "x", "y"])}
+    for query, docs in QRELS.items()
+}
+
+
+def renamed(change: Callable[[str], str]) -> Pairs:
+    return {query: {change(doc): s for doc, s in docs.items()} for query, docs in GOOD.items()}
+
+
+BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
+    "empty run": (QRELS, {}, "the run is empty"),
+    "empty answers": (QRELS, {q: {} for q in QRELS}, "6 queries and no document for any of them"),
+    "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in QRELS.items()}, GOOD, "[RS214]"),
+    "query case": (QRELS, {q.upper(): d for q, d in GOOD.items()}, "upper and lower case [RS171]"),
+    "query prefix": (QRELS, {f"s:{q}": d for q, d in GOOD.items()}, "begin with 's:' [RS171]"),
+    "swapped": (
+        QRELS,
+        {doc: {query: 1.0} for query, docs in QRELS.items() for doc in docs},
+        "columns seem to be swapped [RS171]",
+    ),
+    "document prefix": (QRELS, renamed("doc:{}".format), "begin with 'doc:' [RS172]"),
+    "document case": (QRELS, renamed(str.upper), "upper and lower case [RS172]"),
+    "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "leading zeros [RS172]"),
+    "chunks": (QRELS, renamed("{}#3".format), "a suffix, as that of a chunk [RS172]"),
+    "chunk numbers": (QRELS, renamed("{}_0".format), "a suffix, as that of a chunk [RS172]"),
+    "blanks": (QRELS, renamed(" {}".format), "blanks around an id [RS172]"),
+    "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "[RS172]"),
+}
+
+DOORS: dict[str, Callable[[Pairs, Pairs], Any]] = {
+    "evaluate": rs.evaluate,
+    "table": lambda qrels, run: rs.evaluate(rs.Qrels(qrels), rs.Run(run)),
+    "compare": lambda qrels, run: rs.compare(qrels, {"good": GOOD, "broken": run}, ["RR"]),
+    "gate": lambda qrels, run: rs.gate(GOOD, run, "RR", qrels=qrels),
+    "baseline": lambda qrels, run: rs.gate(run, GOOD, "RR", qrels=qrels),
+    "plugin": lambda qrels, run: Gatekeeper().assert_no_regression(GOOD, run, "RR", qrels=qrels),
+    "power": lambda qrels, run: rs.power(qrels, GOOD, run, "RR"),
+    "why": lambda qrels, run: rs.why(qrels, run, "RR"),
+    "bounds": lambda qrels, run: rs.bounds(qrels, run, ["RR"]),
+    "explain": lambda qrels, run: rs.explain(qrels, run, "q1", "RR"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_question_is_refused_at_every_door(fault: str, door: str) -> None:
+    qrels, run, said = BROKEN[fault]
+    with pytest.raises(InvalidDataError) as caught:
+        DOORS[door](qrels, run)
+    assert said in str(caught.value)
+    [finding] = caught.value.findings
+    assert finding.severity == "error"
+
+
+@pytest.mark.parametrize("profile", ["trec_eval-10", "trec_eval-9", "beir", "ranx"])
+def test_no_profile_hides_that_nothing_is_in_common(profile: str) -> None:
+    with pytest.raises(InvalidDataError, match="RS171"):
+        rs.evaluate(QRELS, BROKEN["query case"][1], "nDCG@10", profile=profile)
+
+
+def test_a_poor_run_is_not_broken() -> None:
+    """Its documents are judged, for other queries; nothing says that ids do not meet."""
+    poor = {"q1": {"d2": 1.0}, "q2": {"d1": 1.0}}
+    scores = rs.evaluate(QRELS, poor, "RR")
+    assert scores["RR"] == 0
+    assert ("RS172", "warning") in {(one.code, one.severity) for one in scores.findings}
+    assert rs.explain(QRELS, GOOD | {"q1": {"y": 1.0}}, "q1", "RR").value == 0
+
+
+def test_a_corpus_shows_that_ids_are_right() -> None:
+    blind = {query: {"z1": 2.0, "z2": 1.0} for query in QRELS}
+    with pytest.raises(InvalidDataError, match=r"\[RS172\]; .* give the corpus"):
+        rs.evaluate(QRELS, blind, "RR")
+    documents = ["z1", "z2", *(doc for docs in QRELS.values() for doc in docs)]
+    assert rs.evaluate(QRELS, blind, "RR", corpus=documents)["RR"] == 0
+    for useless in (["z1", "z2"], documents[2:]):
+        with pytest.raises(InvalidDataError, match="RS172"):
+            rs.evaluate(QRELS, blind, "RR", corpus=useless)
+
+
+def test_nothing_reaches_the_threshold_of_a_measure() -> None:
+    said = r"no document is relevant to AP\(rel=2\): it counts grades from 2 on, and the highest is"
+    for door in (
+        lambda: rs.evaluate(QRELS, GOOD, ["RR", "AP(rel=2)"]),
+        lambda: rs.explain(QRELS, GOOD, "q1", "AP(rel=2)"),
+        lambda: rs.why(QRELS, GOOD, "AP(rel=2)"),
+    ):
+        with pytest.raises(InvalidDataError, match=said):
+            door()
+
+
+# --- warnings
+
+
+def codes(scores: Any) -> list[str]:
+    return [finding.code for finding in scores.findings]
+
+
+def warned(qrels: Any, run: Any, measures: Any = "RR", **options: Any) -> dict[str, str]:
+    for form in (run, rs.Run(run)):
+        scores = rs.evaluate(qrels, form, measures, **options)
+        assert {finding.severity for finding in scores.findings} <= {"warning"}
+        messages = {finding.code: finding.message for finding in scores.findings}
+    return messages
+
+
+def test_a_healthy_run_is_not_warned_about() -> None:
+    assert warned(QRELS, GOOD, ["RR", "nDCG@3", "R@4", "Judged@2"]) == {}
+
+
+def test_queries_that_a_run_lacks_are_named() -> None:
+    some = {query: GOOD[query] for query in ("q1", "q2")}
+    said = "4 of 6 judged queries are missing from the run ('q3', 'q4', 'q5', …); they "
+    assert warned(QRELS, some) == {"RS161": f"{said}count as 0"}
+    assert warned(QRELS, some, queries="both") == {"RS161": f"{said}are left out of the means"}
+    one = {query: docs for query, docs in GOOD.items() if query != "q5"}
+    assert "1 of 6 judged queries are missing from the run ('q5')" in warned(QRELS, one)["RS161"]
+
+
+def distances(run: Pairs) -> Pairs:
+    return {query: {doc: -score for doc, score in docs.items()} for query, docs in run.items()}
+
+
+def test_scores_that_rise_down_the_list() -> None:
+    assert (
+        "scores rise down the list, as distances do, in 6 of 6 queries"
+        in warned(QRELS, distances(GOOD))["RS114"]
+    )
+    stale = {q: dict(zip(docs, [4.0, 5.0, 1.0, 3.0], strict=True)) for q, docs in GOOD.items()}
+    said = "scores and the order of the lists disagree in 6 of 6 queries"
+    assert said in warned(QRELS, stale)["RS114"]
+    assert rs.evaluate(QRELS, stale, "RR")["RR"] == 0.5
+    assert rs.evaluate(QRELS, stale, "RR", order="given")["RR"] == 1
+    assert warned(QRELS, stale, order="given") == {}
+    half = {q: stale[q] if n < 3 else GOOD[q] for n, q in enumerate(QRELS)}
+    assert warned(QRELS, half) == {}
+
+
+def test_equal_scores_everywhere() -> None:
+    level = {query: dict.fromkeys(docs, 1.0) for query, docs in GOOD.items()}
+    said = "all documents of a query have the same score (6 queries), so their ids decide the order"
+    assert warned(QRELS, level) == {"RS123": said}
+    assert warned(QRELS, level, ties="given") == {}
+    assert warned(QRELS, level, order="given") == {}
+    assert warned(QRELS, {**level, "q1": GOOD["q1"]}) == {}
+    assert warned(QRELS, {query: {next(iter(docs)): 1.0} for query, docs in GOOD.items()}) == {}
+
+
+def test_measures_that_look_deeper_than_the_run() -> None:
+    measures = ["nDCG@4", "R@5", "P@1000", "AP"]
+    said = "R@5, P@1000 look deeper than the run, which has at most 4 documents a query"
+    assert warned(QRELS, GOOD, measures) == {"RS133": said}
+    deep = {f"e{n}": -float(n) for n in range(5)}
+    once, twice = {**GOOD, "q1": deep}, {**GOOD, "q1": deep, "q2": deep}
+    assert "P@1000 looks deeper than the run" in warned(QRELS, twice, measures)["RS133"]
+    assert warned(QRELS, once, measures) == {}, "it is not cut: answers end at different depths"
+
+
+def test_a_cutoff_that_covers_all_documents() -> None:
+    docs = [doc for judged in QRELS.values() for doc in judged]
+    whole = {query: {doc: -float(n) for n, doc in enumerate(docs)} for query in QRELS}
+    said = "Success@12, R@20 look at all of the 12 documents there are"
+    told = warned(QRELS, whole, ["Success@12", "R@20", "nDCG@20", "R@11"])
+    assert said in told["RS134"]
+    assert "RS133" not in told, "a run cannot be deeper than the corpus"
+    corpus = [*docs, "x", "y"]
+    told = warned(QRELS, GOOD, ["R@14", "R@13", "nDCG@14"], corpus=corpus)
+    assert told["RS134"].startswith("R@14 looks at all of the 14 documents there are")
+
+
+def test_gold_outside_the_corpus() -> None:
+    corpus = [doc for docs in GOOD.values() for doc in docs if doc not in ("d2", "d3", "d39")]
+    said = "2 relevant documents of the qrels are not in the corpus ('d2', 'd3'): 2 of 6 relevant"
+    assert warned(QRELS, GOOD, corpus=corpus)["RS166"].startswith(said)
+    assert warned(QRELS, GOOD, corpus=[*corpus, "d2", "d3"]) == {}, "d39 is not relevant"
+
+
+def test_grades_that_no_measure_counts() -> None:
+    low = {
+        query: {doc: grade * 0.7 for doc, grade in docs.items()} for query, docs in QRELS.items()
+    }
+    said = "no grade reaches 1 (the highest is 0.7), so nothing is relevant to "
+    assert warned(low, GOOD, ["P@2", "RR"])["RS215"] == f"{said}P@2, RR"
+    assert warned(low, GOOD, ["nDCG@2", "RR"])["RS215"] == f"{said}RR"
+    assert warned(low, GOOD, ["nDCG@2", "P(rel=0.5)@2", "Judged@2"]) == {}
+    mixed = {**low, "q1": {"d1": 1}}
+    assert warned(mixed, GOOD, "P@2")["RS215"] == (
+        "5 judgments have grades between 0 and 1, which P@2 does not count as relevant"
+    )
+    assert warned(mixed, GOOD, ["P@2", "nDCG@2"]) == {}
+    [finding] = rs.evaluate(low, GOOD, "RR").findings
+    assert "P(rel=0.5)@10" in finding.advice
+
+
+def test_warnings_are_part_of_every_answer() -> None:
+    part = {query: GOOD[query] for query in ("q1", "q2", "q3")}
+    scores = rs.evaluate(QRELS, {"part": part}, "RR")
+    [written] = scores.to_dict()["runs"]["part"]["findings"]
+    assert (written["code"], written["system"], written["count"]) == ("RS161", "part", 3)
+    assert "warning: 3 of 6 judged queries are missing" in repr(scores)
+    comparison = rs.compare(QRELS, {"good": GOOD, "part": part}, ["RR"])
+    gate = rs.gate({"part": part}, {"good": GOOD}, "RR", qrels=QRELS)
+    good = rs.evaluate(QRELS, {"good": GOOD}, "RR")
+    recorded = rs.gate(scores.to_dict(per_query=True), good, "RR")
+    power = rs.power(QRELS, {"good": GOOD}, {"part": part}, "RR")
+    for result in (comparison, gate, recorded, power):
+        assert [(one.code, one.system) for one in result.findings] == [("RS161", "part")]
+        assert "part: 3 of 6 judged queries are missing" in result._repr_html_()
+        assert result.to_dict()["findings"][0]["code"] == "RS161"
+    assert "3 of 6 judged queries are missing" in scores._repr_html_()
+    assert codes(rs.why(QRELS, part, "RR")) == ["RS161"]
+    with pytest.warns(UserWarning, match="queries") as heard:
+        Gatekeeper().assert_no_regression({"part": part}, {"good": GOOD}, "RR", qrels=QRELS)
+    [about] = [warning for warning in heard if warning.category is DataWarning]
+    assert str(about.message).startswith("part: 3 of 6 judged queries")
+
+
+def test_a_healthy_evaluation_of_dicts_loads_neither_polars_nor_pydantic() -> None:
+    program = (
+        "import sys, rankscope as rs\n"
+        "scores = rs.evaluate({'q': {'a': 1}, 'p': {'a': 1}}, {'q': {'a': 2.0, 'b': 1.0}})\n"
+        "assert scores.run().remarks\n"
+        "assert not {'polars', 'pydantic'} & set(sys.modules)\n"
+        "assert [one.code for one in scores.findings] == ['RS161', 'RS133']\n"
+        "assert 'polars' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# --- order
+
+
+def put(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_the_order_of_a_file_with_ranks(tmp_path: Path) -> None:
+    """Lines in no order are no list where ranks say what the scores say; stale scores are."""
+    lines = [
+        f"{query} Q0 {doc} {{}} {score} tag\n"
+        for query, docs in GOOD.items()
+        for doc, score in docs.items()
+    ]
+    ranked = [line.format(1 + n % 4) for n, line in enumerate(lines)]
+    shuffled = put(tmp_path, "shuffled.run", "".join(reversed(ranked)))
+    assert codes(rs.evaluate(QRELS, shuffled, "RR")) == []
+    without = put(tmp_path, "constant.run", "".join(reversed([line.format(1) for line in lines])))
+    assert codes(rs.evaluate(QRELS, without, "RR")) == ["RS114"]
+    old = [1, 4, 3, 2]
+    reranked = [(q, *pair) for q in QRELS for pair in zip(GOOD[q], old, strict=True)]
+    lines = [f"{q} Q0 {doc} {1 + n % 4} {s} t\n" for n, (q, doc, s) in enumerate(reranked)]
+    stale = put(tmp_path, "stale.run", "".join(lines))
+    scores = rs.evaluate(QRELS, stale, "RR")
+    assert codes(scores) == ["RS114"]
+    assert scores["RR"] == 0.25
+    assert rs.evaluate(QRELS, stale, "RR", order="given")["RR"] == 1
+
+
+def test_given_order_at_every_door() -> None:
+    far = distances(GOOD)
+    options: Any = {"order": "given"}
+    assert rs.evaluate(QRELS, rs.Run(far), "RR", **options)["RR"] == 1
+    comparison = rs.compare(QRELS, {"far": far, "good": GOOD}, ["RR"], **options)
+    assert comparison.mean("far").mean == 1
+    assert rs.gate(GOOD, far, "RR", qrels=QRELS, **options).passed
+    assert rs.power(QRELS, GOOD, far, "RR", **options).measures["RR"].observed == 0
+    assert rs.explain(QRELS, far, "q1", "RR", **options).value == 1
+    assert rs.why(QRELS, far, "RR", profiles=["rankscope"], **options)[0].value == 1
+    assert rs.bounds(QRELS, far, ["RR"], **options)[0].value == 1
+    with pytest.raises(rs.UnknownNameError, match="unknown order 'listed'"):
+        rs.evaluate(QRELS, far, "RR", order="listed")  # type: ignore[arg-type]
+
+
+# --- pairs judged twice
+
+
+def test_a_pair_judged_twice_under_another_second_column(tmp_path: Path) -> None:
+    qrels = put(tmp_path, "a.qrels", "q 0 a 1\nq 0 b 0\nq 1 a 1\np 0 a 1\n")
+    run = {"q": {"a": 1.0}, "p": {"b": 1.0}}
+    said = r"a\.qrels:3, query 'q', document 'a': the pair was judged before, .* \[RS208\]"
+    for measures in (["RR"], ["nDCG@10", "AP"]):
+        with pytest.raises(InvalidDataError, match=said):
+            rs.evaluate(qrels, run, measures)
+    with pytest.raises(InvalidDataError, match=said):
+        rs.explain(qrels, run, "q", "RR")
+    assert rs.evaluate(qrels, run, ["RR", "alpha_nDCG@10"])["RR"] == 0.5
+    apart = put(tmp_path, "b.qrels", "q 1 a 1\nq 2 b 1\np 1 a 1\n")
+    assert rs.evaluate(apart, run, ["RR"])["RR"] == 0.5
