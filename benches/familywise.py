@@ -49,10 +49,23 @@ def tested(drawn: Floats) -> list[MaxT]:
     return [max_t(values, resamples=RESAMPLES, seed=seed) for seed, values in enumerate(drawn)]
 
 
-def exchanged(population: Population, random: np.random.Generator, count: int, n: int) -> float:
+def exchanged(
+    population: Population, random: np.random.Generator, count: int, n: int
+) -> tuple[float, float]:
     drawn = np.moveaxis(population.draw(random, count, n), 1, 2)
     drawn = np.moveaxis(random.permuted(drawn, axis=2), 2, 1)
-    return float(np.mean([alarm(result, len(population.scores)) for result in tested(drawn)]))
+    return alarms(drawn, len(population.scores))
+
+
+def alarms(samples: Floats, equal: int) -> tuple[float, float]:
+    """Return the false alarms of max-T and Tukey among the first systems, on the same samples."""
+    inside = np.triu_indices(equal, 1)
+    tukey = [
+        bool((range_tests(values, resamples=499, seed=seed)[inside] <= 0.05).any())
+        for seed, values in enumerate(samples)
+    ]
+    by_letters = [alarm(result, equal) for result in tested(samples)]
+    return float(np.mean(by_letters)), float(np.mean(tukey))
 
 
 def closest(scores: Floats) -> tuple[Floats, Floats] | None:
@@ -79,14 +92,7 @@ def tilted(
     scores = np.vstack([chosen, chosen + 0.3 + 0.05 * np.arange(equal)[:, np.newaxis]])
     world = Population(population.name, scores if moved else chosen)
     samples = world.draw(random, count, n, weights)
-    alarms = [alarm(result, equal) for result in tested(samples)]
-    few = samples[: max(100, count // 4)]
-    inside = np.triu_indices(equal, 1)
-    tukey = [
-        bool((range_tests(values, resamples=499, seed=seed)[inside] <= 0.05).any())
-        for seed, values in enumerate(few)
-    ]
-    return equal, float(np.mean(alarms)), float(np.mean(tukey))
+    return equal, *alarms(samples, equal)
 
 
 def alarm(result: MaxT, equal: int) -> bool:
@@ -109,21 +115,17 @@ def errors(worlds: list[Population], count: int) -> str:
         cells: dict[str, list[str]] = {}
         for n in SIZES:
             random = np.random.default_rng([n, 6])
-            rate = exchanged(population, random, count, n)
-            cells.setdefault(f"{len(population.scores)} exchanged", []).append(
-                marked(rate, 0, 0.06, count)
-            )
+            truths = {
+                f"{len(population.scores)} exchanged": exchanged(population, random, count, n)
+            }
             for is_moved in (False, True):
                 rates = tilted(population, random, count, n, moved=is_moved)
-                if rates is None:
-                    continue
-                equal, max_t_rate, tukey = rates
-                more = f", {equal} moved" if is_moved else ""
-                name = f"{equal} equal means{more}"
-                cells.setdefault(name, []).append(marked(max_t_rate, 0, 0.06, count))
-                cells.setdefault(f"{name}, Tukey", []).append(
-                    marked(tukey, 0, 0.06, max(100, count // 4))
-                )
+                if rates is not None:
+                    more = f", {rates[0]} moved" if is_moved else ""
+                    truths[f"{rates[0]} equal means{more}"] = rates[1:]
+            for name, (by_letters, tukey) in truths.items():
+                cells.setdefault(name, []).append(marked(by_letters, 0, 0.06, count))
+                cells.setdefault(f"{name}, Tukey", []).append(marked(tukey, 0, 0.06, count))
         rows += [[f"{population.name}, {name}", *texts] for name, texts in cells.items()]
     return table(["population, truth", *(f"n = {n}" for n in SIZES)], rows)
 
