@@ -48,6 +48,8 @@ class Diagnosis(Record, Shown):
     """Whose rules counted."""
     settings: Settings
     """How differences were tested."""
+    remarks: tuple[Finding, ...] = ()
+    """What should be known of the runs themselves beside all numbers."""
     analyses: Analyses
     """By name; null: it was not asked for."""
 
@@ -59,12 +61,9 @@ class Diagnosis(Record, Shown):
     @property
     def findings(self) -> list[Finding]:
         """All findings, worst first."""
-        return worst_first(
-            finding
-            for _, answer in self.answers()
-            if isinstance(answer, Analysed)
-            for finding in answer.findings
-        )
+        answers = [answer for _, answer in self.answers() if isinstance(answer, Analysed)]
+        found = (finding for answer in answers for finding in answer.findings)
+        return worst_first([*self.remarks, *found])
 
 
 def diagnose(
@@ -129,6 +128,7 @@ def diagnose(
         baseline=baseline,
         profile=scores.profile.name,
         settings=settings,
+        remarks=scores.findings,
         analyses=Analyses(**answers),
     )
 
