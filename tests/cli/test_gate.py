@@ -108,9 +108,12 @@ def test_guards(run: Run) -> None:
 
 def test_anchor_and_history(run: Run) -> None:
     options = ("--anchor", "good.json", "--history", "history.json")
-    done = run("bad.json", "bad.json", *options)
+    done = run("bad.json", "bad.json", "--anchor", "good.json")
     assert done.code == 1
     assert "against the anchor good, nDCG@10 changed by -0.2398" in " ".join(done.out.split())
+    done = run("bad.json", "bad.json", *options)
+    assert (done.code, done.err) == (1, "")
+    assert "nDCG@10 fell below the anchor by 0.2398 over 1 commit" in " ".join(done.out.split())
     data = json.loads(Path("history.json").read_text())
     assert data["measures"]["nDCG@10"]["commits"] == 1
     assert run("bad.json", "bad.json", *options).code == 1

@@ -289,23 +289,26 @@ def test_an_anchor_shows_erosion() -> None:
 
 def test_a_history_adds_up(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
-    anchor = random.uniform(0.3, 0.9, 100)
+    anchor = random.uniform(0.3, 0.9, 25)
     path = tmp_path / "history.json"
     start = record({"AP": anchor.tolist()})
     previous = start
-    evidence = []
+    evidence, answers = [], []
     for commit in range(1, 6):
-        values = anchor - 0.05 * commit + random.normal(0, 0.02, 100)
+        values = anchor - 0.05 * commit + random.normal(0, 0.2, 25)
         now = record({"AP": np.clip(values, 0, 1).tolist()})
         result = gate(previous, now, "AP", anchor=start, history=path, max_drop=0.1)
         assert result.anchor is not None
         [watched] = result.anchor.watched
         assert watched.commits == commit
         evidence.append(watched.p)
+        answers.append(result.anchor.answer)
+        assert (result.anchor.answer == "regression") == watched.regressed, "not by one commit"
         previous = now
     assert evidence == sorted(evidence, reverse=True)
     assert watched.alarm
     assert watched.regressed
+    assert "undecided" in answers
     assert result.answer == "regression"
     other = record({"AP": (anchor / 2).tolist()})
     with pytest.raises(InputError, match="the history is of another anchor"):
@@ -315,6 +318,29 @@ def test_a_history_adds_up(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(InputError, match="expected the JSON of a gate's history"):
         gate(previous, now, "AP", anchor=start, history=path)
+
+
+def test_a_history_keeps_the_chance_of_any_false_alarm(tmp_path: Path) -> None:
+    """30 commits that change nothing, 20 times: a test for each raises far more alarms."""
+    random = np.random.default_rng(8)
+    alarms = {"history": 0, "each": 0}
+    for number in range(20):
+        anchor = random.uniform(0.2, 0.8, 30)
+        start = record({"AP": anchor.tolist()})
+        path = tmp_path / f"{number}.json"
+        alarmed, each = False, False
+        for _ in range(30):
+            values = np.clip(anchor + random.normal(0, 0.2, 30), 0, 1)
+            now = record({"AP": values.tolist()})
+            options: Any = {"anchor": start, "max_drop": 0.0, "test": "t"}
+            watched = gate(start, now, "AP", history=path, **options).anchor
+            assert watched is not None
+            alarmed = alarmed or watched.watched[0].regressed
+            each = each or gate(start, now, "AP", **options).answer == "regression"
+        alarms["history"] += alarmed
+        alarms["each"] += each
+    assert alarms["each"] >= 6
+    assert alarms["history"] <= 3  # 1 expected at most
 
 
 def test_clusters_and_weights() -> None:

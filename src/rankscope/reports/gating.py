@@ -214,11 +214,14 @@ def _anchor_sections(result: GateResult) -> Iterator[Section]:
                     Column("commits"),
                     Column("gain", signed=True),
                     Column("p of all commits", "p"),
+                    Column("p of this one", "p"),
+                    Column("may spend", "p"),
                     Column("answer", "text"),
                 ),
                 tuple(
                     (
                         *cells(watched.measure, watched.commits, watched.estimate, watched.p),
+                        *cells(watched.commit_p, watched.commit_limit),
                         Cell(
                             "regression" if watched.regressed else "no alarm",
                             tone=good_if(not watched.regressed),

@@ -443,7 +443,11 @@ class _Judge:
     def against_anchor(
         self, matrix: Matrix, noises: Noises, path: PathLike | None, qrels: str
     ) -> AnchorResult:
-        """Compare with a fixed baseline; with a history, add this commit to those before it."""
+        """Compare with a fixed baseline; with a history, add this commit to those before it.
+
+        A history decides in place of this commit's own test: one test for each commit raises a
+        false alarm some day.
+        """
         checks, _ = self.checks(matrix, noises)
         watched: tuple[Watched, ...] = ()
         if path is not None:
@@ -451,6 +455,7 @@ class _Judge:
             history = history.added(matrix)
             history.write(path)
             watched = history.watched(matrix, self.max_drop)
+            checks = tuple(map(_left_to_history, checks))
         answers: list[Answer] = [check.answer for check in checks]
         answers += ["regression" for measure in watched if measure.regressed]
         return AnchorResult(
@@ -569,6 +574,14 @@ class _Judge:
             seen = f"; {counted(pair.queries, 'query')} like these show a drop of about {size}"
             seen += f" with {percent(self.power)} probability"
         return f"{start}{seen}{_settled(settled)}"
+
+
+def _left_to_history(check: MeasureCheck) -> MeasureCheck:
+    """Return a drop below the anchor as open: all commits together decide."""
+    if check.reason != "dropped":
+        return check
+    explanation = f"{check.explanation}, by this commit alone; the history decides"
+    return check.model_copy(update={"answer": "undecided", "explanation": explanation})
 
 
 def _settled(queries: int | None) -> str:

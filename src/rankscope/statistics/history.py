@@ -1,9 +1,13 @@
 """The history of a gate: what all commits since an anchor say together.
 
 A gate that tests every commit by itself misses a system that erodes in small steps, and raises a
-false alarm some day if there are enough commits. Kept in a file, the evidence of all commits
-against one fixed baseline (`rankscope.statistics.sequential.EProcess`) does neither: the chance of
-*any* false alarm, over all commits, stays below alpha.
+false alarm some day if there are enough commits. Kept in a file, what all commits say against one
+fixed baseline does neither: the chance of *any* false alarm, over all commits, stays below alpha.
+
+Two tests share alpha equally (and the measures share each half): the evidence of all commits added
+up (`rankscope.statistics.sequential.EProcess`), which assumes nothing but bounds, and Student's t
+test of this commit at what it may spend of alpha (`spending`), which sees much sooner and is right
+for many queries.
 """
 
 from __future__ import annotations
@@ -18,8 +22,9 @@ import numpy as np
 from rankscope.errors import FormatError, InputError, counted
 from rankscope.files import read_bytes, replacing, source_name
 from rankscope.part import Part, Record
-from rankscope.statistics.sentences import number, p_value
-from rankscope.statistics.sequential import EProcess
+from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.sentences import number, p_text
+from rankscope.statistics.sequential import EProcess, spending
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -35,7 +40,13 @@ class Watched(Part):
     commits: int
     """How many commits were compared with the anchor."""
     p: float
-    """Valid over all commits: the smallest alpha at which there would be an alarm."""
+    """Of the evidence of all commits together, valid at any time; an alarm up to ``limit``."""
+    limit: float
+    """What this test may spend of alpha."""
+    commit_p: float
+    """Of Student's t test of this commit alone, one-sided; an alarm up to ``commit_limit``."""
+    commit_limit: float
+    """What this commit may spend of alpha."""
     alarm: bool
     """Whether a drop below the anchor is shown."""
     estimate: float
@@ -48,7 +59,9 @@ class Watched(Part):
         """What it says, in words that follow the measure's name."""
         return (
             f"fell below the anchor by {number(-self.estimate)} over "
-            f"{counted(self.commits, 'commit')}, p = {p_value(self.p)} for all of them together"
+            f"{counted(self.commits, 'commit')} ({p_text(self.p)} for all together, where "
+            f"{self.limit:.2g} is needed; {p_text(self.commit_p)} for this one, of "
+            f"{self.commit_limit:.2g} that it may spend)"
         )
 
 
@@ -106,17 +119,24 @@ class History(Record):
     def watched(self, matrix: Matrix, max_drop: float) -> tuple[Watched, ...]:
         """Say what it shows after this commit."""
         answers = []
-        for scale in matrix.scales:
-            process = self.measures[scale.name]
+        for name, gains in _gains(matrix).items():
+            process = self.measures[name]
             estimate = process.estimate or 0.0
+            [test] = paired_tests(gains, test="t")
+            commit_p = test.p / 2 if estimate < 0 else 1 - test.p / 2
+            limit = process.alpha * spending(process.commits)
+            alarm = process.alarm or commit_p <= limit
             answers.append(
                 Watched(
-                    measure=scale.name,
+                    measure=name,
                     commits=process.commits,
                     p=process.p,
-                    alarm=process.alarm,
+                    limit=process.alpha,
+                    commit_p=commit_p,
+                    commit_limit=limit,
+                    alarm=alarm,
                     estimate=estimate,
-                    regressed=process.alarm and -estimate > max_drop,
+                    regressed=alarm and -estimate > max_drop,
                 )
             )
         return tuple(answers)
@@ -128,13 +148,13 @@ class History(Record):
 
 
 def _begun(matrix: Matrix, alpha: float) -> dict[str, EProcess]:
-    """Return evidence of no commit; alpha is shared by the measures."""
+    """Return evidence of no commit; alpha is shared by the measures and by the two tests."""
     processes = {}
     for scale in matrix.scales:
         low, high = scale.change
         if not np.isfinite([low, high]).all():
             raise InputError(f"{scale.name} has no bounds, and a history needs some")
-        share = alpha / len(matrix.scales)
+        share = alpha / len(matrix.scales) / 2
         processes[scale.name] = EProcess(alpha=share, low=low, high=high)
     return processes
 
