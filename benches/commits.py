@@ -13,8 +13,8 @@ it, kept within 0 and 1.
 
 Rules: the *gate* as it is (the 95 % interval by t lies below 0 and the drop is more than 0.01),
 against the commit before or against the anchor; *alpha spent* (a one-sided t test against the
-anchor, at what `spending` leaves to that commit, for 50 commits) and *e-values* (`EProcess`,
-against the anchor).
+anchor, at what `spending` leaves to that commit, for 50 commits), *e-values* (`EProcess`, against
+the anchor), and the *history* that `rankscope gate --history` keeps, which does both.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ RULES = {
     "anchor": "gate against the anchor",
     "spent": "t against the anchor, alpha spent",
     "added": "e-values against the anchor",
+    "history": "the gate's history: both, with half of alpha each",
 }
 
 
@@ -104,15 +105,17 @@ def tails(changes: Floats) -> Floats:
 def first_alarms(to_anchor: Floats, to_last: Floats) -> dict[str, int | None]:
     """Return at which commit each rule raises its first alarm; None: at none."""
     against_anchor, against_last = tails(to_anchor), tails(to_last)
-    process = EProcess(horizon=COMMITS)
+    process, half = EProcess(horizon=COMMITS), EProcess(alpha=0.025)
     alarms: dict[str, int | None] = dict.fromkeys(RULES)
     for commit, (row, last) in enumerate(zip(to_anchor, to_last, strict=True), start=1):
-        process = process.update(row)
+        process, half = process.update(row), half.update(row)
+        at_once = against_anchor[commit - 1] <= 0.025 * spending(commit)
         raised = {
             "commit": against_last[commit - 1] <= 0.025 and last.mean() < -MARGIN,
             "anchor": against_anchor[commit - 1] <= 0.025 and row.mean() < -MARGIN,
             "spent": against_anchor[commit - 1] <= 0.05 * spending(commit, COMMITS),
             "added": process.alarm,
+            "history": (half.alarm or at_once) and row.mean() < -MARGIN,
         }
         for rule, is_raised in raised.items():
             if is_raised and alarms[rule] is None:

@@ -15,7 +15,9 @@ from rankscope.diagnosis.stages import StageSpec
 
 QRELS = {f"q{n:02}": {"a": 1} for n in range(20)}
 RUNS = {
-    "first": {q: {"a": 1.0 if n % 3 else 3.0, "x": 2.0} for n, q in enumerate(QRELS)},
+    "first": {
+        q: {"x": 2.0, "a": 1.0} if n % 3 else {"a": 3.0, "x": 2.0} for n, q in enumerate(QRELS)
+    },
     "second": {q: {"a": 3.0, "x": 2.0} for q in QRELS},
 }
 

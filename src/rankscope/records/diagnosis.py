@@ -62,8 +62,9 @@ class Diagnosis(Record, Shown):
     def findings(self) -> list[Finding]:
         """All findings, worst first."""
         answers = [answer for _, answer in self.answers() if isinstance(answer, Analysed)]
-        found = (finding for answer in answers for finding in answer.findings)
-        return worst_first([*self.remarks, *found])
+        return worst_first(
+            [*self.remarks, *(finding for answer in answers for finding in answer.findings)]
+        )
 
 
 def diagnose(

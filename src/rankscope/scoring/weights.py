@@ -236,7 +236,7 @@ class _Trials:
         key = tuple(level // common for level in levels)
         if key not in self._judged:
             run = self._fusion.run(_weights(key))
-            self._judged[key] = align(self._judgments, run).judged
+            self._judged[key] = align(self._judgments, run, sound=False).judged
         return self._judged[key]
 
     def values(self, levels: _Levels, keep: BoolArray, *, alone: bool = False) -> dict[str, float]:
