@@ -32,7 +32,7 @@ BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
     "empty run": (QRELS, {}, "the run is empty"),
     "empty answers": (QRELS, {q: {} for q in QRELS}, "6 queries and no document for any of them"),
     "all zero": ({q: dict.fromkeys(docs, 0) for q, docs in QRELS.items()}, GOOD, "[RS214]"),
-    "query case": (QRELS, {q.upper(): d for q, d in GOOD.items()}, "upper and lower case [RS171]"),
+    "query case": (QRELS, {q.upper(): d for q, d in GOOD.items()}, "upper and lower case, as"),
     "query prefix": (QRELS, {f"s:{q}": d for q, d in GOOD.items()}, "begin with 's:' [RS171]"),
     "swapped": (
         QRELS,
@@ -40,10 +40,10 @@ BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
         "columns seem to be swapped [RS171]",
     ),
     "document prefix": (QRELS, renamed("doc:{}".format), "begin with 'doc:' [RS172]"),
-    "document case": (QRELS, renamed(str.upper), "upper and lower case [RS172]"),
-    "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "leading zeros [RS172]"),
-    "chunks": (QRELS, renamed("{}#3".format), "a suffix, as that of a chunk [RS172]"),
-    "chunk numbers": (QRELS, renamed("{}_0".format), "a suffix, as that of a chunk [RS172]"),
+    "document case": (QRELS, renamed(str.upper), "upper and lower case, as"),
+    "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "leading zeros, as"),
+    "chunks": (QRELS, renamed("{}#3".format), "a suffix, as that of a chunk, as"),
+    "chunk numbers": (QRELS, renamed("{}_0".format), "a suffix, as that of a chunk, as"),
     "blanks": (QRELS, renamed(" {}".format), "blanks around an id [RS172]"),
     "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "[RS172]"),
 }

@@ -77,9 +77,12 @@ def guess_mismatch(
     """Guess why two sets of ids do not meet: which one change would make most of them meet."""
     best, most = "", 0
     for reason, change in _WAYS.items():
-        overlap = len(set(map(change, ours)) & set(map(change, theirs)))
+        changed = {change(id_): id_ for id_ in reversed(list(theirs))}
+        alike = [id_ for id_ in ours if change(id_) in changed]
+        overlap = len({change(id_) for id_ in alike})
         if overlap > most:
-            best, most = reason, overlap
+            pair = f"{shown(alike[0], 30)} and {shown(changed[change(alike[0])], 30)}"
+            best, most = f"{reason}, as {pair}", overlap
     for whose, ids, others in (
         ("the run's", ours, set(theirs)),
         ("those of the qrels", theirs, set(ours)),
