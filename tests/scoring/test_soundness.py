@@ -44,7 +44,7 @@ BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
     "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "leading zeros, as"),
     "chunks": (QRELS, renamed("{}#3".format), "a suffix, as that of a chunk, as"),
     "chunk numbers": (QRELS, renamed("{}_0".format), "a suffix, as that of a chunk, as"),
-    "blanks": (QRELS, renamed(" {}".format), "blanks around an id [RS172]"),
+    "blanks": (QRELS, renamed(" {}".format), "blanks around an id, as"),
     "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "[RS172]"),
 }
 
