@@ -119,7 +119,16 @@ def test_notes_and_verdicts(three: Comparison) -> None:
     assert sentences[0].startswith("nDCG@5: ")
     assert "strong against weak otherwise: better on RR" in sentences
     many = compare(QRELS, {**RUNS, "x": RUNS["weak"]}, ["RR", "P@1"], resamples=200)
-    assert "of 6 pairs differ" in verdicts(many)[3]
+    assert re.fullmatch(
+        r"RR: strong has the best mean of 4 systems, and is .*; \d of 6 pairs differ",
+        verdicts(many)[0],
+    )
+    based = compare(
+        QRELS, {**RUNS, "x": RUNS["weak"], "y": RUNS["weak"]}, "RR", baseline="x", resamples=200
+    )
+    assert verdicts(based) == [
+        "RR, against x: better: strong and middle; not shown to differ: weak and y"
+    ]
 
 
 def test_a_measure_without_an_upper_bound() -> None:

@@ -32,7 +32,7 @@ from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.statistics.compare import Comparison, SystemMean
-    from rankscope.statistics.pairwise import Pair
+    from rankscope.statistics.pairwise import Pair, Verdict
     from rankscope.statistics.strata import StratifiedPair
 
 
@@ -144,41 +144,61 @@ def verdicts(comparison: Comparison, most: int = 3) -> list[str]:
     """Say what the data show on the first measure, and in short what the others show."""
     first = next(iter(comparison.measures))
     main = [pair for pair in comparison.pairs if pair.measure == first]
-    if shows_near(comparison):
-        return _of_many(comparison, main)
-    clear = [pair for pair in main if pair.verdict != "no difference shown"]
-    unclear = [pair for pair in main if pair.verdict == "no difference shown"]
-    lines = [pair.sentence for pair in (clear + unclear)[:most]]
-    others = [pair for pair in comparison.pairs if pair.measure != first]
     if len(main) > most:
-        lines.append(f"{first}: {_tally(main)} in all; the other formats list every pair")
-        return [*lines, f"other measures: {_tally(others)}"] if others else lines
+        is_tested = any(mean.near_best is not None for mean in comparison.means)
+        return _of_many(comparison) if is_tested else _against_baseline(comparison)
+    lines = [pair.sentence for pair in main]
+    others = [pair for pair in comparison.pairs if pair.measure != first]
     for pair in main if others else []:
         same = [other for other in others if (other.base, other.system) == (pair.base, pair.system)]
         lines.append(f"{pair.system} against {pair.base} otherwise: {_by_verdict(same)}")
     return lines
 
 
-def _of_many(comparison: Comparison, main: list[Pair]) -> list[str]:
+def _of_many(comparison: Comparison) -> list[str]:
     """Say which of many systems may be the best, by each measure."""
-    first = next(iter(comparison.measures))
     order = [mean.run for mean in ranked(comparison)]
     lines = []
     for measure in comparison.measures:
         near = {mean.run for mean in comparison.means if mean.measure == measure and mean.near_best}
         best = next(m.run for m in comparison.means if m.measure == measure and m.best)
         others = [run for run in order if run in near and run != best]
-        count = len(comparison.runs)
         rest = (
-            f"not separated from {listed(others, 5)}" if others else "better than all other systems"
+            f"is not separated from {listed(others, 5)}"
+            if others
+            else "is better than all other systems"
         )
-        lines.append(f"{measure}: {best} has the best mean of {count} systems, and is {rest}")
-    return [*lines, f"{first}: {_tally(main)}; the other formats list every pair"]
+        pairs = [pair for pair in comparison.pairs if pair.measure == measure]
+        clear = sum(pair.verdict in ("better", "worse") for pair in pairs)
+        lines.append(
+            f"{measure}: {best} has the best mean of {len(comparison.runs)} systems, and {rest}; "
+            f"{clear:,} of {len(pairs):,} pairs differ"
+        )
+    return lines
 
 
-def _tally(pairs: list[Pair]) -> str:
-    clear = sum(pair.verdict in ("better", "worse") for pair in pairs)
-    return f"{clear} of {len(pairs)} pairs differ"
+def _against_baseline(comparison: Comparison) -> list[str]:
+    """Say which systems are better than the baseline, worse, or neither, by each measure."""
+    words: dict[Verdict, str] = {
+        "better": "better",
+        "worse": "worse",
+        "equivalent": "equivalent",
+        "no difference shown": "not shown to differ",
+    }
+    order = [mean.run for mean in ranked(comparison)]
+    lines = []
+    for measure in comparison.measures:
+        pairs = sorted(
+            (pair for pair in comparison.pairs if pair.measure == measure),
+            key=lambda pair: order.index(pair.system),
+        )
+        groups = {
+            word: [pair.system for pair in pairs if pair.verdict == verdict]
+            for verdict, word in words.items()
+        }
+        phrases = "; ".join(f"{word}: {listed(runs, 5)}" for word, runs in groups.items() if runs)
+        lines.append(f"{measure}, against {pairs[0].base}: {phrases}")
+    return lines
 
 
 def _by_verdict(pairs: list[Pair]) -> str:

@@ -48,7 +48,6 @@ def gate_document(result: GateResult) -> Document:
     """Show the answer, what should be known beside it, and each measure, the worst first."""
     order: tuple[Answer, ...] = ("regression", "undecided", "no regression")
     ranked = [check for answer in order for check in result.checks if check.answer == answer]
-    answer = Sentence(result.sentence, _TONES[result.answer])
     losses = tuple(_losses_table(check) for check in ranked if check.worst)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
@@ -58,7 +57,7 @@ def gate_document(result: GateResult) -> Document:
     return Document(
         f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
         (
-            Section("", (Sentences((answer, *_remarks(result))), *warning_lines(result.findings))),
+            Section("", (*_answer(result), *warning_lines(result.findings))),
             Section("", (_checks_table(result, ranked),)),
             *_floors_section(result),
             *_anchor_sections(result),
@@ -79,6 +78,19 @@ def gate_document(result: GateResult) -> Document:
             "profile": result.profile,
             "test": how_tested(result),
         },
+    )
+
+
+def _answer(result: GateResult) -> tuple[Sentences, ...]:
+    """Say the answer, and what should be known beside it; of several failures each on its line."""
+    failures = result.failures if result.answer == "regression" else []
+    remarks = tuple(_remarks(result))
+    if len(failures) < 2:
+        return (Sentences((Sentence(result.sentence, _TONES[result.answer]), *remarks)),)
+    return (
+        Sentences((Sentence(f"regression, for {len(failures)} reasons:", "bad"),)),
+        Sentences(tuple(Sentence(failure) for failure in failures), listed=True),
+        Sentences(remarks),
     )
 
 
