@@ -31,6 +31,11 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
 
+_LIMIT = "RANKSCOPE_MAX_BYTES"
+_LARGEST = 64 << 30  # bytes that a file may expand to, unless the environment says otherwise
+_HARMLESS = 256 << 20  # bytes that any file may expand to
+_RATIO = 250  # to one, beyond what is harmless; runs and qrels reach 50
+
 
 def is_path(data: object) -> TypeGuard[PathLike]:
     """Tell whether something given is a path rather than data."""
@@ -64,7 +69,8 @@ def _compression(head: bytes) -> str:
     return ""
 
 
-def _open_raw(path: PathLike) -> BinaryIO:
+def open_raw(path: PathLike) -> BinaryIO:
+    """Open a source as it is, compressed or not; what cannot be opened is an `InputError`."""
     text = os.fspath(path)
     if text == "-":
         if sys.stdin is None or sys.stdin.buffer.closed:
@@ -109,7 +115,7 @@ def is_plain_file(path: PathLike) -> bool:
     """Tell whether the path is a regular, uncompressed file that Polars can open by name."""
     if not can_be_read_again(path) or not _is_text(os.fspath(path)):
         return False
-    with _open_raw(path) as raw:
+    with open_raw(path) as raw:
         return not _compression(raw.read(10))
 
 
@@ -225,12 +231,29 @@ def _guarded(stream: BinaryIO, source: str) -> io.BufferedReader[_Guarded]:
     return io.BufferedReader(_Guarded(stream, source), _BLOCK)
 
 
+def check_expansion(expanded: int, packed: int, source: str) -> None:
+    """Refuse a file that expands to more than the limit, or far more than its size explains.
+
+    With ``RANKSCOPE_MAX_BYTES`` in the environment, that number of bytes is the only limit.
+    """
+    setting = os.environ.get(_LIMIT, "")
+    if setting and not (setting.isascii() and setting.isdigit()):
+        raise InputError(f"{_LIMIT} is {setting!r}; expected a number of bytes, such as {1 << 30}")
+    limit = int(setting) if setting else min(_LARGEST, max(_HARMLESS, _RATIO * packed))
+    if expanded > limit:
+        raise FormatError(
+            f"expands from {packed:,} to more than {limit:,} bytes; if that is meant, set "
+            f"{_LIMIT} to the number of bytes it may have",
+            source=source,
+        )
+
+
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
     """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
     source = source_name(path)
     with ExitStack() as opened:
-        raw = _open_raw(path)
+        raw = open_raw(path)
         if os.fspath(path) != "-":
             opened.callback(raw.close)
         stream = opened.enter_context(_guarded(raw, source))

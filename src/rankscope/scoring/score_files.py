@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from rankscope.errors import FormatError, UnknownNameError, shown
+from rankscope.errors import FormatError, InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.part import FileRef, Location, Part, Record, dotted, left_out, left_out_if_empty
@@ -387,11 +387,14 @@ def read_values(
     """Read values by query from an experiment's Parquet file: query_id, measure, value."""
     import polars as pl  # noqa: PLC0415
 
+    from rankscope.tables.parquet import parquet_frame  # noqa: PLC0415
+
     try:
-        long = pl.read_parquet(path).select("query_id", "measure", "value")
+        recorded = parquet_frame(str(path), source=path.name)
+        long = recorded.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (InputError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
