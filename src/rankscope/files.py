@@ -30,6 +30,8 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
+_WHOLE = 1 << 20  # bytes decompressed at a time where all are wanted
+_ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at most 64 MB at a time
 
 _LIMIT = "RANKSCOPE_MAX_BYTES"
 _LARGEST = 64 << 30  # bytes that a file may expand to, unless the environment says otherwise
@@ -162,22 +164,23 @@ class _Zstandard(io.RawIOBase):
         self._source = source
         self._current = self._frame()
         self._inside = False
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready:
-            block = self._source.read(_BLOCK)
+            block = self._source.read(_ZSTANDARD_BLOCK)
             if not block:
                 if self._inside:
                     raise EOFError
                 return 0
             self._feed(block)
-        block, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
-        buffer[: len(block)] = block
-        return len(block)
+        piece = self._ready[: len(buffer)]
+        self._ready = self._ready[len(buffer) :]  # a view: nothing is copied
+        buffer[: len(piece)] = piece
+        return len(piece)
 
     def _feed(self, block: bytes) -> None:
         out = []
@@ -190,26 +193,40 @@ class _Zstandard(io.RawIOBase):
                     self._current, self._inside = self._frame(), False
         except self._damage as error:
             raise ValueError(str(error)) from None
-        self._ready = b"".join(out)
+        self._ready = memoryview(b"".join(out))
 
 
 class _Guarded(io.RawIOBase):
-    """A stream whose own errors become a `FormatError`; those of whoever reads it do not."""
+    """A stream whose own errors become a `FormatError`; those of whoever reads it do not.
 
-    def __init__(self, stream: BinaryIO, source: str) -> None:
+    ``packed`` is the stream that this one is decompressed from: it must not expand too much.
+    """
+
+    def __init__(self, stream: BinaryIO, source: str, packed: _Guarded | None = None) -> None:
         self._stream = stream
         self._source = source
+        self._packed = packed
+        self.passed = 0
+        """The number of bytes that were read so far."""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         with _damage_reported(self._source):
-            return self._stream.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+            size: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
+        self.passed += size
+        if self._packed is not None:
+            check_expansion(self.passed, self._packed.passed, self._source)
+        return size
 
     def readall(self) -> bytes:
-        with _damage_reported(self._source):
-            return self._stream.read()
+        if self._packed is None:
+            with _damage_reported(self._source):
+                content = self._stream.read()
+            self.passed += len(content)
+            return content
+        return b"".join(iter(lambda: self.read(_WHOLE) or b"", b""))
 
 
 @contextmanager
@@ -227,8 +244,10 @@ def _damage_reported(source: str) -> Iterator[None]:
         ) from None
 
 
-def _guarded(stream: BinaryIO, source: str) -> io.BufferedReader[_Guarded]:
-    return io.BufferedReader(_Guarded(stream, source), _BLOCK)
+def _guarded(
+    stream: BinaryIO, source: str, packed: _Guarded | None = None
+) -> io.BufferedReader[_Guarded]:
+    return io.BufferedReader(_Guarded(stream, source, packed), _BLOCK)
 
 
 def check_expansion(expanded: int, packed: int, source: str) -> None:
@@ -259,7 +278,8 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
         stream = opened.enter_context(_guarded(raw, source))
         unpacked = _decompressor(stream)
         if unpacked is not None:
-            stream = opened.enter_context(_guarded(opened.enter_context(unpacked), source))
+            opened.enter_context(unpacked)
+            stream = opened.enter_context(_guarded(unpacked, source, stream.raw))
         yield stream
 
 
