@@ -30,6 +30,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
+_PATIENCE = 5  # seconds in which somebody must begin to fill a named pipe
 _WHOLE = 1 << 20  # bytes decompressed at a time where all are wanted
 _ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at most 64 MB at a time
 
@@ -79,7 +80,7 @@ def open_raw(path: PathLike) -> BinaryIO:
             raise InputError("standard input is closed; name a file")
         return sys.stdin.buffer
     try:
-        return open(text, "rb")
+        return open(text, "rb", opener=_opened)
     except IsADirectoryError:
         entries = sorted(os.listdir(text))
         example = f", such as {os.path.join(text, entries[0])}" if entries else ""
@@ -92,6 +93,36 @@ def open_raw(path: PathLike) -> BinaryIO:
         raise InputError(f"{text!r}: not a usable file name ({error})") from None
     except OSError as error:
         raise InputError(f"{text}: cannot be opened ({error.strerror})") from None
+
+
+def _opened(name: str, flags: int) -> int:
+    """Open a file or a pipe, and nothing that never ends; a pipe that nobody fills is refused."""
+    waits_not = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes among its files
+    descriptor = os.open(name, flags | waits_not)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
+            raise InputError(f"{name}: is a device; name a file")
+        if stat.S_ISFIFO(mode) and not _is_filled(name, descriptor):
+            raise InputError(
+                f"{name}: is a pipe, and nothing came through it in {_PATIENCE} seconds; name a "
+                "file, or give what fills the pipe as standard input: … | rankscope … -"
+            )
+        if waits_not:
+            os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _is_filled(name: str, descriptor: int) -> bool:
+    """Tell whether something comes through a pipe, or will: the shell's ``<(…)`` has a writer."""
+    if os.path.realpath(name).startswith(("/proc/", "/dev/fd/")):
+        return True
+    from select import select  # noqa: PLC0415
+
+    return bool(select([descriptor], [], [], _PATIENCE)[0])
 
 
 def nearest_file(path: PathLike) -> str | None:
@@ -265,6 +296,17 @@ def check_expansion(expanded: int, packed: int, source: str) -> None:
             f"{_LIMIT} to the number of bytes it may have",
             source=source,
         )
+
+
+@contextmanager
+def enough_memory(source: str) -> Iterator[None]:
+    """Turn a lack of memory into an `InputError` about what was being read."""
+    try:
+        yield
+    except MemoryError:
+        raise InputError(
+            f"{source}: not enough memory to read it; split it, or use a machine with more"
+        ) from None
 
 
 @contextmanager

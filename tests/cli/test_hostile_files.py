@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import resource
 import subprocess
 import sys
@@ -114,3 +115,48 @@ def test_the_limit_can_be_set(tmp_path: Path) -> None:
     assert "expected a number of bytes" in refusal(
         "runs", "validate", packed, RANKSCOPE_MAX_BYTES="1 GB"
     )
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/full"])
+def test_a_device_is_no_file(device: str) -> None:
+    assert f"{device}: is a device; name a file" in refusal("runs", "validate", device)
+
+
+def test_a_pipe_that_nobody_fills(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.run")
+    assert "is a pipe, and nothing came through it" in refusal(
+        "runs", "validate", tmp_path / "a.run"
+    )
+
+
+def test_many_columns(tmp_path: Path) -> None:
+    names = ",".join(f"c{number}" for number in range(200_000))
+    (tmp_path / "run.csv").write_text(f"query_id,doc_id,score,{names}\n")
+    (tmp_path / "queries.csv").write_text(f"_id,text,{names}\n")
+    problem = ":1: has 200,00{} columns, and at most 10,000 are read"
+    assert problem.format(3) in refusal("runs", "validate", tmp_path / "run.csv")
+    arguments = ("--kind", "queries", tmp_path / "queries.csv", tmp_path / "queries.jsonl")
+    assert problem.format(2) in refusal("convert", *arguments)
+
+
+def test_many_fields_do_not_become_columns(tmp_path: Path) -> None:
+    """Each query with a field of its own: 20,000 lines would be 400 million cells."""
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text(
+        "".join(f'{{"_id": "{n}", "text": "x", "c{n}": 1}}\n' for n in range(20_000))
+    )
+    assert "20,001 fields" in refusal("convert", queries, tmp_path / "queries.csv")
+    assert ran("convert", queries, tmp_path / "again.jsonl")[0] == 0
+
+
+@pytest.mark.parametrize("read", [rankscope.read_run, rankscope.read_qrels, rankscope.read_queries])
+def test_a_lack_of_memory_is_an_error_of_ours(
+    read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    (tmp_path / "a.json").write_text("{}")
+    monkeypatch.setattr("rankscope.tables.reading.read_json", fails)
+    with pytest.raises(rankscope.InputError, match=r"a\.json: not enough memory"):
+        read(tmp_path / "a.json")

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import FormatError
 from rankscope.files import check_expansion, open_raw
+from rankscope.tables.columns import check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Buffer = bytes | mmap.mmap
 
-MOST_COLUMNS = 10_000
 _MAGIC = b"PAR1"
 _TAIL = 8  # the length of the footer, and the magic bytes
 _DEEPEST = 64
@@ -71,7 +71,9 @@ def _check(content: Buffer, source: str) -> None:
     if start < len(_MAGIC):
         raise _DamagedError("its footer is larger than the file")
     footer = _Thrift(content, start, end).struct()
-    flat = _leaves(_structs(footer, 2, "schema"))
+    schema = _structs(footer, 2, "schema")
+    check_columns(len(schema) - 1, source=source)
+    flat = _leaves(schema)
     groups = _structs(footer, 4, "row groups")
     rows = _number(footer, 3, _INT64, "number of rows")
     if rows != sum(_number(group, 3, _INT64, "number of rows") for group in groups):
@@ -95,8 +97,6 @@ def _check(content: Buffer, source: str) -> None:
 
 def _leaves(schema: list[Struct]) -> list[bool]:
     """Tell for each column that holds values whether it has exactly one for each row."""
-    if len(schema) > MOST_COLUMNS:
-        raise _DamagedError(f"it has {len(schema):,} columns, more than {MOST_COLUMNS:,}")
     if not schema:
         raise _DamagedError("its schema is empty")
     leaves: list[bool] = []
