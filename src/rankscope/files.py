@@ -105,7 +105,7 @@ def _opened(name: str, flags: int) -> int:
             raise InputError(f"{name}: is a device; name a file")
         if stat.S_ISFIFO(mode) and not _is_filled(name, descriptor):
             raise InputError(
-                f"{name}: is a pipe, and nothing came through it in {_PATIENCE} seconds; name a "
+                f"{name}: is a pipe, and nothing was written to it for {_PATIENCE} seconds; name a "
                 "file, or give what fills the pipe as standard input: … | rankscope … -"
             )
         if waits_not:

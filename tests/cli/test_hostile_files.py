@@ -124,7 +124,7 @@ def test_a_device_is_no_file(device: str) -> None:
 
 def test_a_pipe_that_nobody_fills(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.run")
-    assert "is a pipe, and nothing came through it" in refusal(
+    assert "is a pipe, and nothing was written to it" in refusal(
         "runs", "validate", tmp_path / "a.run"
     )
 
