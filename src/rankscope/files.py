@@ -364,6 +364,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     pointing where it did: the file behind it is replaced.
     """
     text = os.fspath(path)
+    if not text:
+        raise InputError("the name of the file to write is empty; name a file, or - to print")
     if "\0" in text:
         raise InputError(f"{text!r}: not a usable file name (it holds a NUL)")
     target = os.path.realpath(text)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from rankscope.errors import FormatError, shown
 
 MOST_COLUMNS = 10_000
+LARGEST_GRADE = 2**53
+"""The largest grade, and negative the smallest: up to here a float holds each whole number."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
