@@ -25,7 +25,7 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.tables.columns import check_columns, find_name, rater_columns, require_columns
-from rankscope.tables.detection import BOM, cells_of
+from rankscope.tables.detection import BOM, cells_of, shielded
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores
 
@@ -125,7 +125,7 @@ def _parsed(
     """Parse a table that begins below so many lines of its file."""
     try:
         return pl.read_csv(
-            data,
+            shielded(data),
             separator=separator,
             has_header=has_header,
             infer_schema=False,

@@ -170,6 +170,11 @@ def format_for(path: PathLike, format: str | None, layout: Layout) -> str:
     return chosen
 
 
+def shielded(data: bytes) -> bytes:
+    """Return data for Polars, which drops a BOM at its beginning: one that is content stays."""
+    return BOM + data if data.startswith(BOM) else data
+
+
 def data_lines(head: bytes) -> list[str]:
     """Return the lines that hold data: not blank and not a comment.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -60,6 +61,9 @@ _TYPES: dict[str, Any] = {
 }
 
 
+# Query, document, and two columns that are always 0, the last one with decimals.
+_SMART = re.compile(r"\s*\d+\s+[1-9]\d*\s+0\s+0\.0{2,}\s*$")
+
 # --- pairs
 
 
@@ -87,6 +91,13 @@ class TableFile:
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
+        if chosen is None and layout.kind == "qrels" and _SMART.match(sniffed.line):
+            raise FormatError(
+                "these are qrels of SMART (query, document, 0, 0.000000), whose second column is "
+                "the document; write TREC qrels: awk '{print $1, 0, $2, 1}'",
+                source=source_name(path),
+                line=1,
+            )
         return cls(path, layout, detected, chosen is not None, sniffed, data)
 
     @property

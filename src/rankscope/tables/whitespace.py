@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import shown
-from rankscope.tables.detection import BOM
+from rankscope.tables.detection import BOM, shielded
 from rankscope.tables.rows import Malformed, Rows
 
 if TYPE_CHECKING:
@@ -192,8 +192,9 @@ def read_clean(
     it is parsed, or all lines end with the ``tag``, which is no number, or it is checked for null.
     """
     last = columns[-1] or "_last"
-    separator = shape_of(_first_lines(source)).is_clean(len(columns))
-    if separator is None:
+    first_lines = _first_lines(source)
+    separator = shape_of(first_lines).is_clean(len(columns))
+    if separator is None or first_lines.startswith(BOM * 2):  # the second one is content
         return None
     ending = b"" if last in types or "score" not in types else telling_end(tag, separator)
     schema = {
@@ -356,6 +357,7 @@ def _parsed(text: bytes, columns: Sequence[str | None], types: dict[str, Any]) -
     """Parse clean text; a value that is not of its type becomes null."""
     if not text:
         return pl.DataFrame(schema=types)
+    text = shielded(text)
     frame = read_clean(text, columns, types)
     if frame is not None:
         return frame
