@@ -44,7 +44,7 @@ def make_folder(folder: Path) -> Path:
 
 
 def _head(path: Path) -> bytes:
-    """Return what stands before the content of the entry that belongs here: its key."""
+    """Return what an entry at this place has before its content: its key."""
     key = f"{path.parent.name}/{path.name}".encode("utf-8", "surrogateescape")
     return len(key).to_bytes(_LENGTH, "big") + key
 
