@@ -220,6 +220,23 @@ def test_clusters_keep_the_error_rate() -> None:
     assert outside <= 27
 
 
+@pytest.mark.parametrize("test", PAIR_TESTS)
+def test_every_test_draws_clusters(test: str) -> None:
+    """Copies of a query in one cluster are one query, whatever the test."""
+    random = np.random.default_rng(11)
+    values = random.random((3, 12))
+    copied = np.repeat(values, 4, axis=1)
+    sample = Sample(tuple(f"c{number // 4}" for number in range(48)))
+    plain, together = (
+        compared(matrix_of(values), test=test),
+        compared(matrix_of(copied, sample=sample), test=test),
+    )
+    for one, other in zip(plain, together, strict=True):
+        assert other.p_corrected == pytest.approx(one.p_corrected, abs=0.02)
+        assert other.difference == pytest.approx(one.difference)
+        assert other.shown.low == pytest.approx(one.shown.low, abs=0.01)
+
+
 def test_weights_are_those_of_a_multiset() -> None:
     """A query of weight 3 in the mean counts as three."""
     random = np.random.default_rng(5)

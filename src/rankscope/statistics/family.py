@@ -91,7 +91,8 @@ def family_tests(matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Setti
     if settings.test == "max-t":
         return _max_t(matrix, pairs, settings, size)
     if settings.test == "tukey":
-        tables = [range_tests(table, **settings.resampling) for table in matrix.values]
+        units = matrix.units(matrix.values)
+        tables = [range_tests(table, **settings.resampling) for table in units]
         p_values = np.array([[table[pair] for pair in pairs] for table in tables])
         methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * p_values.size
         floor = np.full(p_values.shape, 1 / (settings.resamples + 1))
