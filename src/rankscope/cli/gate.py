@@ -170,6 +170,8 @@ def _floors(settings: tuple[str, ...]) -> dict[str, float]:
     floors = {}
     for setting in settings:
         measure, _, value = setting.rpartition("=")
+        if measure in floors:
+            raise click.UsageError(f"--min names {measure} twice")
         try:
             floors[measure] = float(value)
         except ValueError:
