@@ -82,6 +82,7 @@ def test_undecided(run: Run) -> None:
     assert done.code == 1
     assert "undecided (counted as a failure): nDCG@10" in done.out
     assert run("good.json", "mixed.json", "--undecided", "fail", "--max-drop", "0.2").code == 0
+    assert run("good.json", "mixed.json", "--require-power").code == 1, "the old name"
 
 
 def test_identical(run: Run) -> None:
