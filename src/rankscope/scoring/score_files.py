@@ -373,8 +373,15 @@ def read_scores(path: PathLike) -> RecordedScores:
         report = _EvaluationReport.from_data(data, source=source)
         return _of_report(report, Path(os.fspath(path)).parent, source)
     scores = RecordedScores.from_data(data, source=source)
-    changed = Path(os.fspath(path)).stat().st_mtime
-    return replace(scores, created=datetime.fromtimestamp(changed, UTC))
+    return replace(scores, created=changed_at(path))
+
+
+def changed_at(path: PathLike) -> datetime | None:
+    """Return when a file was last changed; None where there is none, as on standard input."""
+    try:
+        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    except (OSError, ValueError):
+        return None
 
 
 def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
