@@ -325,6 +325,12 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
         yield stream
 
 
+def check_regular(path: Path) -> None:
+    """Refuse what exists and is no file, such as a pipe or a device, which might never end."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: expected a regular file, got a folder, a pipe or a device")
+
+
 def read_bytes(path: PathLike) -> bytes:
     """Return all decompressed bytes of a source."""
     with open_bytes(path) as stream:

@@ -17,6 +17,7 @@ from benchmark.world import (
     write_world,
 )
 from rankscope.benchmark.changes import compare_experiments
+from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
 from rankscope.records import BenchmarkReport
@@ -145,3 +146,13 @@ def test_a_poor_system_is_not_broken(tmp_path: Path) -> None:
     codes = {(one.system, one.code, one.severity) for one in report.findings}
     assert ("wrong", "RS172", "warning") in codes
     assert verify(only_experiment(tmp_path / "out")).ok
+
+
+def test_a_function_that_always_raises_is_not_called_empty(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world")
+    world.trouble("raise", *QUERIES)
+    report = run_benchmark(world.config, output=tmp_path / "out").report
+    code = next(system for system in report.systems if system.name == "code")
+    assert code.broken is not None
+    assert code.broken.startswith("no query was answered (RuntimeError: the engine")
+    assert any("no query was answered" in sentence for sentence in report.verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -199,8 +200,58 @@ def test_tables_of_another_form_are_one_sentence(first: Path, tmp_path: Path) ->
         table.with_columns(value=pl.lit(None, pl.Float64)),
     ):
         other.write_parquet(path)
+        record_again(copy)
         code, out, err = cli("benchmark", "compare", first, copy)
         assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "SHA-256" not in err
+
+
+def record_again(folder: Path) -> None:
+    """Repair the hashes of an experiment whose files were changed."""
+
+    def repaired(value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {key: repaired(item) for key, item in value.items()}
+            if {"path", "sha256", "bytes"} <= set(value):
+                content = (folder / value["path"]).read_bytes()
+                digest = hashlib.sha256(content).hexdigest()
+                return {**value, "sha256": digest, "bytes": len(content)}
+        return [repaired(item) for item in value] if isinstance(value, list) else value
+
+    records = [*folder.glob("EvaluationReport.*.json"), folder / "BenchmarkReport.json"]
+    for path in (*records, folder / "ExperimentManifest.json"):
+        path.write_text(json.dumps(repaired(json.loads(path.read_text()))))
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_values_that_were_changed_are_not_compared(
+    first: Path, tmp_path: Path, repair: bool
+) -> None:
+    copy = Path(shutil.copytree(first, tmp_path / "copy"))
+    path = copy / "per_query" / "words.parquet"
+    pl.read_parquet(path).with_columns(value=pl.lit(0.9)).write_parquet(path)
+    if repair:
+        record_again(copy)
+    reports = [folder / "EvaluationReport.words.json" for folder in (first, copy)]
+    for arguments in (
+        ("gate", *reports, "-m", "nDCG@5"),
+        ("gate", *reversed(reports), "-m", "nDCG@5"),
+        ("benchmark", "compare", first, copy),
+    ):
+        code, out, err = cli(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        problem = "the recorded mean of nDCG@5 is" if repair else "its SHA-256 differs"
+        assert problem in err
+    assert cli("benchmark", "verify", copy)[0] != 0
+
+
+def test_a_report_that_was_changed_is_not_compared(first: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(first, tmp_path / "copy"))
+    path = copy / "BenchmarkReport.json"
+    path.write_text(path.read_text().replace('"words"', '"wards"'))
+    code, out, err = cli("benchmark", "compare", first, copy)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "BenchmarkReport.json was changed after it was recorded" in err
 
 
 # ------------------------------------------------------------------------------------- list

@@ -331,6 +331,43 @@ def test_damaged_entries_are_made_again(
                 assert path.read_bytes() == data
 
 
+SWAPPED = ["stages", "answers", "indexes", "embeddings", "models"]
+
+
+def test_entries_under_another_key_are_made_again(tmp_path: Path) -> None:
+    text = """
+      other: {{bm25: {{fields: [title], k1: 0.5}}}}
+      near: {{vector: {{embedder: wordllama}}}}
+      far: {{vector: {{embedder: {{wordllama: {{dimensions: 64}}}}}}}}
+      learnt: {{rerank: {{of: words, ltr: {{}}}}}}
+      learnt2: {{rerank: {{of: words, ltr: {{trees: 20}}}}}}
+    """
+    config = CONFIG.replace(
+        "  both:", "".join(f"  {line.strip()}\n" for line in text.strip().splitlines()) + "  both:"
+    )
+    world = write_world(tmp_path / "world", config=config)
+    folder = made(world, tmp_path / "out")
+    cache = folder.parent / ".cache"
+    files = sorted(path for path in cache.rglob("*") if path.is_file())
+    assert {path.relative_to(cache).parts[0] for path in files} >= {*SWAPPED}
+    for kind in SWAPPED:
+        copy = tmp_path / kind / ".cache"
+        shutil.copytree(cache, copy)
+        entries = sorted(path for path in (copy / kind).rglob("*") if path.is_file())
+        by_suffix: dict[str, list[Path]] = {}
+        for path in entries:
+            by_suffix.setdefault(path.suffix, []).append(path)
+        for same in by_suffix.values():
+            data = [path.read_bytes() for path in same]
+            for path, other in zip(same, [*data[1:], data[0]], strict=True):
+                path.write_bytes(other)
+        if kind != "stages":  # which would be taken, and nothing below them looked at
+            shutil.rmtree(copy / "stages")
+        if kind not in ("stages", "answers"):
+            shutil.rmtree(copy / "answers")
+        assert contents(made(world, tmp_path / kind)) == contents(folder), kind
+
+
 def test_stages_of_another_form_are_made_again(whole: tuple[World, Path], tmp_path: Path) -> None:
     world, folder = whole
     shutil.copytree(folder.parent / ".cache", tmp_path / ".cache")

@@ -187,12 +187,22 @@ def test_a_manifest_that_says_something_else(folder: Path, key: str, value: obje
     assert len(problems(folder)) == 1
 
 
-@pytest.mark.parametrize("value", [1e999, "\ud800", 7])
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+def test_a_record_with_a_number_that_is_none(folder: Path, number: str) -> None:
+    data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    data["config"]["depth"] = "here"
+    (folder / MANIFEST).write_text(json.dumps(data).replace('"here"', number), encoding="utf-8")
+    code, out, err = cli("benchmark", "verify", folder)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"'{number}' is not a finite number" in err
+
+
+@pytest.mark.parametrize("value", ["\ud800", 7])
 def test_another_config(folder: Path, value: object) -> None:
     changed_text = (folder / MANIFEST).read_text(encoding="utf-8")
     data = json.loads(changed_text)
     data["config"]["depth"] = value
-    (folder / MANIFEST).write_text(json.dumps(data).replace("Infinity", "1e999"), encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps(data), encoding="utf-8")
     assert problems(folder) == {
         "config": "its hash differs from the one recorded: the manifest was changed"
     }

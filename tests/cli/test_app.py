@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -161,3 +163,21 @@ def test_a_fault_of_our_own_exits_70(rankscope: Rankscope, monkeypatch: pytest.M
 
 def test_exit_codes_are_in_the_help(rankscope: Rankscope) -> None:
     assert "70 a fault of rankscope itself" in " ".join(rankscope("--help").stdout.split())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_output_that_cannot_be_written() -> None:
+    """A full disk and a closed standard output are one sentence each, and no answer."""
+    command = f"{sys.executable} -m rankscope evaluate {QRELS} {RUN}"
+    for redirected, said in ((">/dev/full", "could not be written"), (">&-", "is closed")):
+        done = subprocess.run(
+            f"{command} {redirected}",
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("rankscope: standard output")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1

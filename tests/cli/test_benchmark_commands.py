@@ -142,6 +142,90 @@ def test_a_dry_run_neither_opens_the_corpus_nor_loads_an_engine(tmp_path: Path) 
     assert watched("--dry-run") == "0\n"
 
 
+def engine_of(world: World) -> Path:
+    (engine,) = world.folder.glob("engine_*.py")
+    return engine
+
+
+def test_a_dry_run_imports_nothing_and_no_python_refuses(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world")
+    engine = engine_of(world)
+    leaves_a_mark = f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n"
+    engine.write_text(leaves_a_mark + engine.read_text())
+    run = ("benchmark", "run", world.config, "--output", tmp_path / "out", "--format", "json")
+    code, out, err = cli(*run, "--dry-run")
+    assert (code, err) == (0, "")
+    rows = {row["stage"]: row for row in json.loads(out)}
+    assert rows["fetch code"]["needs"] == f"python ({engine.name})"
+    fetch = ("runs", "fetch", world.config, "-o", tmp_path / "runs")
+    for arguments in (
+        (*run, "--no-python"),
+        (*run, "--no-python", "--dry-run"),
+        (*fetch, "--no-python"),
+    ):
+        code, out, err = cli(*arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith("rankscope: system code: a python system is Python code (")
+        assert err.count("\n") == 1
+    assert not (tmp_path / "ran").exists()
+    words = ("--system", "words", "--quiet")
+    assert cli("runs", "fetch", world.config, "-o", tmp_path / "runs", *words)[0] == 0
+    assert cli(*run)[0] == 0
+    assert (tmp_path / "ran").exists()
+
+
+def test_what_code_prints_does_not_disturb_the_answer(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world")
+    engine = engine_of(world)
+    source = engine.read_text().replace("    global ASKED", "    global ASKED; print('asked')")
+    engine.write_text(f"print('imported')\n{source}")
+    code, out, err = cli(
+        *("benchmark", "run", world.config, "--output", tmp_path / "out", "--format", "json")
+    )
+    assert code == 0
+    assert json.loads(out)["name"] == "small"
+    assert {"imported", "asked"} <= set(err.split())
+    code, out, err = cli("runs", "fetch", world.config, "-o", tmp_path / "runs")
+    assert [line.split(":")[0].rpartition("/")[2] for line in out.splitlines()] == [
+        f"{name}.run.gz" for name in ("words", "code", "both")
+    ]
+    assert "asked" in err
+
+
+def test_code_that_ends_the_process_is_a_failure(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world")
+    engine = engine_of(world)
+    source = engine.read_text()
+    exits = "    if query.query_id == 'q03': raise SystemExit(0)\n    global ASKED"
+    engine.write_text(source.replace("    global ASKED", exits))
+    run = ("benchmark", "run", world.config, "--output", tmp_path / "out")
+    code, out, _ = cli(*run)
+    assert code == 1
+    assert "SystemExit: 0" in out
+    engine.write_text(f"raise SystemExit(0)\n{source}")
+    code, out, err = cli(*run)
+    assert (code, out) == (2, "")
+    assert "cannot be imported" in err
+    assert err.count("\n") == 1
+
+
+def test_an_edit_beside_the_config_is_a_new_answer(tmp_path: Path) -> None:
+    world, output = write_world(tmp_path / "world"), tmp_path / "out"
+    engine, helper = engine_of(world), world.folder / f"helper_{tmp_path.name}.py"
+    helper.write_text("BEST = 'd00'\n")
+    source = engine.read_text().replace(
+        "    return {doc_id:", "    return {help_.BEST: 1} or {doc_id:"
+    )
+    engine.write_text(f"import {helper.stem} as help_\n{source}")
+    run = ("benchmark", "run", world.config, "--output", output)
+    assert cli(*run, "--quiet")[0] in (0, 1)
+    assert "nothing has changed" in cli(*run)[1]
+    helper.write_text("BEST = 'd0' + str(1)\n")
+    assert states(world, output) == {"there", "to do"}
+    assert "nothing has changed" not in cli(*run)[1]
+    assert len(list(output.glob("small-*"))) == 2
+
+
 def test_what_a_dry_run_knows_of_a_corpus(tmp_path: Path) -> None:
     world, output = write_world(tmp_path / "world"), tmp_path / "out"
     corpus = world.folder / "corpus.jsonl"

@@ -77,11 +77,12 @@ def test_undecided(run: Run) -> None:
     assert done.code == 0
     assert "rankscope gate: ? undecided" in done.out
     assert "passed" not in done.out
-    assert "only 3 of 20 queries differ" in " ".join(done.out.split())
+    assert "3 of 20 queries differ" in " ".join(done.out.split())
     done = run("good.json", "mixed.json", "--undecided", "fail")
     assert done.code == 1
     assert "undecided (counted as a failure): nDCG@10" in done.out
     assert run("good.json", "mixed.json", "--undecided", "fail", "--max-drop", "0.2").code == 0
+    assert run("good.json", "mixed.json", "--require-power").code == 1, "the old name"
 
 
 def test_identical(run: Run) -> None:

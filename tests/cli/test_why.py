@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import rankscope as rs
+
 Rankscope = Callable[..., Any]
 
 
@@ -62,3 +64,12 @@ def test_a_mistake_is_one_sentence_and_exit_2(
     done = rankscope("why", "qrels", "run", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_a_round_number_is_not_met_by_anything_near() -> None:
+    qrels, run = {"q1": {"a": 1}}, {"q1": {"x": 3.0, "a": 2.0}}
+    for number in ("0", "1", "0.4"):
+        answer = rs.why(qrels, run, "RR@10", numbers=[number])
+        for match in answer.reproduced[number]:
+            assert abs(match.value - float(number)) < 0.01
+    assert rs.why(qrels, run, "RR@10", numbers=["0.5"]).reproduced["0.5"]

@@ -114,6 +114,25 @@ DAMAGE: dict[str, tuple[Change, str]] = {
 }
 
 
+@pytest.mark.parametrize("measure", ["AP", "NumRet", "GMAP", "NotKnownHere"])
+def test_means_must_follow_from_the_values(tmp_path: Path, measure: str) -> None:
+    data = record({measure: [0.1, 0.2, 0.3]})
+    total = {"NumRet": 0.6, "GMAP": 0.006 ** (1 / 3)}.get(measure, 0.2)
+    run_of(data)["means"][measure] = total
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps(data))
+    assert read_scores(path).runs
+    for query_id in run_of(data)["per_query"]:
+        run_of(data)["per_query"][query_id][measure] = 0.9
+    path.write_text(json.dumps(data))
+    if measure == "NotKnownHere":  # nothing says how its values are put together
+        assert read_scores(path).runs
+        return
+    message = rf"run 'bm25': the recorded mean of {measure} is .*, but its values by query give"
+    with pytest.raises(FormatError, match=message):
+        read_scores(path)
+
+
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_record_is_refused(tmp_path: Path, name: str) -> None:
     change, said = DAMAGE[name]

@@ -67,6 +67,36 @@ def test_a_system_that_is_not_concurrent_is_not_asked_while_it_hangs() -> None:
     assert most == [1]
 
 
+def test_a_stage_that_takes_too_long_ends(hung: Any) -> None:
+    asked: list[str] = []
+
+    def answer(query: Query, depth: int) -> Ranking:
+        asked.append(query.query_id)
+        ranking: Ranking = hung(query, depth)
+        return ranking
+
+    began = time.monotonic()
+    fetched = fetch(Engine(answer), QUERIES, batch=1, retries=2, stage_timeout=1)
+    assert time.monotonic() - began < 10
+    late = [query.query_id for query in QUERIES[QUERIES.index(by_id(HUNG)) :]]
+    sentence = "no answer within the 1 s that the whole stage may take"
+    assert fetched.failures == dict.fromkeys(late, sentence)
+    assert asked.count(HUNG) == 1
+
+
+def by_id(query_id: str) -> Query:
+    return next(query for query in QUERIES if query.query_id == query_id)
+
+
+def test_a_system_that_is_not_ready_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    engine = Engine()
+    monkeypatch.setattr(engine, "prepare", lambda: over.wait(60))
+    with pytest.raises(InputError, match=r"not ready within the 0\.2 s"):
+        fetch(engine, QUERIES, stage_timeout=0.2)
+    over.set()
+
+
 @pytest.mark.parametrize(("remote", "limit"), [(True, 60.0), (False, None)])
 def test_a_remote_system_has_a_time_limit_and_is_told(remote: bool, limit: float | None) -> None:
     seen: list[float | None] = []
@@ -173,7 +203,8 @@ def test_rankings_are_put_in_the_one_order(ties: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}]
+    "options",
+    [{"timeout": 0}, {"stage_timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}],
 )
 def test_limits_out_of_range(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must be a number above 0, not"):

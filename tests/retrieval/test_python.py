@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rankscope import Corpus
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.retrieval.protocol import Query, Ranking, System
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.protocol import Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
 
 
@@ -103,8 +106,11 @@ def test_functions_by_name(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="unknown name in my_search 'fnd'; nearest: find"):
         build_system({"python": "my_search:fnd"}, folder=tmp_path)
     key = system.identity().key
-    file.write_text(file.read_text() + "# changed\n")
-    assert system.identity().key != key
+    file.write_text("def find(text):\n    return [text, 'more']\n")
+    edited = build_system({"python": "my_search:find"}, folder=tmp_path)
+    assert edited.identity().key != key
+    assert edited.search([Query("q", "soup")], 5)[0].doc_ids == ("soup", "more")
+    assert system.identity().key == key, "it still runs what it was made of"
     (tmp_path / "broken_search.py").write_text("1 / 0\n")
     with pytest.raises(InputError, match=r"cannot be imported: ZeroDivisionError: division by"):
         build_system({"python": "broken_search:find"}, folder=tmp_path)
@@ -270,3 +276,140 @@ def test_the_search_path_is_never_changed_under_a_reader(tmp_path: Path) -> None
     assert before == remembered, "whoever goes through it sees what was there"
     assert sys.path == remembered
     assert [str(tmp_path.resolve()), *remembered] == sys.modules["path_reader"].SEEN
+
+
+HELPERS = {
+    "entry": "import helper\nfrom box import inner\n\ndef find(text):\n    import late\n"
+    "    return [helper.NAME]\n",
+    "helper": "NAME = 'd1'\n",
+    "late": "",
+    "unrelated": "",
+}
+
+
+@pytest.mark.parametrize("edited", ["entry.py", "helper.py", "late.py", "box/inner.py"])
+def test_an_edit_of_any_own_module_is_another_identity(tmp_path: Path, edited: str) -> None:
+    for name, text in HELPERS.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "inner.py").write_text("from . import deeper\n")
+    (tmp_path / "box" / "deeper.py").write_text("import os\n")
+
+    def named() -> System:
+        return build_system({"python": "entry:find"}, folder=tmp_path, python="named")
+
+    before = named()
+    key = before.identity().key
+    assert set(before.sources) == {
+        *("entry.py", "helper.py", "late.py", "box/inner.py", "box/deeper.py")
+    }
+    (tmp_path / "unrelated.py").write_text("1\n")
+    assert named().identity().key == key
+    (tmp_path / edited).write_text((tmp_path / edited).read_text() + "# edited\n")
+    assert named().identity().key != key
+    assert "entry" not in sys.modules
+
+
+ENDINGS = ["sys.exit(0)", "raise SystemExit", "raise GeneratorExit", "raise BaseException('no')"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_code_cannot_end_the_process(tmp_path: Path, ending: str) -> None:
+    source = (
+        f"import sys\ndef find(text):\n    if text == 'bad':\n        {ending}\n    return ['d']\n"
+    )
+    (tmp_path / "ending_search.py").write_text(source)
+    system = build_system({"python": "ending_search:find"}, folder=tmp_path)
+    fetched = fetch(system, {"1": "good", "2": "bad"}, retries=0)
+    assert list(fetched.run.query_ids) == ["1"]
+    assert "which would have ended the process" in fetched.failures["2"]
+    (tmp_path / "ending_search.py").write_text(f"import sys\n{ending}\n")
+    with pytest.raises(InputError, match=r"cannot be imported: .*ended the process"):
+        build_system({"python": "ending_search:find"}, folder=tmp_path)
+
+
+def test_an_interruption_is_one_wherever_it_comes_from() -> None:
+    def interrupted(_: str) -> list[str]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(interrupted)
+
+
+def test_stages_cannot_end_the_process() -> None:
+    def ends(*_: object) -> Any:
+        yield sys.exit(0)
+
+    def exits(*_: object) -> Any:
+        sys.exit(0)
+
+    corpus = Corpus({"d1": "leek soup", "d2": "soup"})
+    for stage in (
+        {"rerank": {"of": "bm25", "python": ends}},
+        {"rerank": {"of": "bm25", "python": exits}},
+        {"rewrite": {"of": "bm25", "python": exits}},
+    ):
+        system = build_system(stage)
+        system.index(corpus)
+        assert "would have ended the process" in fetch(system, {"1": "soup"}).failures["1"]
+    vector = build_system({"vector": {"embedder": exits}})
+    vector.index(corpus)
+    with pytest.raises(InputError, match="would have ended the process"):
+        fetch(vector, {"1": "soup"})
+
+
+class Exiting(System):
+    def index(self, corpus: Corpus) -> None: ...
+
+    def identity(self) -> Identity:
+        return Identity(kind="own", name="own", version="1", parameters={}, snapshot="")
+
+    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:  # noqa: ARG002
+        sys.exit(0)
+
+
+def test_a_system_of_ones_own_cannot_end_the_process() -> None:
+    fetched = fetch(build_system({"python": Exiting()}), {"1": "soup"}, retries=0)
+    assert "would have ended the process" in fetched.failures["1"]
+
+
+def test_what_code_does_to_its_arguments_stays_there() -> None:
+    def spoils(query: Query) -> list[str]:
+        assert query.metadata["lang"] == {"code": "en"}
+        query.metadata["lang"]["code"] = "de"
+        query.metadata.clear()  # type: ignore[attr-defined]
+        return ["d1"]
+
+    def spoils_documents(_: str, documents: list[Any]) -> list[float]:
+        for document in documents:
+            document.fields["text"] = "spoilt"
+            document.fields["tags"].append("spoilt")
+        scores = [1.0 for _ in documents]
+        documents.clear()
+        return scores
+
+    query = Query("1", "soup", {"lang": {"code": "en"}})
+    for _ in range(2):
+        assert not fetch(build_system({"python": spoils}), [query], retries=0).failures
+    assert query.metadata == {"lang": {"code": "en"}}
+    corpus = Corpus({"d1": {"text": "leek soup", "tags": ["a"]}})
+    system = build_system({"rerank": {"of": "bm25", "python": spoils_documents}})
+    system.index(corpus)
+    assert not fetch(system, [query], retries=0).failures
+    assert corpus["d1"].fields == {"text": "leek soup", "tags": ["a"]}
+
+
+def test_python_can_be_refused_before_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "refused_search.py").write_text("raise RuntimeError('imported')\n")
+    name = "refused_search:find"
+    for spec in (
+        {"python": name},
+        {"rerank": {"of": "bm25", "python": name}},
+        {"rewrite": {"of": "bm25", "python": name}},
+        {"vector": {"embedder": {"callable": name}}},
+        {"fuse": {"of": ["bm25", {"python": name}]}},
+    ):
+        with pytest.raises(InputError, match="--no-python refuses to run any"):
+            build_system(spec, folder=tmp_path, python="refused")
+        assert build_system(spec, folder=tmp_path, python="named").identity().key
+    assert build_system("bm25", python="refused")

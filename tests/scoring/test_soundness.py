@@ -201,7 +201,8 @@ def test_grades_that_no_measure_counts() -> None:
         query: {doc: grade * 0.7 for doc, grade in docs.items()} for query, docs in QRELS.items()
     }
     said = "no grade reaches 1 (the highest is 0.7), so nothing is relevant to "
-    assert warned(low, GOOD, ["P@2", "RR"])["RS215"] == f"{said}P@2, RR"
+    with pytest.raises(InvalidDataError, match=r"no document is relevant to P@2, RR: .* is 0\.7 "):
+        rs.evaluate(low, GOOD, ["P@2", "RR"])
     assert warned(low, GOOD, ["nDCG@2", "RR"])["RS215"] == f"{said}RR"
     assert warned(low, GOOD, ["nDCG@2", "P(rel=0.5)@2", "Judged@2"]) == {}
     mixed = {**low, "q1": {"d1": 1}}
@@ -209,7 +210,7 @@ def test_grades_that_no_measure_counts() -> None:
         "5 judgments have grades between 0 and 1, which P@2 does not count as relevant"
     )
     assert warned(mixed, GOOD, ["P@2", "nDCG@2"]) == {}
-    [finding] = rs.evaluate(low, GOOD, "RR").findings
+    [finding] = rs.evaluate(low, GOOD, ["RR", "nDCG@2"]).findings
     assert "P(rel=0.5)@10" in finding.advice
 
 

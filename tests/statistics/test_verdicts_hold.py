@@ -84,7 +84,7 @@ def test_no_interval_contradicts_its_verdict(
         assert pair.shown.low <= pair.difference <= pair.shown.high
         if not pair.decidable:
             assert pair.verdict == "no difference shown"
-    [(letters, near)] = system_groups(matrix, all_pairs(matrix), pairs, alpha)
+    [(letters, near)] = system_groups(matrix, all_pairs(matrix), pairs)
     means = values.mean(axis=1)
     best = int(np.argmax(means))
     for pair, (one, other) in zip(pairs, all_pairs(matrix), strict=True):
@@ -128,7 +128,7 @@ def test_many_systems_are_separated() -> None:
     far = [pair for pair in pairs if abs(pair.difference) > 0.2]
     assert len(far) > 300
     assert all(pair.verdict != "no difference shown" for pair in far)
-    [(letters, near)] = system_groups(matrix, all_pairs(matrix), pairs, 0.05)
+    [(letters, near)] = system_groups(matrix, all_pairs(matrix), pairs)
     assert set(letters) == {""}, "nobody reads 43 letters"
     assert 0 < len(near) < 15
     assert 39 in near
@@ -218,6 +218,23 @@ def test_clusters_keep_the_error_rate() -> None:
     assert alarms["queries"] > 80, "what happens if paraphrases are taken for queries"
     assert alarms["clusters"] <= 27
     assert outside <= 27
+
+
+@pytest.mark.parametrize("test", PAIR_TESTS)
+def test_every_test_draws_clusters(test: str) -> None:
+    """Copies of a query in one cluster are one query, whatever the test."""
+    random = np.random.default_rng(11)
+    values = random.random((3, 12))
+    copied = np.repeat(values, 4, axis=1)
+    sample = Sample(tuple(f"c{number // 4}" for number in range(48)))
+    plain, together = (
+        compared(matrix_of(values), test=test),
+        compared(matrix_of(copied, sample=sample), test=test),
+    )
+    for one, other in zip(plain, together, strict=True):
+        assert other.p_corrected == pytest.approx(one.p_corrected, abs=0.02)
+        assert other.difference == pytest.approx(one.difference)
+        assert other.shown.low == pytest.approx(one.shown.low, abs=0.01)
 
 
 def test_weights_are_those_of_a_multiset() -> None:
@@ -337,3 +354,56 @@ def test_probabilities_with_a_margin() -> None:
     assert turned.posterior is not None
     assert turned.posterior.worse == pytest.approx(pair.posterior.better)
     assert compared(matrix)[0].posterior is None
+
+
+def test_one_heavy_query_is_no_evidence() -> None:
+    """All of twenty queries fall, and one has nearly all of the weight: it is worth one query."""
+    random = np.random.default_rng(12)
+    values = np.stack([random.uniform(0.6, 0.9, 20), random.uniform(0.1, 0.4, 20)])
+    weights = np.ones(20)
+    [plain] = compared(matrix_of(values, sample=Sample(None, weights)))
+    assert plain.verdict == "worse"
+    weights[0] = 1000.0
+    sample = Sample(None, weights)
+    assert sample.effective(20) == pytest.approx(1, abs=0.1)
+    [heavy] = compared(matrix_of(values, sample=sample))
+    assert heavy.verdict == "no difference shown"
+    assert np.isinf(heavy.detectable)
+    ids = [f"q{number}" for number in range(20)]
+    qrels = {query_id: {"d": 1} for query_id in ids}
+    runs = {name: {q: ["d", "x"] if name == "a" else ["x", "d"] for q in ids} for name in "ab"}
+    by_id = dict(zip(ids, weights.tolist(), strict=True))
+    assert "worth about 1 of equal weight" in compare(qrels, runs, ["RR"], weights=by_id).note
+
+
+def test_queries_without_a_cluster_are_counted() -> None:
+    qrels = {f"q{n}": {"d": 1} for n in range(8)}
+    runs = {name: {q: ["d", "x"] for q in qrels} for name in "ab"}
+    labels = {f"q{n}": n % 3 for n in range(6)}
+    note = compare(qrels, runs, ["RR"], clusters=labels).note
+    assert note == "2 queries without a cluster, each taken by itself"
+    with pytest.raises(InputError, match="all compared queries are in one cluster"):
+        compare(qrels, runs, ["RR"], clusters=dict.fromkeys(qrels, "same"))
+
+
+def test_identical_systems_are_no_reason_to_warn() -> None:
+    random = np.random.default_rng(13)
+    values = random.random((2, 40))
+    matrix = matrix_of([*values, values[0]])
+    assert family_tests(matrix, all_pairs(matrix), Settings.of()).note(Settings.of()) == ""
+
+
+def test_a_margin_as_large_as_the_range_is_refused() -> None:
+    with pytest.raises(InputError, match="AP cannot differ by more than 1"):
+        compared(matrix_of(np.random.default_rng(1).random((2, 10))), margin=1.5)
+
+
+def test_equivalent_systems_share_a_letter() -> None:
+    random = np.random.default_rng(14)
+    values = np.stack([np.full(60, 0.5), np.full(60, 0.52)]) + random.normal(0, 0.001, (2, 60))
+    matrix = matrix_of(values)
+    pairs = compared(matrix, margin=0.1)
+    assert pairs[0].verdict == "equivalent"
+    assert pairs[0].p_corrected < 0.05
+    [(letters, _)] = system_groups(matrix, all_pairs(matrix), pairs)
+    assert letters == ["a", "a"]

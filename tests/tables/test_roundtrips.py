@@ -29,7 +29,7 @@ any_ids = st.text(st.one_of(letters, odd), min_size=1, max_size=6)
 trec_ids = any_ids.map(lambda text: "".join(c for c in text if c not in BLANKS).lstrip("#\ufeff"))
 trec_ids = trec_ids.filter(bool)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
-grades = st.integers(-5, 5) | st.integers(-(2**53) + 1, 2**53 - 1) | numbers
+grades = st.integers(-5, 5) | st.integers(-(2**53), 2**53) | st.floats(-(2.0**53), 2.0**53)
 
 TREC = ("trec", "msmarco")
 CARRY_ANYTHING = ("csv", "tsv", "json", "jsonl", "parquet")

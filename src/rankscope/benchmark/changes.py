@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rankscope.benchmark.folders import REPORT, file_ref
 from rankscope.benchmark.verify import inside, open_experiment
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError
@@ -104,7 +105,7 @@ def compare_experiments(
     Raises:
         InputError: "not comparable", and why.
     """
-    (old_manifest, old), (new_manifest, new) = open_experiment(before), open_experiment(after)
+    (old_manifest, old), (new_manifest, new) = _opened(before), _opened(after)
     names = [
         [system.name for system in report.systems if system.broken is None] for report in (old, new)
     ]
@@ -193,6 +194,17 @@ def _effects(
             )  # fmt: skip
 
 
+def _opened(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
+    """Read an experiment whose report is the one that its manifest lists, byte for byte."""
+    manifest, report = open_experiment(folder)
+    if file_ref(folder / REPORT, folder) not in manifest.artifacts:
+        raise InputError(
+            f"{folder}: {REPORT} was changed after it was recorded: its SHA-256 differs from the "
+            "manifest's; run the benchmark again"
+        )
+    return manifest, report
+
+
 def _shared_measures(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
     """Return the measures of both that are means."""
     known = {info.measure for info in new.measures}
@@ -215,7 +227,8 @@ def _recorded(folder: Path, report: BenchmarkReport) -> RecordedScores:
         runs={
             system.name: read_values(
                 inside(folder, system.per_query.path),
-                list(measures),
+                system.per_query,
+                {value.measure: value.value for value in system.measures},
                 system.accounting,
                 source=str(folder),
             )

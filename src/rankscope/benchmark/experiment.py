@@ -221,6 +221,8 @@ class _Writer:
         )
         fault = fault_of(self.results[self.workflow.checks[name]])
         broken = None if fault is None else fault.message
+        if broken is not None and not run.query_ids and fetched.failures:
+            broken = f"no query was answered ({next(iter(fetched.failures.values()))})"
         accounting = scores.run(name).accounting if fault is None else None
         stages = (self.workflow.fetches[name].name, self.workflow.checks[name].name)
         report = EvaluationReport(

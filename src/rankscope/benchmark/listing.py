@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
 from rankscope.benchmark.verify import open_experiment
-from rankscope.errors import InputError, RankscopeError
+from rankscope.errors import InputError
 from rankscope.part import Part
 
 
@@ -49,9 +49,13 @@ def list_experiments(output: Path) -> list[Listed]:
 
 def _listed(folder: Path) -> Listed:
     try:
-        manifest, report = open_experiment(folder)
-    except (RankscopeError, OSError) as error:
-        return Listed(folder=str(folder), problem=str(error))
+        return _described(folder)
+    except Exception as error:  # one folder, whatever it holds, must not hide the others
+        return Listed(folder=str(folder), problem=" ".join(str(error).split()))
+
+
+def _described(folder: Path) -> Listed:
+    manifest, report = open_experiment(folder)
     if not report.measures:
         return Listed(folder=str(folder), problem=f"{folder / REPORT}: contains no measure")
     main = report.measures[0]

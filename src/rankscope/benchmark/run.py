@@ -25,6 +25,7 @@ from rankscope.files import PathLike
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.retrieval.registry import PythonUse
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 
@@ -101,10 +102,12 @@ def _move_files(source: Path, target: Path) -> None:
         path.replace(place)
 
 
-def _prepared(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Benchmark:
+def _prepared(
+    loaded: LoadedConfig, cache: Path, python: PythonUse, *, may_read: bool = True
+) -> Benchmark:
     load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)  # refused early
     collection = load_collection(loaded, cache, may_read=may_read)
-    return Benchmark.of(loaded, collection, cache=cache)
+    return Benchmark.of(loaded, collection, cache=cache, python=python)
 
 
 def plan_benchmark(
@@ -114,16 +117,17 @@ def plan_benchmark(
     cache: PathLike | None = None,
     settings: Sequence[str] = (),
     fresh: bool = False,
+    python: bool = True,
 ) -> list[StageState]:
     """Return the stages of a benchmark: whether there is a result already, and what each needs.
 
-    Nothing is run or written, and the corpus is not read. If it is not known from an earlier run,
-    neither is what of it can be reused.
+    Nothing is run, imported or written, and the corpus is not read. If it is not known from an
+    earlier run, neither is what of it can be reused.
     """
     loaded = _loaded(config, settings)
     folder = Path(output) / CACHE if cache is None else Path(cache)
     with _no_secrets(loaded):
-        benchmark = _prepared(loaded, folder, may_read=False)
+        benchmark = _prepared(loaded, folder, "named" if python else "refused", may_read=False)
         store = Store(folder)
         with closing(benchmark.systems):
             states = make_workflow(benchmark).plan(store).states()
@@ -142,6 +146,7 @@ def run_benchmark(
     settings: Sequence[str] = (),
     jobs: int = 1,
     fresh: bool = False,
+    python: bool = True,
     watcher: Watcher | None = None,
 ) -> Result:
     """Make, check, score and compare the runs of a config, and write the experiment.
@@ -149,7 +154,8 @@ def run_benchmark(
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
     what is there. An experiment that is in ``output`` already, complete and with every query
-    answered, is returned as it is, unless ``fresh``.
+    answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
+    functions; without ``python``, one that does is refused before anything is imported.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
@@ -159,7 +165,7 @@ def run_benchmark(
     place = Path(output)
     loaded = _loaded(config, settings)
     with _no_secrets(loaded), _cache_folder(place, cache, fresh=fresh) as folder:
-        benchmark = _prepared(loaded, folder)
+        benchmark = _prepared(loaded, folder, "run" if python else "refused")
         with closing(benchmark.systems):
             name = experiment_id(benchmark)
             finished = None if fresh else _finished(place / name)
@@ -223,18 +229,20 @@ def fetch_runs(
     cache: PathLike | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
+    python: bool = True,
     watcher: Watcher | None = None,
     written: Callable[[FetchedRun], None] | None = None,
 ) -> list[FetchedRun]:
     """Make the run files of a config's systems, checked, one as soon as it is done.
 
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
+    Without ``python``, a config that names Python code is refused.
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
     place = make_folder(Path(output))
     with _no_secrets(loaded), _cache_folder(place, cache) as folder:
-        benchmark = _prepared(loaded, folder)
+        benchmark = _prepared(loaded, folder, "run" if python else "refused")
         with closing(benchmark.systems):
             fetching = _Fetching(benchmark, Store(folder), place, jobs, watcher, written)
             return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))

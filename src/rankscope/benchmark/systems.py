@@ -9,8 +9,8 @@ from typing import Any
 
 from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
-from rankscope.retrieval.protocol import System
-from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.protocol import ProcessEndError, System, contained
+from rankscope.retrieval.registry import PythonUse, build_system
 from rankscope.retrieval.stages.rerank import Rerank
 from rankscope.retrieval.stages.stage import Memory
 
@@ -26,9 +26,11 @@ class Systems(Mapping[str, System]):
         folder: Path,
         cache: Path,
         memory: Memory | None = None,
+        python: PythonUse = "run",
     ) -> None:
         self._specs = specs
         self._memory = memory
+        self._python: PythonUse = python
         self._collection = collection
         self._folder, self._cache = folder, cache
         self._made: dict[str, System] = {}
@@ -77,6 +79,7 @@ class Systems(Mapping[str, System]):
                 cache=self._cache,
                 training=self._collection.training,
                 memory=self._memory,
+                python=self._python,
             )
 
     def close(self) -> None:
@@ -93,10 +96,11 @@ class _NamedError(InputError):
 def naming(name: str) -> Iterator[None]:
     """Say in an error which system it is about."""
     try:
-        yield
+        with contained():
+            yield
     except (MissingExtraError, _NamedError):  # the latter of one that it refers to
         raise
-    except RankscopeError as error:
+    except (RankscopeError, ProcessEndError) as error:
         raise _NamedError(f"system {name}: {error}") from error
 
 

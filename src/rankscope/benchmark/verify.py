@@ -12,6 +12,7 @@ from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, RankscopeError, shown
+from rankscope.files import check_regular
 from rankscope.part import FileRef, Part
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.runs.table import Run, read_run
@@ -57,14 +58,18 @@ def open_experiment(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return where a file of an experiment is; one that leads out of the folder is refused."""
+    """Return where a file of an experiment is.
+
+    One that leads out of the folder is refused, and what is no file, such as a pipe.
+    """
     path = folder / name
     try:
         is_inside = path.resolve().is_relative_to(folder.resolve())
-    except (ValueError, RuntimeError):  # a NUL, or links in a circle
+    except (ValueError, OSError, RuntimeError):  # a NUL, a long name, or links in a circle
         is_inside = False
     if not is_inside:
         raise InputError(f"{folder}: the file {shown(name)} is outside the experiment")
+    check_regular(path)
     return path
 
 
@@ -110,7 +115,7 @@ def _file_problem(folder: Path, recorded: FileRef) -> str:
         current = file_ref(inside(folder, recorded.path), folder)
     except FileNotFoundError:
         return "is missing"
-    except (OSError, RankscopeError) as error:
+    except (OSError, ValueError, RankscopeError) as error:
         return f"cannot be read ({getattr(error, 'strerror', None) or error})"
     return "" if current == recorded else "was changed: its hash differs from the one recorded"
 
@@ -125,7 +130,7 @@ def _contents(
     try:
         qrels = read_qrels(inside(folder, "qrels.parquet"))
         asked = set(_table(inside(folder, report.queries.path))["query_id"].to_list())
-    except (RankscopeError, OSError, pl.exceptions.PolarsError) as error:
+    except Exception as error:  # the folder may hold anything, and all of it is to be looked at
         yield "qrels.parquet", f"cannot be read ({error}); no score can be computed"
         return
     same = as_judgments(qrels).fingerprint == manifest.collection.qrels_sha256
@@ -133,7 +138,7 @@ def _contents(
     for system in report.systems:
         try:
             problem = _run_problem(folder, report, system, qrels, asked)
-        except (RankscopeError, OSError, pl.exceptions.PolarsError, KeyError) as error:
+        except Exception as error:  # likewise
             problem = f"cannot be computed again ({error})"
         yield f"scores of {system.name}", problem
 

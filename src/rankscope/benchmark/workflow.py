@@ -31,6 +31,7 @@ from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import System, all_parts, packages_of
+from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Identity, Timings, fingerprint
 from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
@@ -63,14 +64,31 @@ class Benchmark:
     cache: Path
 
     @classmethod
-    def of(cls, loaded: LoadedConfig, collection: Collection, *, cache: Path) -> Benchmark:
+    def of(
+        cls,
+        loaded: LoadedConfig,
+        collection: Collection,
+        *,
+        cache: Path,
+        python: PythonUse = "run",
+    ) -> Benchmark:
         """Make the systems of a config; the corpus is not read yet."""
         specs = loaded.systems()
-        systems = Systems(specs, collection, folder=loaded.folder, cache=cache, memory=Memory())
+        systems = Systems(
+            specs,
+            collection,
+            folder=loaded.folder,
+            cache=cache,
+            memory=Memory(),
+            python=python,
+        )
         if not any(systems[name].trained for name in specs):
             info = collection.info.model_copy(update={"training": None})
             collection = replace(collection, info=info)
-        keys = {name: systems[name].identity().key for name in specs}
+        keys = {}
+        for name in specs:
+            with naming(name):
+                keys[name] = systems[name].identity().key
         return cls(loaded, collection, systems, specs, keys, cache)
 
     def packages(self) -> list[str]:
@@ -268,6 +286,7 @@ def _fetch(benchmark: Benchmark, name: str, *, after: Sequence[Stage[Any]]) -> S
                 jobs=config.fetch.jobs,
                 retries=config.fetch.retries,
                 timeout=config.fetch.timeout,
+                stage_timeout=config.fetch.stage_timeout,
                 rate=config.fetch.rate,
                 store=benchmark.cache,
                 progress=step,
@@ -287,7 +306,9 @@ def _fetch(benchmark: Benchmark, name: str, *, after: Sequence[Stage[Any]]) -> S
     info = collection.info
     searched = (info.corpus_sha256, info.queries_sha256, config.depth)
     key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
-    about = benchmark.kind(name)
+    sources = [source for part in all_parts(benchmark.systems[name]) for source in part.sources]
+    code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
+    about = f"{benchmark.kind(name)}{code}"
     return Stage(f"fetch {name}", key, work, FetchedForm(), after=tuple(after), about=about)
 
 

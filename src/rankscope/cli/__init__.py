@@ -23,6 +23,9 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a user's mistake becomes one sentence and exit 2, our own exit 70."""
+    if sys.stdout is None:  # as with `>&-`
+        say("standard output is closed, and there is nowhere to write to; name a file with -o")
+        sys.exit(CANNOT_ANSWER)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -59,6 +62,15 @@ def _status(arguments: Sequence[str] | None) -> int:
     except RankscopeError as error:
         show_traceback(error)
         say(str(error))
+        return CANNOT_ANSWER
+    except OSError as error:
+        show_traceback(error)
+        if error.filename is not None:
+            say(f"{error.filename}: {error.strerror or error}")
+            return CANNOT_ANSWER
+        # no file is named: this is standard output, which is written to at the end once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say(f"standard output could not be written ({error.strerror or error}); make room for it")
         return CANNOT_ANSWER
     except MemoryError as error:
         show_traceback(error)

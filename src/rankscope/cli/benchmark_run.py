@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, OutputName, format_option
+from rankscope.cli.options import (
+    CACHE,
+    CONFIG,
+    JOBS,
+    NO_PYTHON,
+    QUIET,
+    SET,
+    OutputName,
+    format_option,
+)
 from rankscope.cli.output import emit, print_line
 
 if TYPE_CHECKING:
@@ -40,6 +49,7 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
     help="Exit with 1 if the mean of this system (without one: of any system) is worse "
     "(repeatable).",
 )
+@NO_PYTHON
 @format_option()
 @QUIET
 def run(
@@ -52,6 +62,7 @@ def run(
     dry_run: bool,
     fresh: bool,
     fail_under: tuple[str, ...],
+    no_python: bool,
     format: str,
     quiet: bool,
 ) -> int:
@@ -61,6 +72,9 @@ def run(
     kept: a benchmark that was stopped goes on where it was. The folder of the experiment holds the
     runs, EvaluationReport.<system>.json, BenchmarkReport.json and .html, BenchmarkComparison.md and
     ExperimentManifest.json.
+
+    A config is code: the Python functions that it names are run with your rights. --dry-run imports
+    nothing, and --no-python refuses such a config.
     """
     from rankscope.benchmark.config.loading import read_config
     from rankscope.benchmark.fail_under import read_limits
@@ -72,12 +86,18 @@ def run(
     loaded = read_config(config, settings=settings)
     limits = read_limits(fail_under, loaded.config)
     if dry_run:
-        rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh)
+        rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh, python=not no_python)
         show_plan(rows, format=format, quiet=quiet)
         return 0
     with watching(quiet=quiet) as watcher:
         result = run_benchmark(
-            loaded, output=output, cache=cache, jobs=jobs, fresh=fresh, watcher=watcher
+            loaded,
+            output=output,
+            cache=cache,
+            jobs=jobs,
+            fresh=fresh,
+            python=not no_python,
+            watcher=watcher,
         )
     status = show_result(result, format=format, quiet=quiet)
     for limit in limits:

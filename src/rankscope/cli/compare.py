@@ -54,7 +54,12 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
     show_default=True,
     help="How intervals of means are found; wilson is for values 0 and 1.",
 )
-@click.option("--level", default=0.95, show_default=True, help="Confidence of intervals.")
+@click.option(
+    "--level",
+    default=0.95,
+    show_default=True,
+    help="Confidence of intervals of means; those of differences have 1 - alpha.",
+)
 @RESAMPLES
 @SEED
 @click.option(
@@ -77,7 +82,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
     "--seeds",
     multiple=True,
     metavar="NAME=RUN,RUN",
-    help="Repeatable: runs of one system (seeds, folds), averaged.",
+    help="Repeatable: which RUNs, by their names in the table, are one system (seeds, folds).",
 )
 @query_field_options
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")

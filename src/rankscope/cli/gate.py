@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whether the build goes on where the data cannot tell.",
 )
+@click.option("--require-power", is_flag=True, hidden=True)  # the old name of --undecided fail
 @click.option(
     "--min",
     "floors",
@@ -111,6 +112,7 @@ def gate(
     run: str | None,
     baseline_run: str | None,
     candidate_run: str | None,
+    require_power: bool,
     floors: tuple[str, ...],
     queries_file: str | None,
     cluster: str | None,
@@ -138,6 +140,8 @@ def gate(
     check_standard_input(
         baseline, candidate, options["qrels"], options["anchor"], *options["noise"], queries_file
     )
+    if require_power:
+        options["undecided"] = "fail"
     fields = query_fields(queries_file, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
@@ -170,6 +174,8 @@ def _floors(settings: tuple[str, ...]) -> dict[str, float]:
     floors = {}
     for setting in settings:
         measure, _, value = setting.rpartition("=")
+        if measure in floors:
+            raise click.UsageError(f"--min names {measure} twice")
         try:
             floors[measure] = float(value)
         except ValueError:

@@ -110,6 +110,11 @@ CACHE = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Stages done at a time."
 )
+NO_PYTHON = click.option(
+    "--no-python",
+    is_flag=True,
+    help="Refuse a config that names Python code; nothing of it is imported or run.",
+)
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 

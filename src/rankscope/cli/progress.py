@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 from rankscope.document.text import visible
@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watching(*, quiet: bool = False) -> Iterator[Watcher]:
-    """Show on standard error what is being done, if it is a terminal."""
+    """Show on standard error what is being done, if it is a terminal.
+
+    What the user's code prints meanwhile goes to standard error too: standard output is for the
+    answer.
+    """
+    with redirect_stdout(sys.stderr), _watcher(quiet=quiet) as watcher:
+        yield watcher
+
+
+@contextmanager
+def _watcher(*, quiet: bool) -> Iterator[Watcher]:
     from rankscope.benchmark.plan import Silent
 
     if quiet or not sys.stderr.isatty():

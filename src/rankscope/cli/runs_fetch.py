@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.options import CACHE, CONFIG, JOBS, QUIET, SET, SYSTEMS, OutputName
+from rankscope.cli.options import CACHE, CONFIG, JOBS, NO_PYTHON, QUIET, SET, SYSTEMS, OutputName
 from rankscope.cli.output import print_json, print_line
 from rankscope.document.text import visible
 from rankscope.errors import counted
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 @CACHE
 @SET
 @JOBS
+@NO_PYTHON
 @click.option(
     "--format",
     type=click.Choice(["table", "json"]),
@@ -46,6 +49,7 @@ def fetch(
     cache: str | None,
     settings: tuple[str, ...],
     jobs: int,
+    no_python: bool,
     format: str,
     quiet: bool,
 ) -> int:
@@ -54,15 +58,19 @@ def fetch(
     CONFIG is the file of `rankscope benchmark run`. Every query that is judged is asked. What is
     answered is kept: after an interruption the next call goes on from there. A query that cannot be
     answered is asked again, and then listed as failed; it is not in the run. Exit 1 if a query
-    failed or a run has errors.
+    failed or a run has errors. A config is code: the Python functions that it names are run;
+    --no-python refuses such a config.
     """
     from rankscope.benchmark.run import fetch_runs
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
 
+    stdout = sys.stdout  # while systems work, what they print goes to standard error
+
     def report(run: FetchedRun) -> None:
         if format == "table" and not quiet:
-            print_line(_line(run))
+            with redirect_stdout(stdout):
+                print_line(_line(run))
 
     with watching(quiet=quiet) as watcher:
         runs = fetch_runs(
@@ -72,6 +80,7 @@ def fetch(
             cache=cache,
             settings=settings,
             jobs=jobs,
+            python=not no_python,
             watcher=watcher,
             written=report,
         )

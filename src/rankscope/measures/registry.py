@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -156,8 +158,11 @@ def _load_plugins() -> None:
 
     for point in entry_points(group=GROUP):
         try:
-            point.load()
-        except Exception as error:  # whatever a plugin raises must not stop the others
+            with redirect_stdout(sys.stderr):
+                point.load()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever a plugin raises must not stop the others
             warnings.warn(
                 f"the measures of {point.value} could not be loaded: {error}", stacklevel=4
             )
@@ -208,8 +213,20 @@ def compute(measure: Measure, run: JudgedRun) -> FloatArray:
     definition, options, condense = _call(measure)
     if definition.needs and getattr(run, definition.needs) is None:
         raise InputError(f"{measure}: needs {_NEEDS[definition.needs]}")
-    values = definition.function(run.condensed() if condense else run, **options)
-    return values if definition.family != "own" else _checked(measure, run, values)
+    judged = run.condensed() if condense else run
+    if definition.family != "own":
+        return definition.function(judged, **options)
+    try:
+        with redirect_stdout(sys.stderr):
+            values = definition.function(judged, **options)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # it must not end the process, as if all were well
+        raise InputError(
+            f"{measure}: its function raised {type(error).__name__}: {error}, which would have "
+            "ended the process"
+        ) from error
+    return _checked(measure, run, values)
 
 
 _NEEDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from rankscope.files import read_bytes
+from rankscope.files import check_regular, read_bytes
 from rankscope.part import Record
 from rankscope.tables.delimited import decoded
 from rankscope.tables.jsontext import parse_json
@@ -16,7 +16,9 @@ class KeptRecord(Record):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a record from its file."""
+        """Read a record from its file, which may be anything."""
         source = str(path)
+        check_regular(path)
         text = decoded(read_bytes(path), source=source)
-        return cls.from_data(parse_json(text, source=source), source=source)
+        data = parse_json(text, source=source, only_finite=True)
+        return cls.from_data(data, source=source)

@@ -33,8 +33,8 @@ from rankscope.document.blocks import (
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
-from rankscope.reports.comparison import shows_letters
-from rankscope.statistics.choices import METHODS, PAIR_TESTS
+from rankscope.reports.comparison import how_tested, shows_letters
+from rankscope.statistics.choices import METHODS
 
 if TYPE_CHECKING:
     from rankscope.records import (
@@ -217,8 +217,7 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         yield "same letter: not shown to differ"
     settings = comparison.settings
     yield (
-        f"{PAIR_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
-        f"seed {settings.seed}; {comparison.family}; "
+        f"{how_tested(settings)}; {comparison.family}; "
         f"{counted(comparison.queries, 'query')}, the same for all systems"
     )
     if report.profile != "rankscope":

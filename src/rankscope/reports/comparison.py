@@ -33,6 +33,7 @@ from rankscope.statistics.sentences import listed
 if TYPE_CHECKING:
     from rankscope.statistics.compare import Comparison, SystemMean
     from rankscope.statistics.pairwise import Pair, Verdict
+    from rankscope.statistics.settings import Settings
     from rankscope.statistics.strata import StratifiedPair
 
 
@@ -108,22 +109,53 @@ def _cautions(comparison: Comparison) -> tuple[Sentences, ...]:
 def notes(comparison: Comparison) -> Iterator[str]:
     """Say what the table shows: signs, test, family, queries; always with its seed."""
     settings = comparison.settings
-    yield f"in brackets: {settings.level:.0%} interval of the mean ({METHODS[settings.interval]})"
+    yield f"in brackets: {settings.level:.0%} interval of the mean ({_methods(comparison)})"
     if comparison.baseline is not None:
         yield marker_note(comparison.baseline, alpha=settings.alpha)
     if shows_letters(comparison):
         yield "same letter: not shown to differ"
     if shows_near(comparison):
         yield f"{NEAR}: not shown to be worse than the best"
-    yield (
-        f"{PAIR_TESTS[settings.test]}, two-sided, {settings.resamples:,} resamples, "
-        f"seed {settings.seed}; {comparison.family}"
-    )
+    yield f"{how_tested(settings)}; {comparison.family}"
+    yield f"intervals of differences: {1 - settings.alpha:.0%}, Student t, for the family at once"
     yield _queries(comparison)
+
+
+_INTERVALS = {
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student t",
+    "wilson": "Wilson",
+    "cluster t": "Student t over clusters",
+}
+"""What the methods that answered are called; values that do not vary have no method."""
+
+
+def _methods(comparison: Comparison) -> str:
+    """Return which methods made the intervals of means."""
+    if comparison.weighted and comparison.clusters is None:
+        return "weighted Student t"
+    methods = dict.fromkeys(mean.interval.method for mean in comparison.means)
+    names = [_INTERVALS[method] for method in methods if method in _INTERVALS]
+    return " or ".join(names) or METHODS[comparison.settings.interval]
+
+
+def how_tested(settings: Settings) -> str:
+    """Return the test, and how it was computed."""
+    drawn = ""
+    if settings.test not in ("t", "wilcoxon", "sign"):
+        drawn = f", {settings.resamples:,} resamples, seed {settings.seed}"
+    return f"{PAIR_TESTS[settings.test]}, two-sided{drawn}"
 
 
 def _queries(comparison: Comparison) -> str:
     parts = [f"{counted(comparison.queries, 'query')}, the same for all runs"]
+    if comparison.clusters is not None:
+        parts.append(f"in {counted(comparison.clusters, 'cluster')}, which are the unit of chance")
+    if comparison.weighted:
+        parts.append("weighted")
+    if any(mean.seeds for mean in comparison.means):
+        parts.append("systems of several runs: for new queries and new runs")
     fates = {"all": "counted as 0", "both": "left out for all runs"}
     for name, accounting in comparison.accounting.items():
         if accounting.missing:

@@ -115,11 +115,14 @@ def how_tested(result: GateResult) -> str:
         units = f"; {result.clusters:,} clusters of queries, which are the unit of chance"
     if result.weighted:
         units += "; queries have weights"
+    guard = ""
+    if result.max_query_drop is not None and not any(check.broken for check in result.checks):
+        guard = f"; no single query lost more than {result.max_query_drop:g}"
     noise = "; intervals allow for new runs of the same system" if result.noise else ""
     return (
         f"{percent(1 - result.alpha)} intervals{over}; {test}{units}{noise}; visible: about the "
         f"smallest drop that queries like these show with {percent(result.power)} "
-        f"probability{arrow}"
+        f"probability{arrow}{guard}"
     )
 
 
@@ -143,18 +146,17 @@ def _margin(result: GateResult) -> str:
     reaches = [
         max(check.interval.high - check.difference, check.difference - check.interval.low)
         for check in result.checks
-        if check.reason != "identical"
+        if check.reason not in ("identical", "too few queries differ")
     ]
     start = f"margin: a drop up to {result.max_drop:g} is tolerable"
     if not reaches or not math.isfinite(max(reaches)):
         return start
     queries = counted(result.queries, "query")
     reach = f"the interval from {queries} like these reaches up to {number(max(reaches))}"
-    if max(reaches) <= result.max_drop:
-        return f"{start}; {reach} to each side, which is enough to tell"
-    needed = [check.settled_by for check in result.checks if check.settled_by is not None]
-    more = f", and {about(max(needed))} would be needed to see one that large" if needed else ""
-    return f"{start}; {reach} to each side{more}"
+    if max(reaches) <= result.max_drop or not result.max_drop or result.noise:
+        return f"{start}; {reach} to each side"
+    needed = math.ceil(result.queries * (max(reaches) / result.max_drop) ** 2)
+    return f"{start}; {reach} to each side, and one of ±{result.max_drop:g} takes {about(needed)}"
 
 
 def _columns(result: GateResult) -> tuple[Column, ...]:
@@ -178,7 +180,10 @@ def _row(check: MeasureCheck) -> tuple[Cell, ...]:
         Cell(check.difference, ends(check.interval)),
         Cell(check.corrected_p),
         Cell(visible),
-        Cell(check.answer, tone=_TONES[check.answer]),
+        Cell(
+            "history decides" if check.reason == "left to the history" else check.answer,
+            tone=_TONES[check.answer],
+        ),
     )
 
 

@@ -1,8 +1,10 @@
 """What is kept on disk between runs: entries that are complete or absent, and checked when read.
 
-An entry is the SHA-256 of its content followed by the content, written to a temporary file that is
-renamed. One that is cut short, damaged or unreadable counts as absent and is made again. Nothing in
-it can run code: arrays are stored as NumPy writes them, without pickle.
+An entry is a SHA-256 followed by what it is the hash of: the entry's key and its content, written
+to a temporary file that is renamed. The key is the entry's own name and that of its folder, which
+say together what it was made of. An entry that is cut short, damaged, unreadable or found under
+another key than its own counts as absent and is made again. Nothing in it can run code: arrays are
+stored as NumPy writes them, without pickle.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 DAY = 24 * 60 * 60
 _DIGEST = hashlib.sha256().digest_size
+_LENGTH = 2  # bytes that hold the length of the key
 
 
 def make_folder(folder: Path) -> Path:
@@ -40,23 +43,35 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
+def _head(path: Path) -> bytes:
+    """Return what an entry at this place has before its content: its key."""
+    key = f"{path.parent.name}/{path.name}".encode("utf-8", "surrogateescape")
+    return len(key).to_bytes(_LENGTH, "big") + key
+
+
 def write_entry(path: Path, content: bytes) -> None:
     """Write an entry, all at once."""
+    head = _head(path)
+    digest = hashlib.sha256(head)
+    digest.update(content)
     with replacing(path) as sink:
-        sink.write(hashlib.sha256(content).digest())
+        sink.write(digest.digest())
+        sink.write(head)
         sink.write(content)
 
 
 def read_entry(path: Path) -> bytes | None:
-    """Read an entry; None if there is none, or it is not as it was written."""
+    """Read an entry; None if there is none, or it is not as it was written, or of another key."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
-    content = data[_DIGEST:]
-    if len(data) < _DIGEST or hashlib.sha256(content).digest() != data[:_DIGEST]:
+    head = _head(path)
+    start = _DIGEST + len(head)
+    if data[_DIGEST:start] != head:
         return None
-    return content
+    is_whole = hashlib.sha256(memoryview(data)[_DIGEST:]).digest() == data[:_DIGEST]
+    return data[start:] if is_whole else None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

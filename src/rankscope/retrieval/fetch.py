@@ -44,6 +44,7 @@ from rankscope.retrieval.protocol import (
     Ranking,
     System,
     check_depth,
+    contained,
     queries_of,
     sentence,
     without_secrets,
@@ -90,6 +91,7 @@ def fetch(
     retries: int = 2,
     pause: float = 0.1,
     timeout: float | None = None,
+    stage_timeout: float | None = None,
     rate: float | None = None,
     cancel: threading.Event | None = None,
     store: PathLike | None = None,
@@ -106,8 +108,11 @@ def fetch(
     as long as the system asks to be left alone.
 
     ``timeout`` is how many seconds a query may take (None: 60 for a remote system, any time for a
-    local one), and ``rate`` how many queries are asked in a second at most. Once ``cancel`` is set,
-    the fetch ends with `CancelledError` before the next batch; no pause is waited out.
+    local one), ``stage_timeout`` how many seconds preparing the system and asking all queries may
+    take together (None: any time; queries without an answer by then have failed, and a system that
+    is not ready by then is an error), and ``rate`` how many queries are asked in a second at most.
+    Once ``cancel`` is set, the fetch ends with `CancelledError` before the next batch; no pause is
+    waited out.
 
     With a folder as ``store``, answers are kept there under the system's identity and taken from
     there the next time; if all are there, nothing is indexed. ``progress`` is called with the
@@ -131,15 +136,16 @@ def fetch(
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
     timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
+    stage_timeout = _positive("stage_timeout", stage_timeout)
     if timeout is None and system.capabilities.remote:
         timeout = REMOTE_TIMEOUT
     asked = queries_of(queries)
     identity = system.identity()
     title = name or identity.name
-    began = time.perf_counter()
+    began = time.monotonic()
     run = system.ready_run(asked, depth)
     if run is not None:
-        seconds = time.perf_counter() - began
+        seconds = time.monotonic() - began
         if progress is not None:
             progress(len(asked), len(asked))
         timings = _timings({}, 0.0, seconds, asked=len(asked), stored=0, retried=0)
@@ -148,7 +154,8 @@ def fetch(
     pace = _PACE.get()
     if pace is None or rate is not None or cancel is not None:
         pace = _Pace(_Stop(current_cancel() if cancel is None else cancel), rate)
-    task = _Task(system, depth, retries, pause, timeout, pace, answers)
+    limits = _Limits(timeout, stage_timeout, began)
+    task = _Task(system, depth, retries, pause, limits, pace, answers)
     rankings = {} if answers is None else _stored(answers, asked)
     stored = len(rankings)
     log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
@@ -280,6 +287,36 @@ def _within(seconds: float, call: Callable[[], Answer], alone: threading.Lock | 
 # --- asking --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How many seconds a query may take, and the whole fetch from its beginning; None: any."""
+
+    query: float | None
+    stage: float | None
+    began: float
+
+    def left(self) -> float | None:
+        """Return how many seconds the whole fetch has left."""
+        return None if self.stage is None else self.stage - (time.monotonic() - self.began)
+
+    def is_over(self) -> bool:
+        """Tell whether no more may be asked."""
+        left = self.left()
+        return left is not None and left <= 0
+
+    def of(self, queries: int) -> float | None:
+        """Return how many seconds so many queries may take from now on."""
+        alone = None if self.query is None else self.query * queries
+        seconds = [limit for limit in (alone, self.left()) if limit is not None]
+        return min(seconds, default=None)
+
+    def sentence(self) -> str:
+        """Say which limit was reached."""
+        if self.is_over():
+            return f"no answer within the {self.stage:g} s that the whole stage may take"
+        return f"no answer within {self.query:g} s"
+
+
 @dataclass(slots=True)
 class _Task:
     """How the batches of a fetch are asked."""
@@ -288,7 +325,7 @@ class _Task:
     depth: int
     retries: int
     pause: float
-    timeout: float | None
+    limits: _Limits
     pace: _Pace
     answers: Answers | None
     alone: threading.Lock | None = field(init=False)
@@ -317,7 +354,8 @@ def _prepare(task: _Task) -> None:
     task.pace.stop.check()
     for attempt in range(task.retries + 1):
         try:
-            task.system.prepare()
+            with contained():
+                _prepare_in_time(task)
         except Exception as error:
             wait = Ranking.failed_by(error).retry_after
             if wait is None:
@@ -328,6 +366,20 @@ def _prepare(task: _Task) -> None:
             task.pace.stop.sleep(wait)
         else:
             return
+
+
+def _prepare_in_time(task: _Task) -> None:
+    left = task.limits.left()
+    if left is None:
+        task.system.prepare()
+        return
+    try:
+        _within(max(left, 0.0), task.system.prepare, task.alone)
+    except _TimedOutError:
+        raise InputError(
+            f"the system was not ready within the {task.limits.stage:g} s that the whole stage may "
+            "take; raise stage_timeout"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +417,7 @@ def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
     rankings, retried = _asked(task, queries), 0
     for attempt in range(task.retries):
         failed = [at for at, ranking in enumerate(rankings) if _may_be_repeated(ranking)]
-        if not failed:
+        if not failed or task.limits.is_over():
             break
         seconds = task.pause * 2**attempt * random.uniform(0.75, 1.25)  # not all at once
         log.info(
@@ -391,7 +443,11 @@ def _may_be_repeated(ranking: Ranking) -> bool:
 
 def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
     """Ask once; whatever goes wrong is the failure of these queries."""
-    task.pace.wait_for(len(queries))
+    if not task.limits.is_over():
+        task.pace.wait_for(len(queries))
+    if task.limits.is_over():
+        return [Ranking.failed(task.limits.sentence()) for _ in queries]
+    began = time.monotonic()
     try:
         rankings = _searched(task, queries)
     except RankscopeError:  # of the spec or the corpus: no query will do better
@@ -400,7 +456,7 @@ def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
         log.info("no answer to %d queries in time", len(queries))
         if len(queries) > 1:  # one of them may be to blame
             return [_asked(task, [query])[0] for query in queries]
-        return [Ranking.failed(f"no answer within {task.timeout:g} s", task.timeout or 0.0)]
+        return [Ranking.failed(task.limits.sentence(), time.monotonic() - began)]
     except Exception as error:
         log.debug("%d queries failed", len(queries), exc_info=True)
         rankings = [Ranking.failed_by(error)] * len(queries)
@@ -416,17 +472,19 @@ def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
 
 def _searched(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
     """Call the system, for no longer than the queries may take."""
-    if task.timeout is None:
-        return task.system.search(queries, task.depth)
-    token = _TIME_LIMIT.set(task.timeout)
-    try:
-        return _within(
-            task.timeout * len(queries),
-            lambda: task.system.search(queries, task.depth),
-            task.alone,
-        )
-    finally:
-        _TIME_LIMIT.reset(token)
+    with contained():
+        seconds = task.limits.of(len(queries))
+        if seconds is None:
+            return task.system.search(queries, task.depth)
+        token = _TIME_LIMIT.set(task.limits.query)
+        try:
+            return _within(
+                seconds,
+                lambda: task.system.search(queries, task.depth),
+                task.alone,
+            )
+        finally:
+            _TIME_LIMIT.reset(token)
 
 
 def _checked(task: _Task, ranking: Ranking) -> Ranking:

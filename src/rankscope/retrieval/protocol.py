@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 from urllib.parse import quote, quote_plus
 from uuid import uuid4
@@ -33,6 +35,7 @@ __all__ = [
     "Component",
     "Identity",
     "Options",
+    "ProcessEndError",
     "Query",
     "Ranking",
     "RemoteOptions",
@@ -41,6 +44,7 @@ __all__ = [
     "Snapshot",
     "System",
     "check_depth",
+    "contained",
     "fingerprint",
     "queries_of",
     "sentence",
@@ -56,6 +60,10 @@ class Query:
     query_id: str
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def copied(self) -> Query:
+        """Return the same query with metadata of its own, for code that might change it."""
+        return replace(self, metadata=deepcopy(dict(self.metadata)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +140,24 @@ class RetryLater(Exception):  # noqa: N818  (a request, not a fault)
         self.retry_after = seconds
 
 
+class ProcessEndError(Exception):
+    """Raised in place of what would have ended the process, such as `SystemExit`."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"the code raised {sentence(cause)}, which would have ended the process")
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Within it, code that is not ours cannot end the process; only an interruption does."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise ProcessEndError(error) from error
+
+
 THIS_PROCESS = f"process {uuid4().hex}"
 """Stands for what cannot be known: nothing kept under it is ever found by another process."""
 
@@ -183,7 +209,8 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
 
     ``options`` are those it was made with, ``packages`` the distributions it computes with, and
     ``notes`` sentences that a user should read. ``trained``: it, or what it is made of, has learnt
-    from judged questions. ``owned`` are the components it made itself, and closes.
+    from judged questions. ``owned`` are the components it made itself, and closes. ``sources`` are
+    the files of the user's code that its identity covers.
     """
 
     capabilities: Capabilities = Capabilities()
@@ -192,6 +219,7 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     notes: tuple[str, ...] = ()
     trained: bool = False
     owned: Sequence[Component] = ()
+    sources: Sequence[str] = ()
 
     def parts(self) -> Sequence[Component]:
         """Return the components that this one asks, directly."""

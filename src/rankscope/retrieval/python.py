@@ -56,7 +56,7 @@ class PythonSystem(System):
 
     def __init__(self, code: UserCode, options: PythonOptions) -> None:
         retrieve = adapted(code.target, options.id_field)
-        if retrieve is None and not callable(code.target):
+        if code.is_loaded and retrieve is None and not callable(code.target):
             raise InputError(
                 f"{shown(options.function)} is neither a function nor a retriever of LangChain "
                 "(invoke), LlamaIndex (retrieve) or Haystack (run)"
@@ -65,7 +65,9 @@ class PythonSystem(System):
         self.batch_size = options.batch
         self.capabilities = code.capabilities
         self._code = code
-        self._retrieve = _plain(code.target) if retrieve is None else retrieve
+        self.sources = code.sources
+        if code.is_loaded:
+            self._retrieve = _plain(code.target) if retrieve is None else retrieve
 
     def index(self, corpus: Corpus) -> None:
         """Do nothing: the code has its own documents."""
@@ -104,7 +106,7 @@ def _plain(function: Callable[..., Any]) -> Callable[[Query, int], list[tuple[st
 
     def retrieve(query: Query, depth: int) -> list[tuple[str, float]]:
         options = {} if depth_name is None else {depth_name: depth}
-        return pairs_of(function(query if wants_query else query.text, **options))
+        return pairs_of(function(query.copied() if wants_query else query.text, **options))
 
     return retrieve
 

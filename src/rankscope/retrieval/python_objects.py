@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.retrieval.options import Options
-from rankscope.retrieval.protocol import THIS_PROCESS, Capabilities, sentence
+from rankscope.retrieval.protocol import THIS_PROCESS, Capabilities, contained, sentence
+from rankscope.retrieval.python_sources import content_hash, own_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rankscope.retrieval.registry import Context
 
@@ -40,38 +41,61 @@ class FunctionOptions(Options):
 
 
 class UserCode:
-    """A Python object of the user's, and how it may be called."""
+    """A Python object of the user's, and how it may be called.
+
+    Where the context does not allow imports, ``target`` is None if it is only named: it can be
+    described, and not called.
+    """
 
     def __init__(self, options: FunctionOptions, context: Context, noun: str) -> None:
+        reference = options.function
+        if context.python == "refused":
+            raise InputError(
+                f"{noun} is Python code ({shown(reference)}), and --no-python refuses to run any"
+            )
         self._options = options
-        self.target = find_target(options.function, context, noun)
+        folder = context.folder or Path.cwd()
+        self._files = (
+            own_files(reference.partition(":")[0], folder) if isinstance(reference, str) else {}
+        )
+        self.sources = tuple(_shown_path(path, folder) for path in self._files.values())
+        self._content = content_hash(self._files)
+        if context.python == "run":
+            _forget_edited(reference, self._files, self._content)
+        self.target = find_target(reference, context, noun)
+        self.is_loaded = context.python == "run" or not isinstance(reference, str)
         self.capabilities = Capabilities(ties="trec", concurrent=options.concurrent)
         self._alone = nullcontext() if options.concurrent else _lock(self.target)
 
     def called(self, call: Callable[[], Any]) -> Any:
         """Make a call that uses the object, alone unless it may be called by several threads."""
-        with self._alone:
+        with self._alone, contained():
             return call()
 
     def described(self) -> dict[str, str]:
         """Say what object this is, for an identity.
 
-        Its name, the ``version`` the user gives, and a hash of the file it is written in, so that
-        what was kept before an edit is not taken for what it is after. Code that cannot be found
-        again by its name (a lambda, a closure, an object with values of its own) could be anything
-        the next time: without a ``version`` it is this very object, in this process.
+        Its name, the ``version`` the user gives, and a hash of what it is written in, so that what
+        was kept before an edit is not taken for what it is after: of code named in a config the
+        module and the user's own modules that it imports, of an object its file. Code that cannot
+        be found again by its name (a lambda, a closure, an object with values of its own) could be
+        anything the next time: without a ``version`` it is this very object, in this process.
         """
         target, reference, version = self.target, self._options.function, self._options.version
+        if isinstance(reference, str):
+            return {"name": reference, "version": version, "source": self._content}
         named = target if hasattr(target, "__qualname__") else type(target)
         name = f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"
-        if isinstance(reference, str):
-            module = sys.modules.get(reference.partition(":")[0], named)
-            name, source = reference, _source(named if inspect.isfunction(named) else module)
-        elif version or _is_found_by_name(target):
+        if version or _is_found_by_name(target):
             source = _source(named)
         else:
             source = f"{THIS_PROCESS}, {_number(target)}"
         return {"name": name, "version": version, "source": source}
+
+
+def _shown_path(path: Path, folder: Path) -> str:
+    home = folder.resolve()
+    return path.relative_to(home).as_posix() if path.is_relative_to(home) else path.name
 
 
 class UserFunction(UserCode):
@@ -79,7 +103,7 @@ class UserFunction(UserCode):
 
     def __init__(self, options: FunctionOptions, context: Context, noun: str) -> None:
         super().__init__(options, context, noun)
-        if not callable(self.target):
+        if self.is_loaded and not callable(self.target):
             raise InputError(f"expected a function as {noun}, got {shown(options.function)}")
 
     def __call__(self, *arguments: Any) -> Any:
@@ -94,18 +118,22 @@ _IMPORTING = threading.RLock()
 def find_target(reference: Any, context: Context, noun: str) -> Any:
     """Return the object that ``module:name`` names, or the object if it is one already.
 
-    Modules are looked for in the context's folder (that of the config) first.
+    Modules are looked for in the context's folder (that of the config) first. Where the context
+    does not allow imports, a name is checked as far as that goes, and the object is None.
     """
     if not isinstance(reference, str):
         return reference
     module_name, colon, path = reference.partition(":")
     if not colon or not module_name or not path:
         raise InputError(f"expected {noun} as module:function, got {shown(reference)}")
+    if context.python == "named":
+        return None
     folder = context.folder or Path.cwd()
     with _IMPORTING, _looking_first_in(folder):
         _forget_namesake(module_name, folder)
         try:
-            target: Any = import_module(module_name)
+            with contained():
+                target: Any = import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name is None or not module_name.startswith(error.name):
                 raise InputError(f"{noun} {reference} cannot be imported: {error}") from error
@@ -120,6 +148,23 @@ def find_target(reference: Any, context: Context, noun: str) -> Any:
             raise UnknownNameError(f"name in {module_name}", name, dir(target))
         target = getattr(target, name)
     return target
+
+
+_imported: dict[Path, str] = {}
+"""By the file of a module: the hash of it and of what it imports, when it was last imported."""
+
+
+def _forget_edited(reference: Any, files: Mapping[str, Path], content: str) -> None:
+    """Let modules be imported again that were edited since this process imported them."""
+    file = files.get(reference.partition(":")[0]) if isinstance(reference, str) else None
+    if file is None:
+        return
+    with _IMPORTING:
+        if _imported.setdefault(file, content) != content:
+            for name in files:
+                sys.modules.pop(name, None)
+            invalidate_caches()
+            _imported[file] = content
 
 
 def _forget_namesake(module_name: str, folder: Path) -> None:

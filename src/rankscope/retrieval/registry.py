@@ -21,7 +21,7 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import GetCoreSchemaHandler, ValidationInfo, create_model, model_validator
 from pydantic_core import CoreSchema, core_schema
@@ -58,6 +58,9 @@ __all__ = [
 ]
 
 T = TypeVar("T", bound=Component)
+
+PythonUse = Literal["run", "named", "refused"]
+"""What happens to the Python code that a spec names."""
 
 _REGISTRIES: dict[str, Registry[Any]] = {}
 
@@ -314,6 +317,8 @@ class Context:
     modules are looked for (None: the current one); ``cache`` keeps indexes and embeddings (None:
     they are made anew each time); ``training`` is what trained parts learn from (None: nothing);
     ``memory`` holds answers that several stages ask for (None: each stage asks for itself).
+    ``python`` says what happens to Python code of the user's: it is run, only named (in a plan:
+    nothing is imported), or refused.
     """
 
     systems: Mapping[str, System] = field(default_factory=dict)
@@ -321,6 +326,7 @@ class Context:
     cache: Path | None = None
     training: Training | None = None
     memory: Memory | None = None
+    python: PythonUse = "run"
 
     def training_for(self, owner: str) -> Training:
         """Return what to learn from, or say that there is nothing."""
@@ -358,6 +364,7 @@ def build_system(
     cache: Path | str | None = None,
     training: Training | None = None,
     memory: Memory | None = None,
+    python: PythonUse = "run",
 ) -> System:
     """Make a system from its spec, such as ``{"bm25": {"fields": {"title": 2, "text": 1}}}``.
 
@@ -378,6 +385,7 @@ def build_system(
         None if cache is None else Path(cache),
         training,
         memory,
+        python,
     )
     system = SYSTEMS.build(spec, context)
     system.name = name or system.name

@@ -28,7 +28,9 @@ class Identity(Part):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, data: Any) -> Any:
-        return {**data, "name": data.get("name") or data["kind"]}
+        if not isinstance(data, dict):
+            return data
+        return {**data, "name": data.get("name") or data.get("kind")}
 
     @property
     def key(self) -> str:

@@ -24,7 +24,8 @@ ORDER_AGAINST_SCORE = declare(
     advice="higher scores are better and decide; negate distances, or keep the order of the lists "
     'with order="given" (--order given)',
     meaning="""In most queries scores rise down the list as it is given: distances, or scores from
-    before a rerank. Files that have ranks are not looked at here but by rank-against-score.""",
+    before a rerank. In dicts of scores only those that never fall are taken for distances; a TREC
+    file in any order is fine if its ranks agree with its scores.""",
 )
 
 EQUAL_SCORES = declare(

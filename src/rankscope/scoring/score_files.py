@@ -10,6 +10,7 @@ is no number becomes a `FormatError` that says where it is.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -23,9 +24,11 @@ import numpy as np
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from rankscope.errors import FormatError, InputError, UnknownNameError, shown
+from rankscope.errors import FormatError, RankscopeError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import aggregate
 from rankscope.part import FileRef, Location, Part, Record, dotted, left_out, left_out_if_empty
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.bounds import Bounds
@@ -43,6 +46,9 @@ HOW_TO_WRITE = "rankscope evaluate QRELS RUN --per-query --format json -o FILE"
 
 LARGEST = 1e12
 """No value of a measure is larger: sums and squares of values stay finite."""
+
+SAME_MEAN = 1e-9
+"""Means that differ by more, or by more than this share, are not the same."""
 
 _BOM = b"\xef\xbb\xbf"
 _OURS = re.compile(rb'"schema"\s*:\s*"rankscope/')
@@ -123,6 +129,7 @@ class ScoreRecord(Record):
 class _NamedMeasure(Part):
     measure: Text
     asked: Text
+    value: float
 
 
 class _NamedRun(Part):
@@ -301,8 +308,32 @@ def _values_of(run: RunRecord, measures: list[str], where: str, source: str) -> 
     by_query = run.per_query.values()
     columns = [[values.get(measure) for values in by_query] for measure in measures]
     values = np.array(columns, dtype=np.float64)
+    _check_means(run.means, dict(zip(measures, values, strict=True)), where, source)
     recorded = _recorded_run(tuple(run.per_query), values, run.accounting)
     return replace(recorded, findings=run.findings)
+
+
+def _check_means(
+    means: Mapping[str, float], rows: Mapping[str, FloatArray], where: str, source: str
+) -> None:
+    """Refuse means that do not follow from the values by query: one of them was changed.
+
+    Left out are measures that are not known here, as nothing says how their values are put
+    together, and those that lack a value, which a comparison refuses by itself.
+    """
+    for name, row in rows.items():
+        if name not in means or np.isnan(row).any():
+            continue
+        try:
+            mean = aggregate(Measure.parse(name), row)
+        except RankscopeError:
+            continue
+        if not math.isclose(mean, means[name], rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
+            raise FormatError(
+                f"{where}: the recorded mean of {name} is {means[name]:.6g}, but its values by "
+                f"query give {mean:.6g}: the file was changed; write it again",
+                source=source,
+            )
 
 
 def _recorded_run(
@@ -341,8 +372,15 @@ def read_scores(path: PathLike) -> RecordedScores:
         report = _EvaluationReport.from_data(data, source=source)
         return _of_report(report, Path(os.fspath(path)).parent, source)
     scores = RecordedScores.from_data(data, source=source)
-    changed = Path(os.fspath(path)).stat().st_mtime
-    return replace(scores, created=datetime.fromtimestamp(changed, UTC))
+    return replace(scores, created=changed_at(path))
+
+
+def changed_at(path: PathLike) -> datetime | None:
+    """Return when a file was last changed; None where there is none, as on standard input."""
+    try:
+        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    except (OSError, ValueError):
+        return None
 
 
 def _of_report(report: _EvaluationReport, folder: Path, source: str) -> RecordedScores:
@@ -360,7 +398,8 @@ def _of_report(report: _EvaluationReport, folder: Path, source: str) -> Recorded
             f"per_query.path: {shown(report.per_query.path)} is outside the report's folder",
             source=source,
         )
-    run = read_values(path, list(measures), report.accounting, source=source)
+    means = {measure.measure: measure.value for measure in report.measures}
+    run = read_values(path, report.per_query, means, report.accounting, source=source)
     return RecordedScores(
         source=source,
         profile=report.profile,
@@ -382,19 +421,38 @@ def _time(text: str | None) -> datetime | None:
 
 
 def read_values(
-    path: Path, measures: list[str], accounting: Accounting | None, *, source: str
+    path: Path,
+    recorded: FileRef,
+    means: Mapping[str, float],
+    accounting: Accounting | None,
+    *,
+    source: str,
 ) -> RecordedRun:
-    """Read values by query from an experiment's Parquet file: query_id, measure, value."""
+    """Read values by query from an experiment's Parquet file: query_id, measure, value.
+
+    The file must be the one ``recorded``, byte for byte, and its values must give ``means``, which
+    also say which measures are read.
+    """
     import polars as pl  # noqa: PLC0415
 
     from rankscope.tables.parquet import parquet_frame  # noqa: PLC0415
 
+    measures = list(means)
     try:
-        recorded = parquet_frame(str(path), source=path.name)
-        long = recorded.select("query_id", "measure", "value")
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != recorded.sha256:
+            raise FormatError(
+                f"{shown(path.name)} was changed after it was recorded: its SHA-256 differs; run "
+                "the benchmark again",
+                source=source,
+            )
+        frame = parquet_frame(content, source=source)
+        long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
-    except (InputError, pl.exceptions.PolarsError) as error:
+    except FormatError:
+        raise
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
@@ -405,4 +463,5 @@ def read_values(
             f"{shown(path.name)} contains values that are no numbers; run the benchmark again",
             source=source,
         )
+    _check_means(means, dict(zip(measures, values, strict=True)), shown(path.name), source)
     return _recorded_run(tuple(table["query_id"].to_list()), values, accounting)

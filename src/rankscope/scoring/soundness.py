@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from rankscope.errors import InvalidDataError, Place, counted, shown
-from rankscope.runs.mismatch import empty_message, gold_outside_message, nothing_in_common
+from rankscope.runs.mismatch import (
+    empty_message,
+    gold_outside_message,
+    guess_mismatch,
+    nothing_in_common,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -198,6 +203,12 @@ def check_levels(judgments: Judgments, measures: Iterable[Measure]) -> tuple[Rem
     if not low:
         return ()
     names = _few(deaf)
+    if highest < 1 and not hears:
+        _refuse(
+            "RS214",
+            f"no document is relevant to {names}: grades count from 1 on, and the highest is "
+            f"{highest:g}",
+        )
     if highest < 1:
         fate = f"no grade reaches 1 (the highest is {highest:g}), so nothing is relevant to {names}"
     else:
@@ -254,7 +265,7 @@ def remarks(
         yield Remark(
             "RS161",
             f"{len(missing):,} of {judged:,} judged queries are missing from the run "
-            f"({_few(map(shown, missing))}); {fate}",
+            f"({_few(map(shown, missing))}){_meant(run, missing)}; {fate}",
             len(missing),
             tuple(missing[:NAMED]),
         )
@@ -264,6 +275,14 @@ def remarks(
     yield from _about_depth(run, hits, measures, corpus)
     if corpus is not None and corpus.outside:
         yield gold_outside(corpus)
+
+
+def _meant(run: Any, missing: Sequence[str]) -> str:
+    """Say why judged queries may be missing: the run has others that look like them."""
+    wanted = set(missing)
+    others = [query_id for query_id in map(str, _query_ids(run)) if query_id not in wanted]
+    guess = guess_mismatch(others, list(missing), (), ()) if others else ""
+    return guess if guess.startswith("; they differ in leading zeros") or "case" in guess else ""
 
 
 def gold_outside(corpus: KnownCorpus) -> Remark:

@@ -380,6 +380,10 @@ def _highest(measure: Measure) -> float:
     return measure.definition.range[1]
 
 
+COARSE = 0.005
+"""A share is met to this at least: 0.5 is not all between 0.45 and 0.55."""
+
+
 def _read_number(number: str, highest: float) -> tuple[float, float]:
     """Return a number and half a unit of its last digit; a percentage if it cannot be so high."""
     try:
@@ -392,6 +396,8 @@ def _read_number(number: str, highest: float) -> tuple[float, float]:
     target, tolerance = float(exact), 0.5 * 10.0**unit
     if abs(target) > 1 >= highest:
         target, tolerance = target / 100, tolerance / 100
+    if highest <= 1:
+        tolerance = min(tolerance, COARSE)
     return target, tolerance + 1e-9 * max(1.0, math.fabs(target))
 
 

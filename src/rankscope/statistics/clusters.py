@@ -74,6 +74,12 @@ class Sample:
     weights: FloatArray | None = None
     """What each query weighs; None: all the same."""
 
+    def effective(self, queries: int) -> float:
+        """Return how many clusters of equal weight are worth as much: (Σ w)² / Σ w_g²."""
+        ones = np.ones((1, queries))
+        share = cluster_sums(ones, self.clusters, self.weights)[0]
+        return float(share.sum() ** 2 / (share**2).sum())
+
     def only(self, columns: Sequence[int]) -> Sample:
         """Return the part of some queries."""
         clusters, weights = self.clusters, self.weights

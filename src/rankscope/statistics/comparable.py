@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.scoring.evaluate import Scores, evaluate
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.score_files import RecordedScores, is_score_file, read_scores
+from rankscope.scoring.score_files import (
+    RecordedScores,
+    changed_at,
+    is_score_file,
+    read_scores,
+)
 from rankscope.statistics.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -120,9 +125,15 @@ def _sides(
             run = given[role]
             runs = [run] if is_path(run) else run
             measures = [parsed.measure for parsed in asked]
-            scores = evaluate(judgments, runs, measures, profile=rules, order=order)
             source = os.fspath(run) if is_path(run) else role
-            sides.append(RecordedScores.of(scores, source=source))
+            try:
+                scores = evaluate(judgments, runs, measures, profile=rules, order=order)
+            except InvalidDataError as error:
+                if source in str(error):
+                    raise
+                raise InvalidDataError(f"{source}: {error}", error.findings) from None
+            scored = RecordedScores.of(scores, source=source)
+            sides.append(replace(scored, created=changed_at(run)) if is_path(run) else scored)
             continue
         if judgments is not None and side.qrels != judgments.fingerprint:
             raise InputError(

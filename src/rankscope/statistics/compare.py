@@ -299,7 +299,7 @@ def compare_scores(
     labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
     every_pair = len(pairs) == math.comb(len(systems), 2)
-    near = system_groups(matrix, pairs, compared, settings.alpha) if every_pair else None
+    near = system_groups(matrix, pairs, compared) if every_pair else None
     return Comparison(
         runs=systems,
         measures=scores.asked,
@@ -309,7 +309,7 @@ def compare_scores(
         profile=scores.profile.name,
         settings=settings,
         family=family_words(len(pairs), len(scores.measures), settings),
-        note=tests.note(settings),
+        note="; ".join(filter(None, (tests.note(settings), sample_note(matrix)))),
         clusters=_cluster_count(matrix),
         weighted=weights is not None,
         means=tuple(_means(matrix, settings, splits, near)),
@@ -345,6 +345,11 @@ def sample_of(
             f"alone: {query_id}" if label is None else f"cluster: {label}"
             for query_id, label in zip(query_ids, named, strict=True)
         )
+        if len(query_ids) > 1 and len(set(labels)) == 1:
+            raise InputError(
+                "clusters: all compared queries are in one cluster, which says nothing about "
+                "others; name a field with several values"
+            )
     if weights is not None:
         missing = [query_id for query_id in query_ids if weights.get(query_id) is None]
         if missing:
@@ -356,6 +361,23 @@ def sample_of(
         if not given.any():
             raise InputError("weights: all compared queries weigh 0")
     return Sample(labels, given)
+
+
+def sample_note(matrix: Matrix) -> str:
+    """Say what clusters and weights leave of the queries, where that is little or was guessed."""
+    sample = matrix.sample
+    if sample is None:
+        return ""
+    notes = []
+    alone = sum(label.startswith("alone: ") for label in sample.clusters or ())
+    if alone:
+        notes.append(f"{counted(alone, 'query')} without a cluster, each taken by itself")
+    effective = sample.effective(len(matrix.query_ids))
+    if sample.weights is not None and effective < min(10, 0.9 * len(matrix.query_ids)):
+        notes.append(
+            f"by their weights the queries are worth about {effective:.2g} of equal weight"
+        )
+    return "; ".join(notes)
 
 
 def _weight(query_id: str, weight: object) -> float:

@@ -51,15 +51,17 @@ class FamilyTests:
     """How each p-value was found, measure by measure."""
     size: int
     """How many tests are in a family."""
+    identical: npt.NDArray[np.bool_]
+    """Whether the two are the same on every query."""
     step: FloatArray
     """The alpha at which each pair by itself is tested in the hardest step, ``[measures]``."""
 
     def note(self, settings: Settings) -> str:
         """Say what the tests could not show, whatever the outcome; '' if they could."""
-        unable = self.floor > settings.alpha
+        unable = (self.floor > settings.alpha) & ~self.identical
         if not unable.any():
             return ""
-        count, total = int(np.count_nonzero(unable)), self.floor.size
+        count, total = int(np.count_nonzero(unable)), int(np.count_nonzero(~self.identical))
         if self.size > 1 and settings.test not in ("max-t", "tukey"):
             resamples = settings.resamples_for(self.size)
             least = must_differ(
@@ -73,7 +75,7 @@ class FamilyTests:
                     f"{resamples:,} resamples cannot show any difference at {settings.alpha:g} "
                     f"over {self.size:,} tests; use max-t, or t with Holm"
                 )
-        floor = f"the smallest possible p-value is {self.floor.min():.3g}"
+        floor = f"the smallest possible p-value is {self.floor[~self.identical].min():.3g}"
         if count == total:
             return f"too few queries differ to show anything: {floor}, above {settings.alpha:g}"
         return (
@@ -91,7 +93,8 @@ def family_tests(matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Setti
     if settings.test == "max-t":
         return _max_t(matrix, pairs, settings, size)
     if settings.test == "tukey":
-        tables = [range_tests(table, **settings.resampling) for table in matrix.values]
+        units = matrix.units(matrix.values)
+        tables = [range_tests(table, **settings.resampling) for table in units]
         p_values = np.array([[table[pair] for pair in pairs] for table in tables])
         methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * p_values.size
         floor = np.full(p_values.shape, 1 / (settings.resamples + 1))
@@ -107,7 +110,8 @@ def family_tests(matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Setti
         adjusted = over_family(p_values, settings)
     share = 1 if settings.correction in ("none", "bh") else size
     step = np.full(len(matrix.scales), settings.alpha / share)
-    return FamilyTests(p_values, adjusted, floor, methods, size, step)
+    same = _identical(matrix, pairs)
+    return FamilyTests(p_values, adjusted, floor, methods, size, same, step)
 
 
 def over_family(p_values: FloatArray, settings: Settings) -> FloatArray:
@@ -165,7 +169,14 @@ def _max_t(
     p = np.concatenate(p_values)
     name = "permutation" if size == 1 else "max-T"
     methods = [f"{name}, {flips}"] * p.size
-    return FamilyTests(p, p, np.concatenate(floors), methods, size, np.array(step))
+    same = _identical(matrix, pairs)
+    return FamilyTests(p, p, np.concatenate(floors), methods, size, same, np.array(step))
+
+
+def _identical(matrix: Matrix, pairs: Sequence[PairOfSystems]) -> npt.NDArray[np.bool_]:
+    """Tell which pairs are the same on every query, ``[measures, pairs]``."""
+    rows = matrix.query_differences(pairs)
+    return ~rows.any(axis=1).reshape(-1, len(pairs))
 
 
 def _floors(rows: FloatArray, settings: Settings, size: int) -> FloatArray:

@@ -38,14 +38,14 @@ from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.comparable import PairedRuns, paired_runs
-from rankscope.statistics.compare import sample_of
+from rankscope.statistics.compare import sample_note, sample_of
 from rankscope.statistics.family import family_tests
 from rankscope.statistics.history import History, Watched
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise, run_noise
 from rankscope.statistics.pairwise import Noises, Pair, compare_pairs
-from rankscope.statistics.reach import must_differ, queries_like_these
-from rankscope.statistics.sentences import about, ends, listed, number, p_text, percent
+from rankscope.statistics.reach import MOST_QUERIES, must_differ
+from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ Reason = Literal[
     "small drop",
     "too few queries differ",
     "too uncertain",
+    "left to the history",
 ]
 Undecided = Literal["pass", "fail"]
 Missing = Literal["refuse", "zero"]
@@ -134,8 +135,8 @@ class MeasureCheck(Part):
     visible_drop: Unbounded
     """About the smallest drop that queries like these show with the power asked for; null: none."""
     settled_by: int | None
-    """About how many queries like these would show a drop as large as the margin; null: not
-    known."""
+    """About how many queries like these would decide, if the difference stays as it is; null: the
+    answer is there, or no number would."""
     floor: float | None = None
     """The mean the candidate must reach; null: none was named."""
     broken: tuple[Loss, ...] = ()
@@ -346,6 +347,8 @@ def gate(
     'no regression'
     """
     _check_options(max_drop, max_query_drop, power)
+    if max_age is not None and not max_age >= 0:
+        raise InputError(f"max_age must be a number of days from 0 up, not {max_age}")
     if history is not None and anchor is None:
         raise InputError("a history is kept against a fixed baseline; name it as the anchor")
     if history is not None and not clusters is weights is None:
@@ -367,7 +370,7 @@ def gate(
     count = len(dict.fromkeys(both.sides[0].find(parsed) for parsed in asked))
     sample = sample_of(both.matrix.query_ids, clusters, weights)
     matrix = replace(both.matrix.only_measures(count), sample=sample)
-    _check_margin(max_drop, matrix)
+    _check_margin(max_drop, max_query_drop, matrix)
     noises = _noise(matrix, noise, both, everything[: len(asked)], options)
     judge = _Judge(settings, max_drop, max_query_drop, power)
     checks, pairs = judge.checks(matrix, noises)
@@ -408,7 +411,7 @@ def gate(
         floors=floor_checks,
         noise=tuple(noise for [(noise, _)] in noises.values()) if noises else (),
         anchor=anchored,
-        notes=tuple(_notes(both, max_age)),
+        notes=tuple(filter(None, (*_notes(both, max_age), sample_note(matrix)))),
         findings=both.findings,
     )
 
@@ -438,7 +441,11 @@ class _Judge:
             matrix, [(0, 1)], self.settings, tests=tests, noises=noises, power=self.power
         )
         alpha = float(tests.step.min())
-        return tuple(self._check(matrix, row, pair, alpha) for row, pair in enumerate(pairs)), pairs
+        checks = tuple(
+            self._check(matrix, row, pair, alpha, noisy=bool(noises))
+            for row, pair in enumerate(pairs)
+        )
+        return checks, pairs
 
     def against_anchor(
         self, matrix: Matrix, noises: Noises, path: PathLike | None, qrels: str
@@ -462,18 +469,22 @@ class _Judge:
             anchor=matrix.systems[0], answer=overall(answers), checks=checks, watched=watched
         )
 
-    def _check(self, matrix: Matrix, row: int, pair: Pair, alpha: float) -> MeasureCheck:
+    def _check(
+        self, matrix: Matrix, row: int, pair: Pair, alpha: float, *, noisy: bool
+    ) -> MeasureCheck:
         """Decide one measure; ``alpha`` is that of the hardest step of the correction."""
         scale = matrix.scales[row]
         differences = matrix.query_differences([(0, 1)])[row]
         gains = differences if scale.higher_is_better else -differences
         broken = _broken(matrix, row, gains, self.max_query_drop)
         units = matrix.differences([(0, 1)])[row]
-        settled = queries_like_these(units, self.max_drop, alpha=alpha, power=self.power)
         enough = len(units) >= (must_differ(alpha=alpha) or 2)
         reason = self._reason(
             pair, higher=scale.higher_is_better, broken=bool(broken), enough=enough
         )
+        settled = None
+        if reason in ("small drop", "too uncertain") and not noisy:
+            settled = self._settled_by(pair, higher=scale.higher_is_better)
         answer: Answer = "undecided"
         if reason in ("dropped", "a query broke"):
             answer = "regression"
@@ -526,6 +537,21 @@ class _Judge:
             return "not inferior"
         return "too uncertain" if pair.decidable else "too few queries differ"
 
+    def _settled_by(self, pair: Pair, *, higher: bool) -> int | None:
+        """Return how many queries would move the interval off what it must rule out.
+
+        Its reach falls with the root of their number. A drop beyond the margin must be told from 0,
+        any other from the margin.
+        """
+        gain = pair.difference if higher else -pair.difference
+        low = pair.shown.low if higher else -pair.shown.high
+        gap = gain + self.max_drop if gain > -self.max_drop else -gain
+        reach = gain - low
+        if gap <= SAME or not math.isfinite(reach) or reach <= gap:
+            return None
+        needed = pair.queries * (reach / gap) ** 2
+        return math.ceil(needed) if needed < MOST_QUERIES else None
+
     def _explanation(
         self,
         reason: Reason,
@@ -557,12 +583,11 @@ class _Judge:
             case "identical":
                 return "is identical in every query"
             case "too few queries differ":
-                differing = pair.wins + pair.losses
                 needed = must_differ(alpha=alpha) or 2
                 return (
-                    f"changed by {change}, but only {differing:,} of "
-                    f"{counted(pair.queries, 'query')} differ, and at least {needed} must for any "
-                    f"outcome to be significant at {self.settings.alpha:g}"
+                    f"changed by {change}, but {differ(pair)}, and at least {needed} must for any "
+                    f"outcome to be significant at {self.settings.alpha:g}; a break that no test "
+                    "can show is seen by --max-query-drop and --min"
                 )
             case "small drop":
                 start = f"changed by {change}, {p}: worse, but not shown to be so by more than"
@@ -581,11 +606,18 @@ def _left_to_history(check: MeasureCheck) -> MeasureCheck:
     if check.reason != "dropped":
         return check
     explanation = f"{check.explanation}, by this commit alone; the history decides"
-    return check.model_copy(update={"answer": "undecided", "explanation": explanation})
+    update = {
+        "answer": "undecided",
+        "reason": "left to the history",
+        "explanation": explanation,
+    }
+    return check.model_copy(update=update)
 
 
 def _settled(queries: int | None) -> str:
-    return "" if queries is None else f"; {about(queries)} would settle it"
+    if queries is None:
+        return ""
+    return f"; {about(queries)} would settle it if the difference stays what it is"
 
 
 def _identical(pair: Pair) -> str:
@@ -627,15 +659,16 @@ def _check_options(max_drop: float, max_query_drop: float | None, power: float) 
     check_alpha(power, "power")
 
 
-def _check_margin(max_drop: float, matrix: Matrix) -> None:
-    """Refuse a margin that no drop could exceed."""
+def _check_margin(max_drop: float, max_query_drop: float | None, matrix: Matrix) -> None:
+    """Refuse limits that no drop could exceed."""
     for scale in matrix.scales:
         width = scale.bounds[1] - scale.bounds[0]
-        if max_drop >= width:
-            raise InputError(
-                f"max_drop is {max_drop:g}, and {scale.name} cannot drop by more than {width:g}; "
-                "give the margin in the measure's own unit, such as 0.01"
-            )
+        for name, limit in (("max_drop", max_drop), ("max_query_drop", max_query_drop)):
+            if limit is not None and limit >= width:
+                raise InputError(
+                    f"{name} is {limit:g}, and {scale.name} cannot drop by more than {width:g}; "
+                    "give it in the measure's own unit, such as 0.01"
+                )
 
 
 def _check_lost(both: PairedRuns, missing: Missing) -> None:

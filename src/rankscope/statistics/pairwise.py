@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import model_validator
 
+from rankscope.errors import InputError
 from rankscope.part import Part, Unbounded, left_out
 from rankscope.scoring.bounds import DifferenceBounds
 from rankscope.statistics import sentences
 from rankscope.statistics.arrays import row_means, special
 from rankscope.statistics.bayes import Posterior, posteriors
+from rankscope.statistics.clusters import cluster_tests
 from rankscope.statistics.detectable import POWER
 from rankscope.statistics.effects import Effect, paired_effects
 from rankscope.statistics.equivalence import Equivalence, equivalence_tests
@@ -93,6 +95,10 @@ class Pair(Part):
     """The test, and how its p-value was found."""
     verdict: Verdict
     """What the test shows."""
+    drawn: int | None = None
+    """How many units of chance there are: queries, or clusters of them; null in older records."""
+    differing: int | None = None
+    """How many of those differ; null in older records."""
     decidable: bool = True
     """Whether any outcome on the queries that differ could have been significant."""
     detectable: Unbounded
@@ -282,7 +288,7 @@ def compare_pairs(
     rows = matrix.query_differences(pairs)
     units = matrix.units(rows)
     scales = [scale for scale in matrix.scales for _ in pairs]
-    p_values, adjusted = _with_noise(tests, units, noises or {}, settings)
+    p_values, adjusted = _with_noise(tests, matrix, rows, noises or {}, settings)
     means = matrix.means()  # [m, s]
     changes = row_means(units).tolist()
     alone = difference_intervals(matrix, pairs, settings.level, noises)
@@ -295,6 +301,8 @@ def compare_pairs(
     equivalence = _equivalence(units, scales, settings)
     probable = _probable(units, scales, settings)
     above_alpha = math.nextafter(settings.alpha, 1.0)
+    weighted = matrix.sample is not None and matrix.sample.weights is not None
+    noisy = noises or {}  # no number of queries shows what runs of one system hide
     compared = []
     for row, scale in enumerate(scales):
         measure, place = divmod(row, len(pairs))
@@ -330,8 +338,10 @@ def compare_pairs(
                 family=1 if settings.correction == "none" else tests.size,
                 method=tests.methods[row],
                 verdict=verdict,
+                drawn=units.shape[1],
+                differing=int(np.count_nonzero(units[row])),
                 decidable=bool(tests.floor.flat[row] <= settings.alpha),
-                detectable=detectable[row],
+                detectable=math.inf if weighted or (measure, place) in noisy else detectable[row],
                 equivalence=equivalence[row],
                 posterior=probable[row],
             )
@@ -340,7 +350,7 @@ def compare_pairs(
 
 
 def system_groups(
-    matrix: Matrix, pairs: Sequence[tuple[int, int]], compared: Sequence[Pair], alpha: float
+    matrix: Matrix, pairs: Sequence[tuple[int, int]], compared: Sequence[Pair]
 ) -> list[tuple[list[str], set[int]]]:
     """Return letters of each system, and who is not separated from the best, by measure.
 
@@ -353,8 +363,7 @@ def system_groups(
         apart = np.zeros((systems, systems), dtype=bool)
         for place, (base, system) in enumerate(pairs):
             pair = compared[measure * len(pairs) + place]
-            significant = pair.p_corrected <= alpha and pair.verdict != "no difference shown"
-            apart[base, system] = apart[system, base] = significant
+            apart[base, system] = apart[system, base] = pair.verdict in ("better", "worse")
         means = matrix.means()[measure]
         order = np.argsort(-means if scale.higher_is_better else means, kind="stable").tolist()
         labels = letters(apart, order) if systems <= LETTERED else [""] * systems
@@ -363,16 +372,27 @@ def system_groups(
 
 
 def _with_noise(
-    tests: FamilyTests, units: FloatArray, noises: Noises, settings: Settings
+    tests: FamilyTests, matrix: Matrix, rows: FloatArray, noises: Noises, settings: Settings
 ) -> tuple[FloatArray, FloatArray]:
-    """Return p-values before and after correction, no smaller than noise of the systems allows."""
-    if not noises:
+    """Return p-values before and after correction, no smaller than noise and weights allow.
+
+    Where few queries have most of the weight, flips of their signs promise more than the t test of
+    the weighted mean, which knows how many queries that is worth.
+    """
+    sample = matrix.sample
+    if not noises and (sample is None or sample.weights is None):
         return tests.p, tests.corrected
     p_values = tests.p.copy()
     by_t = np.zeros(p_values.shape)
+    if sample is not None and sample.weights is not None:
+        tested = cluster_tests(rows, clusters=sample.clusters, weights=sample.weights, test="t")
+        by_t = np.array(tested).reshape(p_values.shape)
+        p_values = np.maximum(p_values, by_t)
+    units = matrix.units(rows)
     for (measure, pair), noise in noises.items():
         row = measure * p_values.shape[1] + pair
-        by_t[measure, pair] = noisy_difference(units[row], noise, level=settings.level).p
+        p = noisy_difference(units[row], noise, level=settings.level).p
+        by_t[measure, pair] = max(by_t[measure, pair], p)
         p_values[measure, pair] = max(p_values[measure, pair], by_t[measure, pair])
     return p_values, np.maximum(tests.corrected, over_family(by_t, settings))
 
@@ -413,6 +433,12 @@ def _equivalence(
     """Test equivalence within the margin, corrected over the same family as the differences."""
     if settings.margin is None:
         return [None] * len(units)
+    for scale in scales:
+        if settings.margin >= scale.change[1]:
+            raise InputError(
+                f"margin is {settings.margin:g}, and {scale.name} cannot differ by more than "
+                f"{scale.change[1]:g}; name one below that, such as 0.02"
+            )
     tests = equivalence_tests(
         units,
         margin=settings.margin,

@@ -105,14 +105,19 @@ def within(margin: float | None) -> str:
     return "" if margin is None else f" within ±{margin:g}"
 
 
+def differ(pair: Pair) -> str:
+    """Say how many of the units of chance differ: queries, or clusters of them."""
+    if pair.drawn is None or pair.differing is None or pair.drawn == pair.queries:
+        return f"{pair.wins + pair.losses:,} of {counted(pair.queries, 'query')} differ"
+    return f"{pair.differing:,} of {counted(pair.drawn, 'cluster')} of queries differ"
+
+
 def could_have_shown(pair: Pair) -> str:
     """Say what the queries of a pair could have shown; '' where no difference is within reach."""
     if pair.is_same:
         return "they are the same on every query"
-    differing = pair.wins + pair.losses
     if not pair.decidable:
-        queries = counted(pair.queries, "query")
-        return f"{differing:,} of {queries} differ, too few for any outcome to be significant"
+        return f"{differ(pair)}, too few for any outcome to be significant"
     if math.isinf(pair.detectable):
         return ""
     return (

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -44,13 +45,31 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return built
 
 
+class _NotFiniteError(ValueError):
+    pass
+
+
+def _finite(text: str) -> float:
+    """Parse a number; NaN, infinity and what is too large for a float are refused."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise _NotFiniteError(f"{shown(text, 40)} is not a finite number")
+    return number
+
+
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
 
 
-def parse_json(text: str, *, source: str, line: int | None = None) -> Any:
-    """Parse one JSON value; whatever is wrong with it becomes a `FormatError` with its line."""
+def parse_json(
+    text: str, *, source: str, line: int | None = None, only_finite: bool = False
+) -> Any:
+    """Parse one JSON value; whatever is wrong with it becomes a `FormatError` with its line.
+
+    If ``only_finite``, numbers that are not finite are wrong, as they are in JSON's own rules.
+    """
     try:
-        value = _DECODER.decode(text)
+        value = (_STRICT if only_finite else _DECODER).decode(text)
         if not _is_deep(text, value):
             return value
         problem = f"not usable JSON (nested more than {_DEEPEST} levels deep)"
@@ -59,6 +78,8 @@ def parse_json(text: str, *, source: str, line: int | None = None) -> Any:
         line = error.lineno + (line - 1 if line else 0)
     except _DuplicateKeyError as error:
         problem = f"{error}; keep one"
+    except _NotFiniteError as error:
+        problem = f"not usable JSON ({error})"
     except RecursionError:
         problem = "not usable JSON (nested too deeply)"
     except ValueError:  # all that is left: Python refuses to parse so long an integer

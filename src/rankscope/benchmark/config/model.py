@@ -113,6 +113,9 @@ class FetchConfig(Section):
     """How often a query that failed is asked again."""
     timeout: float | None = Field(default=None, gt=0)
     """How many seconds a query may take; if not given, 60 for remote systems, any for others."""
+    stage_timeout: float | None = Field(default=None, gt=0)
+    """How many seconds a system may take in all, from preparing it to its last query; if not given,
+    any time."""
     rate: float | None = Field(default=None, gt=0)
     """How many queries are asked in a second at most; if not given, any number."""
 

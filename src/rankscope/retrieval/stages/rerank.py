@@ -178,6 +178,7 @@ class PythonReranker(Reranker):
     def __init__(self, options: PythonRerankerOptions, context: Context) -> None:
         self.options: PythonRerankerOptions = options
         self._function = UserFunction(options, context, "a reranker")
+        self.sources = self._function.sources
         self.capabilities = self._function.capabilities
 
     def described(self) -> dict[str, Any]:
@@ -190,7 +191,11 @@ class PythonReranker(Reranker):
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         try:
-            answer = list(self._function(candidates.query.text, list(candidates.documents)))
+            answer = self._function.called(
+                lambda: list(
+                    self._function.target(candidates.query.text, list(candidates.documents))
+                )
+            )
         except Exception as error:
             if hasattr(error, "retry_after"):  # it will work later
                 raise

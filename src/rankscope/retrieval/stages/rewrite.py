@@ -206,6 +206,7 @@ class PythonRewriter(TextRewriter):
     def __init__(self, options: PythonRewriterOptions, context: Context) -> None:
         self.options: PythonRewriterOptions = options
         self._function = UserFunction(options, context, "a rewriter")
+        self.sources = self._function.sources
         self.capabilities = self._function.capabilities
 
     def described(self) -> dict[str, Any]:

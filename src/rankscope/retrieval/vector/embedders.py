@@ -162,6 +162,7 @@ class PythonEmbedder(Embedder):
     def __init__(self, options: PythonEmbedderOptions, context: Context) -> None:
         self.options: PythonEmbedderOptions = options
         self._function = UserFunction(options, context, "an embedder")
+        self.sources = self._function.sources
         self.capabilities = self._function.capabilities
 
     def described(self) -> dict[str, Any]:
