@@ -126,7 +126,7 @@ def test_an_error_of_the_disk_is_damage(
         def read(self, _: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("rankscope.files._open_raw", lambda _: Disk(CONTENT))
+    monkeypatch.setattr("rankscope.files.open_raw", lambda _: Disk(CONTENT))
     with (
         open_bytes(tmp_path / "a") as stream,
         pytest.raises(FormatError, match=r"cannot be read to its end \(.*Input/output error"),

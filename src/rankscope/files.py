@@ -30,6 +30,14 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 _BLOCK = 1 << 17  # bytes read or decompressed at a time
+_PATIENCE = 5  # seconds in which somebody must begin to fill a named pipe
+_WHOLE = 1 << 20  # bytes decompressed at a time where all are wanted
+_ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at most 64 MB at a time
+
+_LIMIT = "RANKSCOPE_MAX_BYTES"
+_LARGEST = 64 << 30  # bytes that a file may expand to, unless the environment says otherwise
+_HARMLESS = 256 << 20  # bytes that any file may expand to
+_RATIO = 250  # to one, beyond what is harmless; runs and qrels reach 50
 
 
 def is_path(data: object) -> TypeGuard[PathLike]:
@@ -64,14 +72,15 @@ def _compression(head: bytes) -> str:
     return ""
 
 
-def _open_raw(path: PathLike) -> BinaryIO:
+def open_raw(path: PathLike) -> BinaryIO:
+    """Open a source as it is, compressed or not; what cannot be opened is an `InputError`."""
     text = os.fspath(path)
     if text == "-":
         if sys.stdin is None or sys.stdin.buffer.closed:
             raise InputError("standard input is closed; name a file")
         return sys.stdin.buffer
     try:
-        return open(text, "rb")
+        return open(text, "rb", opener=_opened)
     except IsADirectoryError:
         entries = sorted(os.listdir(text))
         example = f", such as {os.path.join(text, entries[0])}" if entries else ""
@@ -84,6 +93,36 @@ def _open_raw(path: PathLike) -> BinaryIO:
         raise InputError(f"{text!r}: not a usable file name ({error})") from None
     except OSError as error:
         raise InputError(f"{text}: cannot be opened ({error.strerror})") from None
+
+
+def _opened(name: str, flags: int) -> int:
+    """Open a file or a pipe, and nothing that never ends; a pipe that nobody fills is refused."""
+    waits_not = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes among its files
+    descriptor = os.open(name, flags | waits_not)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
+            raise InputError(f"{name}: is a device; name a file")
+        if stat.S_ISFIFO(mode) and not _is_filled(name, descriptor):
+            raise InputError(
+                f"{name}: is a pipe, and nothing was written to it for {_PATIENCE} seconds; name a "
+                "file, or give what fills the pipe as standard input: … | rankscope … -"
+            )
+        if waits_not:
+            os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _is_filled(name: str, descriptor: int) -> bool:
+    """Tell whether something comes through a pipe, or will: the shell's ``<(…)`` has a writer."""
+    if os.path.realpath(name).startswith(("/proc/", "/dev/fd/")):
+        return True
+    from select import select  # noqa: PLC0415
+
+    return bool(select([descriptor], [], [], _PATIENCE)[0])
 
 
 def nearest_file(path: PathLike) -> str | None:
@@ -109,7 +148,7 @@ def is_plain_file(path: PathLike) -> bool:
     """Tell whether the path is a regular, uncompressed file that Polars can open by name."""
     if not can_be_read_again(path) or not _is_text(os.fspath(path)):
         return False
-    with _open_raw(path) as raw:
+    with open_raw(path) as raw:
         return not _compression(raw.read(10))
 
 
@@ -156,22 +195,23 @@ class _Zstandard(io.RawIOBase):
         self._source = source
         self._current = self._frame()
         self._inside = False
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready:
-            block = self._source.read(_BLOCK)
+            block = self._source.read(_ZSTANDARD_BLOCK)
             if not block:
                 if self._inside:
                     raise EOFError
                 return 0
             self._feed(block)
-        block, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
-        buffer[: len(block)] = block
-        return len(block)
+        piece = self._ready[: len(buffer)]
+        self._ready = self._ready[len(buffer) :]  # a view: nothing is copied
+        buffer[: len(piece)] = piece
+        return len(piece)
 
     def _feed(self, block: bytes) -> None:
         out = []
@@ -184,26 +224,40 @@ class _Zstandard(io.RawIOBase):
                     self._current, self._inside = self._frame(), False
         except self._damage as error:
             raise ValueError(str(error)) from None
-        self._ready = b"".join(out)
+        self._ready = memoryview(b"".join(out))
 
 
 class _Guarded(io.RawIOBase):
-    """A stream whose own errors become a `FormatError`; those of whoever reads it do not."""
+    """A stream whose own errors become a `FormatError`; those of whoever reads it do not.
 
-    def __init__(self, stream: BinaryIO, source: str) -> None:
+    ``packed`` is the stream that this one is decompressed from: it must not expand too much.
+    """
+
+    def __init__(self, stream: BinaryIO, source: str, packed: _Guarded | None = None) -> None:
         self._stream = stream
         self._source = source
+        self._packed = packed
+        self.passed = 0
+        """The number of bytes that were read so far."""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         with _damage_reported(self._source):
-            return self._stream.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+            size: int = self._stream.readinto(buffer)  # type: ignore[attr-defined]
+        self.passed += size
+        if self._packed is not None:
+            check_expansion(self.passed, self._packed.passed, self._source)
+        return size
 
     def readall(self) -> bytes:
-        with _damage_reported(self._source):
-            return self._stream.read()
+        if self._packed is None:
+            with _damage_reported(self._source):
+                content = self._stream.read()
+            self.passed += len(content)
+            return content
+        return b"".join(iter(lambda: self.read(_WHOLE) or b"", b""))
 
 
 @contextmanager
@@ -221,8 +275,38 @@ def _damage_reported(source: str) -> Iterator[None]:
         ) from None
 
 
-def _guarded(stream: BinaryIO, source: str) -> io.BufferedReader[_Guarded]:
-    return io.BufferedReader(_Guarded(stream, source), _BLOCK)
+def _guarded(
+    stream: BinaryIO, source: str, packed: _Guarded | None = None
+) -> io.BufferedReader[_Guarded]:
+    return io.BufferedReader(_Guarded(stream, source, packed), _BLOCK)
+
+
+def check_expansion(expanded: int, packed: int, source: str) -> None:
+    """Refuse a file that expands to more than the limit, or far more than its size explains.
+
+    With ``RANKSCOPE_MAX_BYTES`` in the environment, that number of bytes is the only limit.
+    """
+    setting = os.environ.get(_LIMIT, "")
+    if setting and not (setting.isascii() and setting.isdigit()):
+        raise InputError(f"{_LIMIT} is {setting!r}; expected a number of bytes, such as {1 << 30}")
+    limit = int(setting) if setting else min(_LARGEST, max(_HARMLESS, _RATIO * packed))
+    if expanded > limit:
+        raise FormatError(
+            f"expands from {packed:,} to more than {limit:,} bytes; if that is meant, set "
+            f"{_LIMIT} to the number of bytes it may have",
+            source=source,
+        )
+
+
+@contextmanager
+def enough_memory(source: str) -> Iterator[None]:
+    """Turn a lack of memory into an `InputError` about what was being read."""
+    try:
+        yield
+    except MemoryError:
+        raise InputError(
+            f"{source}: not enough memory to read it; split it, or use a machine with more"
+        ) from None
 
 
 @contextmanager
@@ -230,13 +314,14 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader[_Guarded]]:
     """Open a source for reading decompressed bytes; damage becomes a `FormatError`."""
     source = source_name(path)
     with ExitStack() as opened:
-        raw = _open_raw(path)
+        raw = open_raw(path)
         if os.fspath(path) != "-":
             opened.callback(raw.close)
         stream = opened.enter_context(_guarded(raw, source))
         unpacked = _decompressor(stream)
         if unpacked is not None:
-            stream = opened.enter_context(_guarded(opened.enter_context(unpacked), source))
+            opened.enter_context(unpacked)
+            stream = opened.enter_context(_guarded(unpacked, source, stream.raw))
         yield stream
 
 
@@ -285,6 +370,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     pointing where it did: the file behind it is replaced.
     """
     text = os.fspath(path)
+    if not text:
+        raise InputError("the name of the file to write is empty; name a file, or - to print")
     if "\0" in text:
         raise InputError(f"{text!r}: not a usable file name (it holds a NUL)")
     target = os.path.realpath(text)

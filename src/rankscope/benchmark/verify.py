@@ -19,6 +19,7 @@ from rankscope.runs.table import Run, read_run
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.soundness import KnownCorpus
+from rankscope.tables.parquet import parquet_frame
 
 EXACT = 1e-12
 """Values that differ by more are not the same."""
@@ -128,7 +129,7 @@ def _contents(
     yield MANIFEST, _manifest_problem(manifest, report)
     try:
         qrels = read_qrels(inside(folder, "qrels.parquet"))
-        asked = set(pl.read_parquet(inside(folder, report.queries.path))["query_id"].to_list())
+        asked = set(_table(inside(folder, report.queries.path))["query_id"].to_list())
     except Exception as error:  # the folder may hold anything, and all of it is to be looked at
         yield "qrels.parquet", f"cannot be read ({error}); no score can be computed"
         return
@@ -194,7 +195,7 @@ def _run_problem(
     repeated = _repeated_problem(report, system)
     if repeated:
         return repeated
-    recorded_values = pl.read_parquet(inside(folder, system.per_query.path))
+    recorded_values = _table(inside(folder, system.per_query.path))
     values = scores.per_query.drop("run")
     joined = values.join(recorded_values, on=["query_id", "measure"], how="full", suffix="_then")
     apart = (pl.col("value") - pl.col("value_then")).abs() > EXACT
@@ -204,11 +205,15 @@ def _run_problem(
     return _results_problem(folder, report, system, run, qrels)
 
 
+def _table(path: Path) -> pl.DataFrame:
+    return parquet_frame(str(path), source=path.name)
+
+
 def _broken_problem(
     folder: Path, report: BenchmarkReport, system: SystemRecord, run: Run, qrels: Qrels
 ) -> str:
     """Say whether a system that was not scored has values, or a run that could be scored."""
-    if system.measures or len(pl.read_parquet(inside(folder, system.per_query.path))):
+    if system.measures or len(_table(inside(folder, system.per_query.path))):
         return "it is recorded as broken, and has values"
     try:
         evaluate(qrels, {system.name: run}, report.measures[0].asked, queries="all")
@@ -246,7 +251,7 @@ def _results_problem(
     )
     top = run.trec_columns().filter(pl.col("rank") <= report.top)
     expected = top.join(grades, on=["query_id", "doc_id"], how="left").select(columns)
-    recorded = pl.read_parquet(inside(folder, system.results.path)).select(columns)
+    recorded = _table(inside(folder, system.results.path)).select(columns)
     order = ["query_id", "rank"]
     same = recorded.schema == expected.schema
     same = same and recorded.sort(order).equals(expected.sort(order))

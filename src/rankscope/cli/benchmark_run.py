@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.options import CACHE, CONFIG, JOBS, NO_PYTHON, QUIET, SET, format_option
+from rankscope.cli.options import (
+    CACHE,
+    CONFIG,
+    JOBS,
+    NO_PYTHON,
+    QUIET,
+    SET,
+    OutputName,
+    format_option,
+)
 from rankscope.cli.output import emit, print_line
 
 if TYPE_CHECKING:
@@ -22,6 +31,7 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
 @CONFIG
 @click.option(
     "--output",
+    type=OutputName(),
     default="benchmarks",
     show_default=True,
     metavar="DIR",

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from rankscope.cli.options import OutputName
 from rankscope.document.text import visible
 from rankscope.errors import counted
 
 
 @click.command()
 @click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT")
+@click.argument("target", type=OutputName(), metavar="OUT")
 @click.option(
     "--kind",
     type=click.Choice(["qrels", "run", "queries", "corpus"]),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from rankscope.cli.options import QUIET, format_option
+from rankscope.cli.options import QUIET, OutputName, format_option
 
 
 @click.command()
 @click.option(
     "--output",
+    type=OutputName(),
     default="rankscope-demo",
     show_default=True,
     metavar="DIR",

@@ -47,7 +47,22 @@ def format_option(*more: str) -> Callable[[Command], Command]:
 
 DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
 
-TARGET = click.option("-o", "--output", "target", metavar="FILE", help="Write there instead.")
+
+class OutputName(click.ParamType[str]):
+    """The name of a file or folder to write; an empty one would be the current folder."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name unless it is empty."""
+        if not value.strip():
+            self.fail("the name is empty; name where to write", param, ctx)
+        return value
+
+
+TARGET = click.option(
+    "-o", "--output", "target", type=OutputName(), metavar="FILE", help="Write there instead."
+)
 
 PROFILE = click.option(
     "--profile",

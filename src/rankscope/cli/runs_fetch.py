@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.options import CACHE, CONFIG, JOBS, NO_PYTHON, QUIET, SET, SYSTEMS
+from rankscope.cli.options import (
+    CACHE,
+    CONFIG,
+    JOBS,
+    NO_PYTHON,
+    QUIET,
+    SET,
+    SYSTEMS,
+    OutputName,
+)
 from rankscope.cli.output import print_json, print_line
 from rankscope.document.text import visible
 from rankscope.errors import counted
@@ -21,7 +30,13 @@ if TYPE_CHECKING:
 @CONFIG
 @SYSTEMS
 @click.option(
-    "-o", "--output", default="runs", show_default=True, metavar="DIR", help="Where the files go."
+    "-o",
+    "--output",
+    type=OutputName(),
+    default="runs",
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go.",
 )
 @CACHE
 @SET

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import check_standard_input
+from rankscope.cli.options import OutputName, check_standard_input
 from rankscope.document.text import visible
 from rankscope.errors import counted
 
@@ -39,7 +39,13 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
 @click.command()
 @click.argument("run", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", "target", metavar="OUT", required=True, help="Where to; - is standard output."
+    "-o",
+    "--output",
+    "target",
+    type=OutputName(),
+    metavar="OUT",
+    required=True,
+    help="Where to; - is standard output.",
 )
 @click.option(
     "--method",

@@ -15,7 +15,7 @@ from rankscope.cli.output import emit
 @click.option("--corpus", metavar="FILE", help="The documents it may name; read as a stream.")
 @click.option(
     "--depth",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 10_000_000),
     default=100,
     show_default=True,
     help="Documents a query should have.",

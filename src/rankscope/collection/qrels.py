@@ -14,7 +14,7 @@ import polars as pl
 
 from rankscope.errors import InputError, InvalidDataError, Place, UnknownNameError, shown
 from rankscope.files import is_path
-from rankscope.tables.columns import QRELS, rater_columns
+from rankscope.tables.columns import LARGEST_GRADE, QRELS, rater_columns
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
@@ -65,8 +65,8 @@ class Qrels(PairTable):
         frame = rows.frame
         query_id, doc_id = as_ids(frame["query_id"], rows), as_ids(frame["doc_id"], rows)
         grade = grades_of(rows)
-        finite = not grade.null_count() and bool(grade.is_finite().all())
-        if rows.malformed_count or not finite:
+        sound = not grade.null_count() and bool((grade.abs() <= LARGEST_GRADE).all())
+        if rows.malformed_count or not sound or grade.is_nan().any():
             refuse(rows)
         if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
             refuse(rows)

@@ -8,6 +8,7 @@ from rankscope.collection.qrels import grades_of
 from rankscope.collection.qrels_codes import NOTHING_RELEVANT
 from rankscope.findings import Checks, Place, Seen
 from rankscope.tables import row_checks
+from rankscope.tables.columns import LARGEST_GRADE
 from rankscope.tables.row_checks import seen_rows
 from rankscope.tables.rows import Rows
 
@@ -48,6 +49,16 @@ def grade_not_a_number(rows: Rows) -> Seen | None:
 def grade_not_finite(rows: Rows) -> Seen | None:
     """A grade is NaN or infinite."""
     return row_checks.not_finite(rows, grades_of(rows))
+
+
+@QRELS_CHECKS.add(
+    "RS209", "error", advice=f"write grades from {-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
+)
+def grade_too_large(rows: Rows) -> Seen | None:
+    """A grade is beyond 2^53, so that sums of gains are not exact, or not finite."""
+    grades = grades_of(rows)
+    large = (grades.is_finite() & (grades.abs() > LARGEST_GRADE)).arg_true()
+    return seen_rows(f"the grade is {grades[int(large[0])] if len(large) else ''}", rows, large)
 
 
 def _repeats(rows: Rows) -> tuple[pl.Series, pl.Series]:

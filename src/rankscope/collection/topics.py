@@ -25,7 +25,10 @@ from rankscope.tables.record_rows import Origin, Row
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*+)([^<>]*+)>")
 _FIRST = re.compile(r"<(topic|top)[\s>]", re.I)
-_ATTRIBUTE = re.compile(r"""([A-Za-z_][\w.:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'/]++))""")
+# A name begins where no name is going on: without that, a long one is tried from each character.
+_ATTRIBUTE = re.compile(
+    r"""(?<![\w.:-])([A-Za-z_][\w.:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'/]++))"""
+)
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ELEMENT_NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -108,12 +111,14 @@ def _passed_over(text: str, opening: int, origin: Origin, *, xml: bool) -> tuple
     for mark, end in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ">")):
         if text.startswith(mark, opening):
             closing = text.find(end, opening + len(mark))
-            line = text.count("\n", 0, opening) + 1
-            if closing < 0:
-                raise origin.error(f"{mark} is never closed; close it with {end}", line)
             inside = text[opening + len(mark) : closing]
-            if mark == "<!DOCTYPE" and "[" in inside:
-                raise origin.error("a DOCTYPE with declarations is not read; remove it", line)
+            problem = ""
+            if closing < 0:
+                problem = f"{mark} is never closed; close it with {end}"
+            elif mark == "<!DOCTYPE" and "[" in inside:
+                problem = "a DOCTYPE with declarations is not read; remove it"
+            if problem:  # only now is the line counted: a file may have very many comments
+                raise origin.error(problem, text.count("\n", 0, opening) + 1)
             # the text of CDATA is literal: what would be unescaped later is escaped here
             literal = inside if mark == "<![CDATA[" else ""
             return closing + len(end), literal.replace("&", "&amp;") if xml else literal

@@ -24,6 +24,7 @@ from uuid import uuid4
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
+from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
 from rankscope.runs.order import ranked
 from rankscope.runs.origin import Identity, fingerprint
@@ -329,9 +330,11 @@ class System(Component):
 
 
 def check_depth(depth: object) -> int:
-    """Return a depth that is a whole number from 1 up."""
-    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-        raise InputError(f"depth must be a whole number from 1 up, not {shown(depth)}")
+    """Return a depth that is a whole number from 1 to the largest cutoff."""
+    if type(depth) is not int or not 1 <= depth <= LARGEST_CUTOFF:
+        raise InputError(
+            f"depth must be a whole number from 1 to {LARGEST_CUTOFF:,}, not {shown(depth)}"
+        )
     return depth
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.errors import InputError, shown
 from rankscope.measures.judged import Subtopics
 from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
+from rankscope.tables.columns import LARGEST_GRADE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +48,13 @@ class Judgments:
             self.has_subtopics = False
             lengths = np.fromiter(map(len, documents), np.int64, len(documents))
             grades = numbers_of(documents, int(lengths.sum()), self._qrels, "grade")
+            large = np.flatnonzero(np.abs(grades) > LARGEST_GRADE)
+            if large.size:
+                query_id = self.query_ids[np.searchsorted(np.cumsum(lengths), large[0], "right")]
+                raise InputError(
+                    f"query {shown(query_id)}: the grade is {grades[large[0]]}; write grades from "
+                    f"{-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
+                )
         else:
             self.query_ids = tuple(self._qrels.query_ids)
             self.has_subtopics = self._qrels.subtopics is not None

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
+_SMALLEST_RATE = 1e-9
+_MOST_RESAMPLES = 100_000_000
+
 BATCH = 2_000_000
 """How many numbers a batch of resamples may hold (16 MB of float64)."""
 
@@ -96,20 +99,29 @@ def check_name(what: str, name: str, known: Iterable[str]) -> None:
 
 def check_level(level: float) -> None:
     """Refuse a confidence level that is not strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise InputError(f"level must be strictly between 0 and 1, such as 0.95, not {level}")
+    _check_rate(level, "level", 0.95)
 
 
 def check_alpha(alpha: float, name: str = "alpha") -> None:
     """Refuse an error rate that is not strictly between 0 and 1."""
-    if not 0 < alpha < 1:
-        raise InputError(f"{name} must be strictly between 0 and 1, such as 0.05, not {alpha}")
+    _check_rate(alpha, name, 0.05)
+
+
+def _check_rate(rate: float, name: str, example: float) -> None:
+    """Refuse also what is so close to 0 or 1 that quantiles there are only rounding errors."""
+    if not _SMALLEST_RATE <= rate <= 1 - _SMALLEST_RATE:
+        raise InputError(
+            f"{name} must be strictly between 0 and 1, such as {example}, and at least "
+            f"{_SMALLEST_RATE:g} away from both, not {rate}"
+        )
 
 
 def check_resamples(resamples: int) -> None:
-    """Refuse a number of resamples from which no quantile can be read."""
-    if not 100 <= resamples <= 100_000_000:
-        raise InputError(f"resamples must be a whole number from 100 up, not {resamples}")
+    """Refuse so few resamples that no quantile can be read, or so many that it takes days."""
+    if not 100 <= resamples <= _MOST_RESAMPLES:
+        raise InputError(
+            f"resamples must be a whole number from 100 to {_MOST_RESAMPLES:,}, not {resamples}"
+        )
 
 
 def sizes(total: int, width: int) -> Iterator[int]:

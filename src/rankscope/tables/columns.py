@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rankscope.errors import FormatError, shown
 
+MOST_COLUMNS = 10_000
+LARGEST_GRADE = 2**53
+"""The largest grade, and negative the smallest: up to here a float holds each whole number."""
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -220,6 +224,16 @@ class RecordLayout:
 
 
 Layout = PairLayout | RecordLayout
+
+
+def check_columns(count: int, *, source: str, line: int | None = None) -> None:
+    """Refuse a table of so many columns that its width, not its rows, fills the memory."""
+    if count > MOST_COLUMNS:
+        raise FormatError(
+            f"has {count:,} columns, and at most {MOST_COLUMNS:,} are read; keep those needed",
+            source=source,
+            line=line,
+        )
 
 
 def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:

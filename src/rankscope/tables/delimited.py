@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
-from rankscope.tables.columns import find_name, rater_columns, require_columns
+from rankscope.tables.columns import check_columns, find_name, rater_columns, require_columns
 from rankscope.tables.detection import BOM, cells_of
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores
@@ -73,7 +73,9 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     above = data.count(b"\n", 0, begin)
     data = data[begin:]
     first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
-    has_header = layout.is_header(cells_of(first, separator))
+    cells = cells_of(first, separator)
+    check_columns(len(cells), source=source, line=above + 1)
+    has_header = layout.is_header(cells)
     frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
     names = frame.columns
     if has_header:
@@ -189,6 +191,7 @@ def read_lines(
     names: list[str] = []
     for number, row in cells:
         if not names:
+            check_columns(len(row), source=source, line=number)
             header = layout.is_header([cell or "" for cell in row])
             names = _column_names(row, number, origin, layout, header=header)
             cells.width = len(names)

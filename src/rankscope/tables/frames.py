@@ -6,9 +6,13 @@ here their failures become our errors.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from tempfile import TemporaryFile
+from threading import Lock
+from time import sleep
+from typing import IO, TYPE_CHECKING, Protocol
 
 import polars as pl
 
@@ -27,11 +31,67 @@ class ArrowFrame(Protocol):
         """Return the columns as an Arrow stream."""
 
 
+class _Silence:
+    """Standard error while engines work: kept back, and dropped if one of them panics.
+
+    A panic in Rust writes its backtrace to the file descriptor before Python hears of it, so the
+    descriptor is what has to be turned aside. Threads share it: the first one turns it aside, the
+    last one puts it back and writes what else was said meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._stderr = -1
+        self._aside: IO[bytes] | None = None
+
+    def begin(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            with suppress(OSError):  # standard error is closed: nothing can be printed there
+                self._stderr = os.dup(2)
+                self._aside = TemporaryFile()  # noqa: SIM115
+                os.dup2(self._aside.fileno(), 2)
+
+    def end(self, *, failed: bool) -> None:
+        if failed:  # other threads of the engine may still be writing that they panicked, too
+            sleep(0.01)
+        with self._lock:
+            self._users -= 1
+            if self._users or self._aside is None:
+                return
+            os.dup2(self._stderr, 2)
+            os.close(self._stderr)
+            with self._aside as aside:
+                aside.seek(0)
+                text = aside.read()
+            self._aside = None
+        if text and b"panicked at" not in text:
+            os.write(2, text)
+
+
+_SILENCE = _Silence()
+
+
+@contextmanager
+def _quiet_panics() -> Iterator[None]:
+    failed = True
+    _SILENCE.begin()
+    try:
+        yield
+        failed = False
+    finally:
+        _SILENCE.end(failed=failed)
+
+
 @contextmanager
 def engine_errors(refusal: Callable[[str], InputError]) -> Iterator[None]:
     """Turn whatever an engine raises into the error that ``refusal`` returns for its reason."""
     try:
-        yield
+        with _quiet_panics():
+            yield
     except RankscopeError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankscope.tables.record_rows import Row
 
 _DEEPEST = 100
+_HOLDERS = (dict, list, tuple)
 _FIRST_ID = re.compile(rb'\s*\{\s*"_id"\s*:\s*"([^"\\\x00-\x1f\x80-\xff]+)"\s*,')
 
 
@@ -68,7 +69,10 @@ def parse_json(
     If ``only_finite``, numbers that are not finite are wrong, as they are in JSON's own rules.
     """
     try:
-        return (_STRICT if only_finite else _DECODER).decode(text)
+        value = (_STRICT if only_finite else _DECODER).decode(text)
+        if not _is_deep(text, value):
+            return value
+        problem = f"not usable JSON (nested more than {_DEEPEST} levels deep)"
     except json.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
         line = error.lineno + (line - 1 if line else 0)
@@ -128,7 +132,7 @@ def dump_json(value: object) -> str:
         raise ValueError("it is nested too deeply") from None
     except TypeError as error:
         raise ValueError(str(error)) from None
-    if text.count("[") + text.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
+    if _is_deep(text, value):
         raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
     return text
 
@@ -144,11 +148,21 @@ def _plain(value: object) -> object:
     raise TypeError(f"a {type(value).__name__} cannot be kept as JSON")
 
 
-def _depth(value: object, left: int = _DEEPEST) -> int:
-    if left < 0 or not isinstance(value, dict | list | tuple) or not value:
-        return 0
-    inside = value.values() if isinstance(value, dict) else value
-    return 1 + max(_depth(item, left - 1) for item in inside)
+def _is_deep(text: str, value: object) -> bool:
+    """Tell whether the value of this JSON text is nested more deeply than is allowed."""
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return False
+    level = [value] if isinstance(value, _HOLDERS) else []
+    for _ in range(_DEEPEST):
+        level = [
+            item
+            for holder in level
+            for item in (holder.values() if isinstance(holder, dict) else holder)
+            if isinstance(item, _HOLDERS)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def json_pieces(entries: Iterable[str], brackets: str) -> Iterator[str]:

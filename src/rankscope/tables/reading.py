@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankscope.errors import FormatError, shown
-from rankscope.files import is_plain_file, open_bytes, read_bytes, source_name, suffix_of
+from rankscope.files import (
+    enough_memory,
+    is_plain_file,
+    open_bytes,
+    read_bytes,
+    source_name,
+    suffix_of,
+)
 from rankscope.tables.delimited import decoded, read_columns, read_lines
 from rankscope.tables.detection import (
     BOM,
@@ -75,7 +82,8 @@ class TableFile:
     def open(cls, path: PathLike, layout: PairLayout, *, format: str | None = None) -> TableFile:
         """Open a file and find its format, unless it is named."""
         chosen = named_format(format, layout)
-        data = None if is_plain_file(path) else read_bytes(path)
+        with enough_memory(source_name(path)):
+            data = None if is_plain_file(path) else read_bytes(path)
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
@@ -109,6 +117,10 @@ class TableFile:
 
         With ``as_text`` every value is read as the file has it, to be shown in a message.
         """
+        with enough_memory(self.source):
+            return self._rows(roles, as_text=as_text)
+
+    def _rows(self, roles: tuple[str, ...], *, as_text: bool) -> Rows:
         if self.format in ("trec", "msmarco"):
             return self._by_white_space(roles, as_text=as_text)
         layout, source = self.layout, self.source
@@ -196,7 +208,7 @@ def read_records(
     chosen = named_format(format, layout)
     source = source_name(path)
     placed = None
-    with open_bytes(path) as opened:
+    with enough_memory(source), open_bytes(path) as opened:
         head = read_head(opened)
         stream = io.BufferedReader(_Rewound(head, opened), 1 << 20)
         sniffed = sniff(head, suffix_of(path))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from rankscope.errors import UnknownNameError, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import PathLike
-from rankscope.tables.columns import RecordLayout
+from rankscope.tables.columns import MOST_COLUMNS, RecordLayout
 from rankscope.tables.frames import ArrowFrame, to_pandas
 from rankscope.tables.jsontext import dump_json
 from rankscope.tables.reading import read_records
@@ -162,6 +162,11 @@ class RecordTable:
         """Yield each field with its values, those kept as text first."""
         rows = [fields for _, fields in self.rows()]
         names = dict.fromkeys(name for fields in rows for name in fields)
+        if len(names) >= MOST_COLUMNS:
+            raise InputError(
+                f"the {self.layout.nouns} have {len(names):,} fields, more than the columns of a "
+                f"table may be ({MOST_COLUMNS:,}); write jsonl instead"
+            )
         for name in sorted(names, key=lambda name: name not in self.layout.columns):
             yield name, [fields.get(name) for fields in rows]
 

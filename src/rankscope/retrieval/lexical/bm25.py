@@ -47,8 +47,8 @@ class BM25Options(Options):
     """What is searched: a list of fields, or a table of whole weights, where a field counts as if
     it were written that often. If not given, title and text, under whatever name the corpus has
     them."""
-    k1: float = Field(default=1.5, ge=0)
-    """How much it counts that a word is repeated."""
+    k1: float = Field(default=1.5, ge=0, le=1000)
+    """How much it counts that a word is repeated, from 0 to 1000."""
     b: float = Field(default=0.75, ge=0, le=1)
     """How much long documents are held back, from 0 to 1."""
     language: Language = "english"

@@ -1,0 +1,162 @@
+"""Small files that ask for much: each is answered at once, in little memory, with one sentence.
+
+Every command runs in a process of its own, which is ended after a minute: what these tests guard
+against took hours, or all memory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import rankscope
+
+MEMORY = 4 << 30
+LINE = b"q1 Q0 d1 1 1.0 tag\n"
+
+
+def ran(*arguments: str | Path, **environment: str) -> tuple[int, str, str]:
+    """Run a command in little memory and return its exit code and what it printed."""
+    child = subprocess.run(
+        [sys.executable, "-m", "rankscope", *map(str, arguments)],
+        env={
+            "PYTHONPATH": str(Path(rankscope.__file__).parents[1]),
+            "POLARS_MAX_THREADS": "2",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+    )
+    return child.returncode, child.stdout, child.stderr
+
+
+def refusal(*arguments: str | Path, **environment: str) -> str:
+    """Return the one sentence with which a command refuses a file."""
+    status, stdout, stderr = ran(*arguments, **environment)
+    assert (status, stdout, stderr.count("\n")) == (2, "", 1), stderr
+    return stderr
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize("levels", [101, 400, 100_000])
+def test_deeply_nested_json(suffix: str, levels: int, tmp_path: Path) -> None:
+    file = tmp_path / f"run.{suffix}"
+    record = f'{{"query_id": "q", "doc_id": "d", "score": {"[" * levels}{"]" * levels}}}'
+    file.write_text(f"[{record}]" if suffix == "json" else record)
+    assert "nested" in refusal("runs", "validate", file)
+
+
+def test_brackets_in_strings_do_not_hide_the_depth(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    nested = '["]", ' * 400 + "1" + ', "["]' * 400
+    file.write_text(f'{{"query_id": "q", "doc_id": "d", "score": {nested}}}')
+    assert "nested more than 100 levels" in refusal("runs", "validate", file)
+
+
+def test_many_brackets_that_are_not_deep(tmp_path: Path) -> None:
+    """Brackets in strings, which do not nest, and 100 levels, which are allowed."""
+    inside = "[" * 99 + '"' + "[{" * 5_000 + '"' + "]" * 99
+    (tmp_path / "queries.jsonl").write_text(f'{{"_id": "q", "text": "[[[", "x": {inside}}}\n')
+    status, _, stderr = ran("convert", tmp_path / "queries.jsonl", tmp_path / "queries.json")
+    assert status == 0, stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "within"), [("", "a" * 1_000_000), ("<!--\n-->" * 400_000, "a='b'")]
+)
+def test_topics_take_time_in_proportion_to_their_size(
+    before: str, within: str, tmp_path: Path
+) -> None:
+    topics = tmp_path / "topics.xml"
+    topic = f"<topic number='1' {within}><query>x</query></topic>"
+    topics.write_text(f"<topics>{before}{topic}</topics>")
+    status, _, stderr = ran("convert", "--kind", "queries", topics, tmp_path / "queries.tsv")
+    assert status == 0, stderr
+
+
+def test_zstandard_takes_time_in_proportion_to_its_size(tmp_path: Path) -> None:
+    packed = tmp_path / "a.run.zst"
+    packed.write_bytes(zstandard.compress(LINE * 4_000_000))
+    status, stdout, _ = ran("runs", "validate", packed)
+    assert (status, "4,000,000 lines" in stdout) == (1, True)
+
+
+def _gzipped(data: bytes) -> bytes:
+    return gzip.compress(data, 9)
+
+
+@pytest.mark.parametrize("pack", [_gzipped, bz2.compress, lzma.compress, zstandard.compress])
+def test_a_bomb_is_refused(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """All of these formats allow several streams one after the other: 300 times 1 MB."""
+    bomb = tmp_path / "a.run"
+    bomb.write_bytes(pack(b"a" * (1 << 20)) * 300)
+    problem = "more than 268,435,456 bytes; if that is meant, set RANKSCOPE_MAX_BYTES"
+    assert problem in refusal("runs", "validate", bomb)
+
+
+def test_the_limit_can_be_set(tmp_path: Path) -> None:
+    packed = tmp_path / "a.run.gz"
+    packed.write_bytes(gzip.compress(LINE))
+    assert ran("runs", "validate", packed, RANKSCOPE_MAX_BYTES=str(len(LINE)))[0] == 0
+    assert "to more than 18 bytes" in refusal("runs", "validate", packed, RANKSCOPE_MAX_BYTES="18")
+    assert "expected a number of bytes" in refusal(
+        "runs", "validate", packed, RANKSCOPE_MAX_BYTES="1 GB"
+    )
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/full"])
+def test_a_device_is_no_file(device: str) -> None:
+    assert f"{device}: is a device; name a file" in refusal("runs", "validate", device)
+
+
+def test_a_pipe_that_nobody_fills(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.run")
+    assert "is a pipe, and nothing was written to it" in refusal(
+        "runs", "validate", tmp_path / "a.run"
+    )
+
+
+def test_many_columns(tmp_path: Path) -> None:
+    names = ",".join(f"c{number}" for number in range(200_000))
+    (tmp_path / "run.csv").write_text(f"query_id,doc_id,score,{names}\n")
+    (tmp_path / "queries.csv").write_text(f"_id,text,{names}\n")
+    problem = ":1: has 200,00{} columns, and at most 10,000 are read"
+    assert problem.format(3) in refusal("runs", "validate", tmp_path / "run.csv")
+    arguments = ("--kind", "queries", tmp_path / "queries.csv", tmp_path / "queries.jsonl")
+    assert problem.format(2) in refusal("convert", *arguments)
+
+
+def test_many_fields_do_not_become_columns(tmp_path: Path) -> None:
+    """Each query with a field of its own: 20,000 lines would be 400 million cells."""
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text(
+        "".join(f'{{"_id": "{n}", "text": "x", "c{n}": 1}}\n' for n in range(20_000))
+    )
+    assert "20,001 fields" in refusal("convert", queries, tmp_path / "queries.csv")
+    assert ran("convert", queries, tmp_path / "again.jsonl")[0] == 0
+
+
+@pytest.mark.parametrize("read", [rankscope.read_run, rankscope.read_qrels, rankscope.read_queries])
+def test_a_lack_of_memory_is_an_error_of_ours(
+    read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    (tmp_path / "a.json").write_text("{}")
+    monkeypatch.setattr("rankscope.tables.reading.read_json", fails)
+    with pytest.raises(rankscope.InputError, match=r"a\.json: not enough memory"):
+        read(tmp_path / "a.json")
