@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.options import CACHE, CONFIG, JOBS, NO_PYTHON, QUIET, SET, SYSTEMS, OutputName
+from rankscope.cli.options import (
+    CACHE,
+    CONFIG,
+    JOBS,
+    NO_PYTHON,
+    QUIET,
+    SET,
+    SYSTEMS,
+    OutputName,
+)
 from rankscope.cli.output import print_json, print_line
 from rankscope.document.text import visible
 from rankscope.errors import counted

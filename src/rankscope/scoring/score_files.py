@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from rankscope.errors import FormatError, RankscopeError, UnknownNameError, shown
+from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
@@ -440,19 +440,21 @@ def read_values(
     measures = list(means)
     try:
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != recorded.sha256:
-            raise FormatError(
-                f"{shown(path.name)} was changed after it was recorded: its SHA-256 differs; run "
-                "the benchmark again",
-                source=source,
-            )
-        frame = parquet_frame(content, source=source)
-        long = frame.select("query_id", "measure", "value")
+    except (OSError, ValueError) as error:
+        raise FormatError(
+            f"its values by query cannot be read from {shown(path.name)} ({error})", source=source
+        ) from None
+    if hashlib.sha256(content).hexdigest() != recorded.sha256:
+        raise FormatError(
+            f"{shown(path.name)} was changed after it was recorded: its SHA-256 differs; run "
+            "the benchmark again",
+            source=source,
+        )
+    try:
+        long = parquet_frame(content, source=path.name).select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
-    except FormatError:
-        raise
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (InputError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
