@@ -69,9 +69,9 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> N
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"bm25": {"k1": -1}}, "bm25.k1: expected a number from 0 up, got -1"),
-        ({"bm25": {"k1": "high"}}, "bm25.k1: expected a number from 0 up, got 'high'"),
-        ({"bm25": {"k1": float("nan")}}, "bm25.k1: expected a number from 0 up, got nan"),
+        ({"bm25": {"k1": -1}}, "bm25.k1: expected a number from 0 to 1000, got -1"),
+        ({"bm25": {"k1": "high"}}, "bm25.k1: expected a number from 0 to 1000, got 'high'"),
+        ({"bm25": {"k1": float("nan")}}, "bm25.k1: expected a number from 0 to 1000, got nan"),
         ({"bm25": {"b": 2}}, "bm25.b: expected a number from 0 to 1, got 2"),
         ({"bm25": {"b": True}}, "bm25.b: expected a number from 0 to 1, got true"),
         ({"bm25": {"fields": {"title": 1.5}}}, "whole weights 1 to 100"),

@@ -314,10 +314,19 @@ CASES = [
     Case(
         "RS205",
         has={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 NaN\nq1 0 d3 -inf\n"},
-        lacks={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 1e300\n"},
+        lacks={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 1e12\n"},
         count=2,
         places=[(2, "q1", "d2"), (3, "q1", "d3")],
         message="the grade is nan",
+        at="qrels",
+    ),
+    Case(
+        "RS209",
+        has={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 1e300\n"},
+        lacks={"run": RUN, "qrels": "q1 0 d1 1\nq1 0 d2 9007199254740992\n"},
+        count=1,
+        places=[(2, "q1", "d2")],
+        message="the grade is 1e+300",
         at="qrels",
     ),
     Case(
