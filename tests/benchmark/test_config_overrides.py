@@ -124,7 +124,7 @@ def test_a_setting_changes_one_value(
         ),
         (
             "systems.lexical.bm25.k1=-1",
-            "--set systems.lexical.bm25.k1: expected a number from 0 up, got -1",
+            "--set systems.lexical.bm25.k1: expected a number from 0 to 1000, got -1",
         ),
         (
             "systems.new=bm52",

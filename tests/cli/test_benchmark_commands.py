@@ -118,7 +118,10 @@ WATCHED = """
 import sys
 from rankscope.cli import main
 opened, engines = [], {"bm25s", "wordllama", "xgboost"}
-sys.addaudithook(lambda event, details: event == "open" and opened.append(str(details[0])))
+def watch(event, details):
+    if event == "open" and details[1] is not None:  # open(), and not the opener that it calls
+        opened.append(str(details[0]))
+sys.addaudithook(watch)
 try:
     main(sys.argv[1:])
 finally:

@@ -193,7 +193,7 @@ def test_the_name_decides_nothing(name: str, system: System) -> None:
 
 @pytest.mark.parametrize("depth", [0, -1, True, 2.5, "10"])
 def test_a_depth_that_is_none(system: System, depth: int) -> None:
-    with pytest.raises(ValueError, match="depth must be a whole number from 1 up"):
+    with pytest.raises(ValueError, match="depth must be a whole number from 1 to"):
         system.search(QUERIES, depth)
 
 
