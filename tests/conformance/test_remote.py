@@ -155,7 +155,7 @@ def test_a_secret_is_nowhere(
 
 def test_retry_after_is_heeded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("rankscope.retrieval.fetch._Stop.sleep", lambda _, s: waits.append(s))
+    monkeypatch.setattr("rankscope.retrieval.waiting.Stop.sleep", lambda _, s: waits.append(s))
     engine.busy = [30.0]
     fetched = fetch(build(engine), QUERIES[:1], pause=0)
     assert (fetched.failures, fetched.timings.retried) == ({}, 1)

@@ -11,10 +11,10 @@ import pytest
 
 from rankscope import Corpus
 from rankscope.errors import InputError
-from rankscope.retrieval import fetch as fetch_module
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.progress import cancellable
 from rankscope.retrieval.protocol import Capabilities, Query, Ranking, RetryLater, time_limit
+from rankscope.retrieval.waiting import Stop
 from retrieval.test_fetch import QUERIES, Engine
 
 HUNG = "q06"
@@ -38,7 +38,7 @@ def hung() -> Any:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Stop the clock, and remember how long is waited."""
     seen: list[float] = []
-    monkeypatch.setattr(fetch_module._Stop, "sleep", lambda _, seconds: seen.append(seconds))
+    monkeypatch.setattr(Stop, "sleep", lambda _, seconds: seen.append(seconds))
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     return seen
 

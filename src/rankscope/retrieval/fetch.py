@@ -16,16 +16,15 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
-    CancelledError,
     Future,
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar, copy_context
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -49,6 +48,7 @@ from rankscope.retrieval.protocol import (
     sentence,
     without_secrets,
 )
+from rankscope.retrieval.waiting import PACE, Pace, Stop, TimedOutError, within
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 
@@ -151,9 +151,9 @@ def fetch(
         timings = _timings({}, 0.0, seconds, asked=len(asked), stored=0, retried=0)
         return Fetched(run.named(title), {}, timings, identity, system.notes)
     answers = None if store is None else Answers(Path(store), identity.key, depth)
-    pace = _PACE.get()
+    pace = PACE.get()
     if pace is None or rate is not None or cancel is not None:
-        pace = _Pace(_Stop(current_cancel() if cancel is None else cancel), rate)
+        pace = Pace(Stop(current_cancel() if cancel is None else cancel), rate)
     limits = _Limits(timeout, stage_timeout, began)
     task = _Task(system, depth, retries, pause, limits, pace, answers)
     rankings = {} if answers is None else _stored(answers, asked)
@@ -203,87 +203,6 @@ def _stored(answers: Answers, queries: Sequence[Query]) -> dict[str, Ranking]:
     return {query_id: by_key[key] for query_id, key in keys.items() if key in by_key}
 
 
-# --- waiting and stopping ------------------------------------------------------------------------
-
-
-class _Stop:
-    """Says when a fetch has to end: its caller wants it to, or one of its batches has failed."""
-
-    def __init__(self, cancel: threading.Event | None) -> None:
-        self._cancel = cancel
-        self.failed = threading.Event()
-
-    def check(self) -> None:
-        """Raise if the fetch has to end."""
-        if self.failed.is_set() or (self._cancel is not None and self._cancel.is_set()):
-            raise CancelledError("the fetch was cancelled")
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for so long, or until the fetch has to end."""
-        end = time.monotonic() + seconds
-        self.check()
-        while (left := end - time.monotonic()) > 0:
-            self.failed.wait(min(left, 0.1))  # two events cannot be waited for at once
-            self.check()
-
-
-class _Pace:
-    """When the next query may be asked: not above the rate, and not before the system wants it."""
-
-    def __init__(self, stop: _Stop, rate: float | None) -> None:
-        self.stop = stop
-        self._interval = 0.0 if rate is None else 1 / rate
-        self._lock = threading.Lock()
-        self._next = 0.0
-
-    def wait_for(self, count: int) -> None:
-        """Wait until so many queries may be asked."""
-        with self._lock:
-            now = time.monotonic()
-            start = max(now, self._next)
-            self._next = start + count * self._interval
-        self.stop.sleep(start - now)
-
-    def hold(self, seconds: float) -> None:
-        """Ask nothing for some seconds."""
-        with self._lock:
-            self._next = max(self._next, time.monotonic() + seconds)
-
-
-_PACE: ContextVar[_Pace | None] = ContextVar("pace", default=None)
-"""That of the fetch that is going on: training asks systems, too, and keeps to the same pace."""
-
-
-class _TimedOutError(Exception):
-    """A call has not returned in time."""
-
-
-def _within(seconds: float, call: Callable[[], Answer], alone: threading.Lock | None) -> Answer:
-    """Return what a call gives, made in a thread of its own.
-
-    A call that takes longer is left behind. ``alone`` keeps later calls from a system that must not
-    be called twice at the same time; one that is still waiting for it when its time is up is never
-    made.
-    """
-    future: Future[Answer] = Future()
-
-    def work() -> None:
-        with alone or nullcontext():
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(call())
-            except BaseException as error:
-                future.set_exception(error)
-
-    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
-    done, _ = wait([future], timeout=min(seconds, threading.TIMEOUT_MAX))
-    if not done:
-        future.cancel()
-        raise _TimedOutError
-    return future.result()
-
-
 # --- asking --------------------------------------------------------------------------------------
 
 
@@ -326,7 +245,7 @@ class _Task:
     retries: int
     pause: float
     limits: _Limits
-    pace: _Pace
+    pace: Pace
     answers: Answers | None
     alone: threading.Lock | None = field(init=False)
 
@@ -337,7 +256,7 @@ class _Task:
 @contextmanager
 def _going_on(task: _Task) -> Iterator[None]:
     """Within it, other fetches keep to the pace of this one, and no error holds a secret."""
-    token = _PACE.set(task.pace)
+    token = PACE.set(task.pace)
     try:
         yield
     except InputError as error:
@@ -346,7 +265,7 @@ def _going_on(task: _Task) -> Iterator[None]:
             raise
         raise InputError(text) from None
     finally:
-        _PACE.reset(token)
+        PACE.reset(token)
 
 
 def _prepare(task: _Task) -> None:
@@ -374,8 +293,8 @@ def _prepare_in_time(task: _Task) -> None:
         task.system.prepare()
         return
     try:
-        _within(max(left, 0.0), task.system.prepare, task.alone)
-    except _TimedOutError:
+        within(max(left, 0.0), task.system.prepare, task.alone)
+    except TimedOutError:
         raise InputError(
             f"the system was not ready within the {task.limits.stage:g} s that the whole stage may "
             "take; raise stage_timeout"
@@ -452,7 +371,7 @@ def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
         rankings = _searched(task, queries)
     except RankscopeError:  # of the spec or the corpus: no query will do better
         raise
-    except _TimedOutError:
+    except TimedOutError:
         log.info("no answer to %d queries in time", len(queries))
         if len(queries) > 1:  # one of them may be to blame
             return [_asked(task, [query])[0] for query in queries]
@@ -478,7 +397,7 @@ def _searched(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
             return task.system.search(queries, task.depth)
         token = _TIME_LIMIT.set(task.limits.query)
         try:
-            return _within(
+            return within(
                 seconds,
                 lambda: task.system.search(queries, task.depth),
                 task.alone,

@@ -1,0 +1,94 @@
+"""Waiting and stopping: a pace that is kept, pauses that end at once, calls that take too long.
+
+What asks a system (`rankscope.retrieval.fetch`) waits nowhere else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import nullcontext
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
+
+
+class Stop:
+    """Says when a fetch has to end: its caller wants it to, or one of its batches has failed."""
+
+    def __init__(self, cancel: threading.Event | None) -> None:
+        self._cancel = cancel
+        self.failed = threading.Event()
+
+    def check(self) -> None:
+        """Raise if the fetch has to end."""
+        if self.failed.is_set() or (self._cancel is not None and self._cancel.is_set()):
+            raise CancelledError("the fetch was cancelled")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for so long, or until the fetch has to end."""
+        end = time.monotonic() + seconds
+        self.check()
+        while (left := end - time.monotonic()) > 0:
+            self.failed.wait(min(left, 0.1))  # two events cannot be waited for at once
+            self.check()
+
+
+class Pace:
+    """When the next query may be asked: not above the rate, and not before the system wants it."""
+
+    def __init__(self, stop: Stop, rate: float | None) -> None:
+        self.stop = stop
+        self._interval = 0.0 if rate is None else 1 / rate
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many queries may be asked."""
+        with self._lock:
+            now = time.monotonic()
+            start = max(now, self._next)
+            self._next = start + count * self._interval
+        self.stop.sleep(start - now)
+
+    def hold(self, seconds: float) -> None:
+        """Ask nothing for some seconds."""
+        with self._lock:
+            self._next = max(self._next, time.monotonic() + seconds)
+
+
+PACE: ContextVar[Pace | None] = ContextVar("pace", default=None)
+"""That of the fetch that is going on: training asks systems, too, and keeps to the same pace."""
+
+
+class TimedOutError(Exception):
+    """A call has not returned in time."""
+
+
+def within(seconds: float, call: Callable[[], Answer], alone: threading.Lock | None) -> Answer:
+    """Return what a call gives, made in a thread of its own.
+
+    A call that takes longer is left behind. ``alone`` keeps later calls from a system that must not
+    be called twice at the same time; one that is still waiting for it when its time is up is never
+    made.
+    """
+    future: Future[Answer] = Future()
+
+    def work() -> None:
+        with alone or nullcontext():
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    done, _ = wait([future], timeout=min(seconds, threading.TIMEOUT_MAX))
+    if not done:
+        future.cancel()
+        raise TimedOutError
+    return future.result()
