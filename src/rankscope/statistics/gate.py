@@ -66,7 +66,6 @@ NAMED = 20
 Answer = Literal["regression", "no regression", "undecided"]
 Reason = Literal[
     "dropped",
-    "below the floor",
     "a query broke",
     "improved",
     "not inferior",
@@ -137,8 +136,6 @@ class MeasureCheck(Part):
     settled_by: int | None
     """About how many queries like these would decide, if the difference stays as it is; null: the
     answer is there, or no number would."""
-    floor: float | None = None
-    """The mean the candidate must reach; null: none was named."""
     broken: tuple[Loss, ...] = ()
     """Queries that lost more than a single query may, worst first; the first twenty."""
     broken_queries: int = 0
