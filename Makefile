@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-torch lint bench clean
+.PHONY: demo test test-torch lint bench fuzz torture mutants clean
 
 demo: $(VENV)/installed
 	@$(BIN)/rankscope demo
@@ -23,6 +23,16 @@ lint: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benches
+
+# What docs/reliability.md reports; `make test` does a short form of each.
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python -m reliability.fuzz
+
+torture: $(VENV)/installed-dev
+	$(BIN)/python -m reliability.torture
+
+mutants: $(VENV)/installed-dev
+	$(BIN)/python -m reliability.mutants
 
 clean:
 	rm -rf $(VENV) build dist rankscope-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

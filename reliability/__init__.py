@@ -1,0 +1,1 @@
+"""What rankscope withstands: fuzzing, failing disks, kills, changed code."""
