@@ -17,6 +17,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("part",),
     ("findings",),
+    ("temporary",),
     ("files",),
     ("document",),
     ("tables",),

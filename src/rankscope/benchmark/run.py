@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import time
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.collection import load_collection
@@ -21,13 +19,14 @@ from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.verify import inside
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
-from rankscope.files import PathLike
+from rankscope.files import PARTS, PathLike
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.retrieval.cache import make_folder
 from rankscope.retrieval.registry import PythonUse
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
+from rankscope.temporary import move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
 
@@ -78,19 +77,19 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     real one afterwards, also when the benchmark was stopped.
     """
     folder = make_folder(output / CACHE if cache is None else Path(cache))
-    sweep(folder)
-    for path in folder.glob(f"{_FRESH}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > DAY:  # of a process that was killed
-                shutil.rmtree(path)
+    sweep([*folder.rglob(PARTS), *folder.glob(f"{_FRESH}*")])
     if not fresh:
         yield folder
         return
-    with TemporaryDirectory(prefix=_FRESH, dir=folder, ignore_cleanup_errors=True) as name:
+    empty, handle = new_folder(folder, _FRESH)
+    try:
         try:
-            yield Path(name)
+            yield empty
         finally:
-            _move_files(Path(name), folder)
+            _move_files(empty, folder)
+    finally:
+        remove(empty)
+        unlock(handle)
 
 
 def _move_files(source: Path, target: Path) -> None:
@@ -99,7 +98,7 @@ def _move_files(source: Path, target: Path) -> None:
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         place = target / path.relative_to(source)
         make_folder(place.parent)
-        path.replace(place)
+        move(os.replace, path, place)
 
 
 def _prepared(
