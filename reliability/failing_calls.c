@@ -1,8 +1,8 @@
 /* Makes the n-th call of a kind fail: loaded before the C library, so that it sees the calls of
  * Python, of NumPy and of Rust alike. Calls count only where the file is below a given folder.
  *
- * arm(folder, kind, n, mode, error, for_good) begins to count; fired() tells how many failed, and
- * counted(kind) how many calls of a kind there were.
+ * arm(folder, kind, n, mode, error, for_good, failures) begins to count. `failures` is memory shared
+ * with the process that asked for it, which learns how many calls failed even from one that died.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { OPEN, READ, WRITE, SYNC, RENAME, MKDIR, UNLINK, LIST, KINDS, ANY = KINDS };
+enum kind { OPEN, READ, WRITE, SYNC, RENAME, MKDIR, UNLINK, KINDS, ANY = KINDS };
 enum mode { FAIL, SHORT, KILL };
 
 static char root[PATH_MAX];
@@ -28,23 +28,20 @@ static size_t root_length;
 static int armed_kind = -1, armed_mode, armed_error, armed_for_good;
 static long armed_n;
 static atomic_long counts[KINDS + 1];
-static atomic_long failures;
+static atomic_long *failures;
 
-void arm(const char *folder, int kind, long n, int mode, int error, int for_good) {
+void arm(const char *folder, int kind, long n, int mode, int error, int for_good,
+         atomic_long *shared) {
     root_length = strlen(folder);
     memcpy(root, folder, root_length + 1);
     for (int each = 0; each <= KINDS; each++) counts[each] = 0;
-    failures = 0;
+    failures = shared;
     armed_n = n;
     armed_mode = mode;
     armed_error = error;
     armed_for_good = for_good;
     armed_kind = kind;
 }
-
-void disarm(void) { armed_kind = -1; }
-long fired(void) { return failures; }
-long counted(int kind) { return counts[kind]; }
 
 static int below_root(const char *path) {
     return strncmp(path, root, root_length) == 0 &&
@@ -61,10 +58,9 @@ static int watched_handle(int handle) {
 }
 
 static int watched_path(int folder, const char *path) {
-    char link[64], parent[PATH_MAX];
+    char parent[PATH_MAX];
     if (path[0] == '/') return below_root(path);
     if (folder == AT_FDCWD) return getcwd(parent, sizeof parent) && below_root(parent);
-    (void)link;
     return watched_handle(folder);
 }
 
@@ -75,8 +71,8 @@ static int goes_wrong(int kind) {
     if (armed_kind != ANY && armed_kind != kind) return 0;
     long number = armed_kind == ANY ? total : own;
     if (number != armed_n && !(armed_for_good && number > armed_n)) return 0;
+    atomic_fetch_add(failures, 1);
     if (armed_mode == KILL) kill(getpid(), SIGKILL);
-    atomic_fetch_add(&failures, 1);
     if (armed_mode == SHORT) return 2;
     errno = armed_error;
     return 1;

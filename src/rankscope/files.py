@@ -347,10 +347,15 @@ def read_bytes(path: PathLike) -> bytes:
 def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
     stream = _compressed(sink, path)
     try:
-        yield stream
-    finally:
-        if stream is not sink:
-            stream.close()
+        try:
+            yield stream
+        finally:
+            if stream is not sink:
+                stream.close()
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise MemoryError(str(error)) from None  # nothing else goes wrong when it compresses
 
 
 def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:

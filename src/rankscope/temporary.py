@@ -7,6 +7,7 @@ removed by the next one. Moving them to their place is all at once, and outlasts
 from __future__ import annotations
 
 import errno
+import fnmatch
 import os
 import shutil
 import time
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from rankscope.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 _DAY = 24 * 60 * 60
 _IN_USE = (5, 32)  # what Windows says of a file that another process has open
@@ -94,6 +95,12 @@ def sweep(paths: Iterable[Path]) -> None:
                     remove(path)
             finally:
                 unlock(handle)
+
+
+def below(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield what has such a name in a folder and in those below, while others remove some of it."""
+    for place, folders, files in os.walk(folder):  # which passes over what is gone
+        yield from (Path(place, name) for name in fnmatch.filter([*folders, *files], pattern))
 
 
 def remove(path: Path) -> None:

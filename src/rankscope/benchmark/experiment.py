@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -46,6 +47,7 @@ from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
+from rankscope.tables.parquet import parquet_bytes
 
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
@@ -136,7 +138,7 @@ class _Writer:
 
     def _parquet(self, table: pl.DataFrame, *parts: str) -> None:
         with replacing(self.folder.path(*parts)) as sink:
-            table.write_parquet(sink)
+            sink.write(parquet_bytes(table))  # Polars itself has errors of its own for a full disk
 
     def _seconds(self) -> dict[str, float]:
         return {name: round(seconds, 6) for name, seconds in self.results.seconds.items()}
@@ -330,12 +332,18 @@ class _Writer:
         findings += [CONFIG_NOTE.finding(text) for text in self.benchmark.loaded.notes]
         return worst_first(findings)
 
+    def _models(self, name: str) -> list[dict[str, Any]]:
+        """Describe a system's models, also what they know of the corpus.
+
+        A system whose answers were all kept has not been given the corpus yet.
+        """
+        if not models_of(self.benchmark.systems[name]):
+            return []
+        return models_of(self.benchmark.systems.indexed(name))
+
     def _manifest(self, report: BenchmarkReport) -> ExperimentManifest:
         loaded = self.benchmark.loaded
-        models = {
-            name: loaded.secrets.hide(models_of(self.benchmark.systems[name]))
-            for name in self.benchmark.specs
-        }
+        models = {name: loaded.secrets.hide(self._models(name)) for name in self.benchmark.specs}
         return ExperimentManifest(
             experiment=report.experiment,
             name=report.name,

@@ -26,7 +26,7 @@ from rankscope.retrieval.cache import make_folder
 from rankscope.retrieval.registry import PythonUse
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
-from rankscope.temporary import move, new_folder, remove, sweep, unlock
+from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
 
@@ -77,7 +77,7 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     real one afterwards, also when the benchmark was stopped.
     """
     folder = make_folder(output / CACHE if cache is None else Path(cache))
-    sweep([*folder.rglob(PARTS), *folder.glob(f"{_FRESH}*")])
+    sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
     if not fresh:
         yield folder
         return
