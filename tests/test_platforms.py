@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reliability.lowest import lowest
@@ -119,13 +120,13 @@ def test_files_without_posix_are_read_and_written_alike(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------ files in use
 
-Renamer = Callable[[object, object], None]
+Renamer = Callable[[Any, Any], None]
 
 
 def in_use(times: int, rename: Renamer) -> Renamer:
     """Return a rename that fails so many times, as on Windows while somebody reads the file."""
 
-    def renamed(source: object, target: object) -> None:
+    def renamed(source: Any, target: Any) -> None:
         nonlocal times
         times -= 1
         if times >= 0:
