@@ -17,6 +17,9 @@ from reliability.lowest import lowest
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+TOOLS = ("duckdb", "hypothesis", "langchain-core", "pytest", "pytest-xdist")
+"""What the tests need besides, in whatever version fits."""
+
 FAST = (
     *("tests/tables", "tests/collection", "tests/cli", "tests/test_files.py"),
     *("tests/benchmark/test_end_to_end.py", "tests/benchmark/test_folders.py"),
@@ -49,7 +52,7 @@ def run(python: str, name: str, tests: list[str], *, constraints: list[str]) -> 
     limits = environment / "constraints.txt"
     limits.write_text("\n".join(constraints) + "\n", encoding="utf-8")
     pip = [str(program), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-    wanted = ["--constraint", str(limits), "--editable", ".[dev]"]
+    wanted = ["--constraint", str(limits), "--editable", ".[all,peers]", *TOOLS]
     subprocess.run([*pip, *wanted], cwd=ROOT, check=True)
     subprocess.run([*pip, "--no-deps", "beir"], cwd=ROOT, check=True)  # as in the Makefile
     pytest = [str(program), "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *tests]
