@@ -111,7 +111,7 @@ def _prepared(
 ) -> Iterator[tuple[Benchmark, Systems]]:
     """Yield a benchmark and its systems, which are closed afterwards."""
     config = loaded.config
-    targets = load_targets(config.targets, config.bands, loaded.folder)
+    targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
     collection = load_collection(loaded, cache, may_read=may_read)
     systems = Systems(
         loaded.systems(),
