@@ -22,6 +22,13 @@ class Done:
     stderr: str
 
 
+class Terminal(io.TextIOWrapper):
+    """Standard output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 Rankscope = Callable[..., Done]
 
 
@@ -30,9 +37,11 @@ def rankscope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rankscope:
     """Return a function that runs the command in ``tmp_path``."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str, given: str = "", encoding: str = "utf-8") -> Done:
+    def run(
+        *arguments: str, given: str = "", encoding: str = "utf-8", terminal: bool = False
+    ) -> Done:
         stdin = io.TextIOWrapper(io.BytesIO(given.encode()), "utf-8")
-        stdout = io.TextIOWrapper(io.BytesIO(), encoding)
+        stdout = (Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding, newline="")
         stderr = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace")
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", stdin)

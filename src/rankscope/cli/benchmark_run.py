@@ -81,7 +81,7 @@ def run(
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
-    from rankscope.document.text import visible
+    from rankscope.printing import put_line
 
     loaded = read_config(config, settings=settings)
     limits = read_limits(fail_under, loaded.config)
@@ -102,7 +102,7 @@ def run(
     status = show_result(result, format=format, quiet=quiet)
     for limit in limits:
         for sentence in limit.missed(result.report):
-            click.echo(visible(sentence), err=True)
+            put_line(sentence)
             status = ANSWER_IS_NO
     return status
 

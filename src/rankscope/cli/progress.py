@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
-from rankscope.document.text import visible
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID

@@ -19,8 +19,8 @@ from rankscope.cli.options import (
     OutputName,
 )
 from rankscope.cli.output import print_json, print_line
-from rankscope.document.text import visible
 from rankscope.errors import counted
+from rankscope.printing import put_line
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import FetchedRun
@@ -97,7 +97,7 @@ def fetch(
         print_json([_plain(run) for run in runs])
     for run in runs:
         for sentence in _problems(run):
-            click.echo(visible(f"{run.system}: {sentence}"), err=True)
+            put_line(f"{run.system}: {sentence}")
     return 0 if all(run.ok for run in runs) else ANSWER_IS_NO
 
 
