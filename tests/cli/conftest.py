@@ -41,19 +41,20 @@ def rankscope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rankscope:
         *arguments: str, given: str = "", encoding: str = "utf-8", terminal: bool = False
     ) -> Done:
         stdin = io.TextIOWrapper(io.BytesIO(given.encode()), "utf-8")
-        stdout = (Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding, newline="")
-        stderr = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace")
+        output, errors = io.BytesIO(), io.BytesIO()
+        stdout = (Terminal if terminal else io.TextIOWrapper)(output, encoding, newline="")
+        stderr = io.TextIOWrapper(errors, encoding, errors="backslashreplace")
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", stdin)
             patch.setattr(sys, "stdout", stdout)
             patch.setattr(sys, "stderr", stderr)
             with pytest.raises(SystemExit) as stop:
                 main(arguments)
-        written = []
-        for stream in (stdout, stderr):
-            stream.flush()
-            written.append(stream.buffer.getvalue().decode(encoding))
+        stdout.flush()
+        stderr.flush()
         assert isinstance(stop.value.code, int)
-        return Done(stop.value.code, *written)
+        return Done(
+            stop.value.code, output.getvalue().decode(encoding), errors.getvalue().decode(encoding)
+        )
 
     return run
