@@ -20,7 +20,7 @@ from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.verify import inside
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow
-from rankscope.errors import InputError, RankscopeError, UnknownNameError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
@@ -56,18 +56,6 @@ def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedC
     if isinstance(config, LoadedConfig):
         return config
     return read_config(config, settings=settings)
-
-
-@contextmanager
-def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
-    """Take secrets out of what an error says."""
-    try:
-        yield
-    except RankscopeError as error:
-        hidden = loaded.secrets.hide(str(error))
-        if hidden == str(error):
-            raise
-        raise InputError(hidden) from None
 
 
 @contextmanager
@@ -126,7 +114,7 @@ def plan_benchmark(
     """
     loaded = _loaded(config, settings)
     folder = Path(output) / CACHE if cache is None else Path(cache)
-    with _no_secrets(loaded):
+    with loaded.secrets.hidden_in_errors():
         benchmark = _prepared(loaded, folder, "named" if python else "refused", may_read=False)
         store = Store(folder)
         with closing(benchmark.systems):
@@ -164,7 +152,7 @@ def run_benchmark(
     started = now()
     place = Path(output)
     loaded = _loaded(config, settings)
-    with _no_secrets(loaded), _cache_folder(place, cache, fresh=fresh) as folder:
+    with loaded.secrets.hidden_in_errors(), _cache_folder(place, cache, fresh=fresh) as folder:
         benchmark = _prepared(loaded, folder, "run" if python else "refused")
         with closing(benchmark.systems):
             name = experiment_id(benchmark)
@@ -241,7 +229,7 @@ def fetch_runs(
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
     place = make_folder(Path(output))
-    with _no_secrets(loaded), _cache_folder(place, cache) as folder:
+    with loaded.secrets.hidden_in_errors(), _cache_folder(place, cache) as folder:
         benchmark = _prepared(loaded, folder, "run" if python else "refused")
         with closing(benchmark.systems):
             fetching = _Fetching(benchmark, Store(folder), place, jobs, watcher, written)

@@ -81,15 +81,16 @@ def run(
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
-    from rankscope.printing import put_line
+    from rankscope.printing import hide_with, put_line
 
     loaded = read_config(config, settings=settings)
+    hide_with(loaded.secrets.hide)
     limits = read_limits(fail_under, loaded.config)
     if dry_run:
         rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh, python=not no_python)
         show_plan(rows, format=format, quiet=quiet)
         return 0
-    with watching(quiet=quiet) as watcher:
+    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
         result = run_benchmark(
             loaded,
             output=output,
@@ -97,7 +98,7 @@ def run(
             jobs=jobs,
             fresh=fresh,
             python=not no_python,
-            watcher=watcher,
+            watcher=watched.watcher,
         )
     status = show_result(result, format=format, quiet=quiet)
     for limit in limits:

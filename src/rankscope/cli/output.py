@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -23,8 +23,11 @@ RAW = f"{__name__}.raw"
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 
 
-def make_console() -> Console:
-    """Return a console for standard output; rich honours NO_COLOR and pipes by itself."""
+def make_console(file: TextIO | None = None) -> Console:
+    """Return a console for standard output; rich honours NO_COLOR and pipes by itself.
+
+    ``file`` is standard output where `sys.stdout` leads elsewhere for a while.
+    """
     from rich.console import Console
 
     from rankscope.document.terminal import WIDTH
@@ -33,13 +36,15 @@ def make_console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # for `main` to handle, as everywhere else
 
-    width = None if sys.stdout.isatty() else WIDTH
-    return Output(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+    width = None if (file or sys.stdout).isatty() else WIDTH
+    return Output(
+        file=file, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width
+    )
 
 
-def print_line(text: str = "") -> None:
+def print_line(text: str = "", file: TextIO | None = None) -> None:
     """Print a line that is not broken, such as a path."""
-    make_console().print(visible(without_secrets(text)), soft_wrap=True)
+    make_console(file).print(visible(without_secrets(text)), soft_wrap=True)
 
 
 def emit(

@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, Self
-from urllib.parse import quote, quote_plus
 from uuid import uuid4
 
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
+from rankscope.hiding import Hider
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
 from rankscope.runs.order import ranked
@@ -270,11 +271,17 @@ def models_of(component: Component) -> list[dict[str, Any]]:
 
 def without_secrets(text: str, component: Component) -> str:
     """Take out of a text what the options of a component and its parts say is secret."""
-    for part in all_parts(component):
-        for secret in part.options.secrets() if part.options is not None else ():
-            for form in (secret, quote(secret, safe=""), quote_plus(secret)):
-                text = text.replace(form, "…") if form else text
-    return text
+    secrets = {
+        secret
+        for part in all_parts(component)
+        for secret in (part.options.secrets() if part.options is not None else ())
+    }
+    return _hider(frozenset(secrets)).hide(text) if secrets else text
+
+
+@lru_cache(maxsize=16)
+def _hider(secrets: frozenset[str]) -> Hider:
+    return Hider(dict.fromkeys(secrets, "…"))
 
 
 _TIME_LIMIT: ContextVar[float | None] = ContextVar("time_limit", default=None)
