@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rankscope.errors import shown
-from rankscope.hiding import Hider, scrub
+from rankscope.errors import InputError, shown
+from rankscope.hiding import Hider, hidden_in_errors, scrub
 
 PLAIN = "hunter22Zq9xW7"
 SIGNS = "pä?s/with+signs & 'quotes' \\ \"x\""
@@ -170,3 +170,7 @@ def test_what_cannot_be_scrubbed_is_cut_off() -> None:
     assert not scrub(StubbornError(), hide)
     assert scrub(error, hide)
     assert not error.__cause__
+    with pytest.raises(InputError) as caught, hidden_in_errors(hide):
+        raise StubbornError
+    assert str(caught.value) == "${KEY}"
+    assert PLAIN not in "".join(traceback.format_exception(caught.value))

@@ -15,9 +15,12 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote, quote_plus
+
+from rankscope.errors import InputError
 
 SHORT = 4
 """A value with fewer characters is hidden only where it is a word by itself."""
@@ -185,6 +188,20 @@ class Hider:
                         longest = length, form.value
                     break
         return longest
+
+
+@contextmanager
+def hidden_in_errors(hide: Callable[[str], str]) -> Iterator[None]:
+    """Within it, exceptions and all that led to them are rid of secrets.
+
+    One that cannot be changed becomes an `InputError` that says the same.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if scrub(error, hide):
+            raise
+        raise InputError(hide(str(error))) from None
 
 
 def scrub(error: BaseException, hide: Callable[[str], str]) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rankscope.benchmark.config.overrides import Origins
 from rankscope.errors import InputError, shown
-from rankscope.hiding import Hider, scrub
+from rankscope.hiding import Hider, hidden_in_errors
 from rankscope.retrieval.options import Keys, SpecError
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
@@ -65,15 +65,9 @@ class Secrets:
         """Tell whether what follows a text could be the rest of a value."""
         return self._hider.begun(text) is not None
 
-    @contextmanager
-    def hidden_in_errors(self) -> Iterator[None]:
-        """Take values out of any exception, what led to it included."""
-        try:
-            yield
-        except BaseException as error:
-            if not self._values or scrub(error, self._hider.hide):
-                raise
-            raise InputError(self._hider.hide(str(error))) from None
+    def hidden_in_errors(self) -> AbstractContextManager[None]:
+        """Return a context in which any exception, what led to it included, holds no value."""
+        return hidden_in_errors(self._hider.hide) if self._values else nullcontext()
 
 
 def _mapped(data: Any, change: Callable[[str], str], *, keys: bool) -> Any:
