@@ -2,40 +2,50 @@
 
 Standard output is for the answer. Not only Python prints: so do libraries in C, and processes that
 the code starts, which write to the descriptors 1 and 2. For a while these lead elsewhere. Without
-secrets both lead to standard error. With secrets they lead to a pipe, from which a thread takes
-what was printed, line by line, hides the secrets and writes the rest to standard error.
+secrets both lead to standard error. With secrets they lead to a pipe; a process at its other end
+takes what was printed, line by line, hides the secrets and writes the rest to standard error. It is
+a process because a thread could not empty the pipe while code in C holds the interpreter's lock,
+and because it still shows what was printed before a crash.
 
 Descriptors belong to the whole process, so this is done by the command line only, never by the
 library, and only where its streams are those of the process. What is printed by code that was left
-running after its time limit goes to standard error as long as the other code runs, too.
+running after its time limit goes to standard error as long as the other code runs, too. A process
+that was left running cannot print any more once the secrets are no longer taken out.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
+
+from rankscope.hiding import Hider
 
 if TYPE_CHECKING:
     from rankscope.benchmark.config.secrets import Secrets
 
-_LONGEST_WAIT = 2.0
-"""How many seconds a process that was left running may keep the pipe open at the end."""
 _LONGEST_LINE = 1 << 20
 """So many bytes without a line end are shown all the same."""
+_CLEAR_LINE = "\r\x1b[2K"
+"""On a terminal there may be a progress bar in the line."""
+_PROGRAM = (
+    "import sys; sys.path = {path!r}; "
+    "from rankscope.cli.diverting import show_filtered; show_filtered()"
+)
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Streams:
-    """The streams as they were, and where diverted text is shown."""
+    """Standard output and standard error as they were."""
 
     output: TextIO
     errors: TextIO
-    show: Callable[[str], object]
 
 
 @contextmanager
@@ -44,17 +54,19 @@ def diverted(secrets: Secrets | None = None) -> Iterator[Streams]:
     if not _are_descriptors():
         output = sys.stdout
         with redirect_stdout(sys.stderr):
-            yield Streams(output, sys.stderr, sys.stderr.write)
+            yield Streams(output, sys.stderr)
         return
-    with _copy_of(sys.stdout) as output, _copy_of(sys.stderr) as errors:
-        streams = Streams(output, errors, errors.write)
-        with redirect_stdout(sys.stderr):
-            if secrets is None or not secrets.names:
-                os.dup2(2, 1)
-                yield streams
-            else:
-                with _filtered(secrets, streams):
-                    yield streams
+    with (
+        _copy_of(sys.stdout) as output,
+        _copy_of(sys.stderr) as errors,
+        redirect_stdout(sys.stderr),
+    ):
+        if secrets is None or not secrets.names:
+            os.dup2(2, 1)
+            yield Streams(output, errors)
+        else:
+            with _filtered(secrets, errors):
+                yield Streams(output, errors)
 
 
 def _are_descriptors() -> bool:
@@ -82,41 +94,57 @@ def _copy_of(stream: TextIO) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _filtered(secrets: Secrets, streams: Streams) -> Iterator[None]:
-    """Lead both descriptors to a pipe, and show without secrets what comes out of it."""
-    end, begin = os.pipe()
-    for number in (1, 2):
-        os.dup2(begin, number)
-    os.close(begin)
-    thread = threading.Thread(target=_forward, args=(end, secrets, streams), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        sys.stderr.flush()
-        for number in (1, 2):  # closes the pipe, unless another process still holds it
-            os.dup2(streams.errors.fileno(), number)
-        thread.join(_LONGEST_WAIT)
-        streams.errors.flush()
+def _filtered(secrets: Secrets, errors: TextIO) -> Iterator[None]:
+    """Lead both descriptors to a process that shows without secrets what it reads."""
+    program = [sys.executable, "-c", _PROGRAM.format(path=sys.path)]
+    end = os.urandom(16).hex()  # another process may hold the pipe open for longer
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=errors.fileno()) as process:
+        assert process.stdin is not None
+        head = {"replacements": secrets.replacements, "end": end}
+        process.stdin.write(json.dumps(head).encode() + b"\n")
+        process.stdin.flush()
+        for number in (1, 2):
+            os.dup2(process.stdin.fileno(), number)
+        process.stdin.close()
+        try:
+            yield
+        finally:
+            with suppress(BrokenPipeError):  # whoever showed it is gone
+                sys.stderr.flush()
+                os.write(1, end.encode())
+            for number in (1, 2):
+                os.dup2(errors.fileno(), number)
 
 
-def _forward(end: int, secrets: Secrets, streams: Streams) -> None:
-    waiting = b""
-    while chunk := os.read(end, 1 << 16):
-        waiting += chunk
+def show_filtered() -> None:
+    """Copy standard input to standard output without secrets, which its first line names."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ends when what is filtered ends
+    source = sys.stdin.fileno()
+    with open(source, "rb", buffering=0, closefd=False) as raw:  # reads no more than the line
+        known = json.loads(raw.readline())
+    hider, end = Hider(known["replacements"]), known["end"].encode()
+    lead = _CLEAR_LINE if sys.stdout.isatty() else ""
+    waiting, is_over = b"", False
+    while not is_over and (chunk := os.read(source, 1 << 16)):
+        waiting, mark, _ = (waiting + chunk).partition(end)
+        is_over = bool(mark)
         size = max(waiting.rfind(b"\n"), waiting.rfind(b"\r")) + 1
-        lines = _text(waiting[:size])
-        if len(waiting) > _LONGEST_LINE:
-            size, lines = len(waiting), _text(waiting)
-        elif secrets.begins_at_the_end_of(lines.rstrip()):
+        if is_over or len(waiting) > _LONGEST_LINE:
+            size = len(waiting)
+        elif hider.begun(_text(waiting[:size]).rstrip()) is not None:
             continue  # a value may be broken over two lines
-        if lines:
-            streams.show(secrets.hide(lines))
+        _show(waiting[:size], hider, lead)
         waiting = waiting[size:]
-    if waiting:
-        streams.show(secrets.hide(_text(waiting)))
-    os.close(end)
+    _show(waiting, hider, lead)
 
 
 def _text(content: bytes) -> str:
-    return content.decode("utf-8", "backslashreplace")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _show(content: bytes, hider: Hider, lead: str) -> None:
+    if content:
+        text = f"{lead}{hider.hide(_text(content))}"
+        left = memoryview(text.encode("utf-8", "surrogateescape"))
+        while left:
+            left = left[os.write(1, left) :]

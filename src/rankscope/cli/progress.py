@@ -61,21 +61,14 @@ def _watcher(streams: Streams, secrets: Secrets | None, *, quiet: bool) -> Itera
         TimeRemainingColumn(),
     )
     is_filtered = secrets is not None and bool(secrets.names)
-    console = Console(file=streams.errors)
     with Progress(
         *columns,
-        console=console,
+        console=Console(file=streams.errors),
         transient=True,
-        redirect_stdout=not is_filtered,  # a bar goes on below what is printed
+        redirect_stdout=not is_filtered,  # else what Python prints would not be filtered
         redirect_stderr=not is_filtered,
     ) as progress:
-        streams.show = lambda text: console.print(
-            text, end="", markup=False, highlight=False, emoji=False, soft_wrap=True
-        )
-        try:
-            yield _Bars(progress)
-        finally:
-            streams.show = streams.errors.write
+        yield _Bars(progress)
 
 
 class _Bars:

@@ -33,12 +33,17 @@ class Secrets:
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values = dict(values or {})
-        self._hider = Hider({value: f"${{{name}}}" for name, value in self._values.items()})
+        self._hider = Hider(self.replacements)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables, by name."""
         return tuple(self._values)
+
+    @property
+    def replacements(self) -> dict[str, str]:
+        """What is written instead of each value."""
+        return {value: f"${{{name}}}" for name, value in self._values.items()}
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
@@ -60,10 +65,6 @@ class Secrets:
         In which forms it is recognised, `rankscope.hiding` says.
         """
         return _mapped(data, self._hider.hide, keys=True) if self._values else data
-
-    def begins_at_the_end_of(self, text: str) -> bool:
-        """Tell whether what follows a text could be the rest of a value."""
-        return self._hider.begun(text) is not None
 
     def hidden_in_errors(self) -> AbstractContextManager[None]:
         """Return a context in which any exception, what led to it included, holds no value."""
