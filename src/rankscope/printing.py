@@ -7,6 +7,7 @@ all is named by `hide_with`.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -52,8 +53,11 @@ def put(text: str) -> None:
 
 
 def put_line(text: str) -> None:
-    """Write one line to standard error, if there is one."""
+    """Write one line to standard error, if there is one that takes it."""
     if sys.stderr is None:
         return
-    sys.stderr.write(f"{visible(without_secrets(text))}\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(f"{visible(without_secrets(text))}\n")
+        sys.stderr.flush()
+    except OSError:  # a full disk, say: nobody can be told, and the exit code says the rest
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
