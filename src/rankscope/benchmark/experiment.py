@@ -406,7 +406,7 @@ class Experiment:
                 RunRef(system=system.name, run_id=system.run.run_id, path=system.run.file.path)
                 for system in report.systems
             ],
-            keys={name: system.key for name, system in benchmark.systems.items()},
+            keys=dict(benchmark.keys),
             targets=asdict(benchmark.targets),
             versions=dict(benchmark.versions),
             models={name: described for name, described in hidden.items() if described},

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
+from rankscope.files import check_regular
 from rankscope.part import FileRef
 
 MANIFEST = "ExperimentManifest.json"
@@ -34,6 +35,22 @@ def file_ref(path: Path, root: Path) -> FileRef:
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return FileRef(path=path.relative_to(root).as_posix(), sha256=digest, bytes=path.stat().st_size)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return where a file of an experiment is.
+
+    One that leads out of the folder is refused, and what is no file, such as a pipe.
+    """
+    path = folder / name
+    try:
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+    except (ValueError, OSError, RuntimeError):  # a NUL, a long name, or links in a circle
+        is_inside = False
+    if not is_inside:
+        raise InputError(f"{folder}: the file {shown(name)} is outside the experiment")
+    check_regular(path)
+    return path
 
 
 def experiment_folders(output: Path) -> list[Path]:

@@ -16,11 +16,10 @@ from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import Experiment, write_experiment
 from rankscope.benchmark.fetching import fetch_stages
-from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished
+from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside, unfinished
 from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
-from rankscope.benchmark.verify import inside
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike
@@ -115,8 +114,15 @@ def _prepared(
         if not any(systems[name].trained for name in systems):
             info = collection.info.model_copy(update={"training": None})
             collection = replace(collection, info=info)
-        packages = versions(*systems.packages())
-        yield Benchmark(loaded, collection, described(systems), packages, targets), systems
+        benchmark = Benchmark(
+            loaded,
+            collection,
+            described(loaded.systems()),
+            systems.identities(),
+            versions(*systems.packages()),
+            targets,
+        )
+        yield benchmark, systems
 
 
 def plan_benchmark(

@@ -143,6 +143,7 @@ def show_plan(states: list[StageState], *, format: str, quiet: bool) -> None:
 
 def show_result(result: Result, *, format: str, quiet: bool) -> int:
     """Print a finished benchmark, and return 1 if a run is broken or a query failed."""
+    from rankscope.benchmark.verify import digest_of
     from rankscope.cli import ANSWER_IS_NO
 
     if result.reused and format == "table" and not quiet:
@@ -155,5 +156,6 @@ def show_result(result: Result, *, format: str, quiet: bool) -> int:
         print_line()
         for path in [path for path in paths if path.exists()] or [result.folder]:
             print_line(f"written to {path}")
+        print_line(f"digest {digest_of(result.folder)}")
     has_errors = any(finding.severity == "error" for finding in result.report.findings)
     return ANSWER_IS_NO if has_errors else 0
