@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError
+from rankscope.printing import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -379,8 +380,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         raise InputError(f"{text}: is a folder; name a file to write")
     try:
         if text == "-":
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+            with _standard_output() as stream:
+                yield stream
         elif os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as device, _compressing(device, text) as stream:
                 yield stream
@@ -395,6 +396,24 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         raise InputError(
             f"{source_name(path, output=True)}: cannot be written ({reason}){unchanged}"
         ) from None
+
+
+@contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    """Open standard output; a terminal gets text, in which nothing can steer it."""
+    if not sys.stdout.isatty():
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    content = io.BytesIO()
+    yield content
+    try:
+        text = content.getvalue().decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            "standard output is a terminal, and this format is not text; name a file"
+        ) from None
+    put(text)
 
 
 @contextmanager

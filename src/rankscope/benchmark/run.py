@@ -21,7 +21,7 @@ from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
-from rankscope.errors import InputError, RankscopeError, UnknownNameError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
@@ -31,6 +31,7 @@ from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
+from rankscope.tables.writing import write_trec
 
 __all__ = ["run_benchmark"]
 
@@ -59,18 +60,6 @@ def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedC
     if isinstance(config, LoadedConfig):
         return config
     return read_config(config, settings=settings)
-
-
-@contextmanager
-def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
-    """Take secrets out of what an error says."""
-    try:
-        yield
-    except RankscopeError as error:
-        hidden = loaded.secrets.hide(str(error))
-        if hidden == str(error):
-            raise
-        raise InputError(hidden) from None
 
 
 @contextmanager
@@ -152,7 +141,7 @@ def plan_benchmark(
     """
     loaded = _loaded(config, settings)
     folder = Path(output) / CACHE if cache is None else Path(cache)
-    with _no_secrets(loaded):
+    with loaded.secrets.hidden_in_errors():
         store = Store(folder)
         use: PythonUse = "named" if python else "refused"
         with _prepared(loaded, folder, use, may_read=False) as (benchmark, systems):
@@ -192,7 +181,7 @@ def run_benchmark(
     place = Path(output)
     loaded = _loaded(config, settings)
     with (
-        _no_secrets(loaded),
+        loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache, fresh=fresh) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
@@ -274,7 +263,7 @@ def fetch_runs(
     loaded = _loaded(config, settings)
     place = make_folder(Path(output))
     with (
-        _no_secrets(loaded),
+        loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
@@ -312,7 +301,7 @@ class _Fetching:
         fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
         if not len(fetched.run):
             raise InputError(_nothing(name, fetched.failures))
-        fetched.run.write(path, format="trec")
+        write_trec(fetched.run, path)
         fetched_run = FetchedRun(
             system=name,
             path=path,

@@ -16,8 +16,8 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
-    visible,
 )
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Cell, Column, Document

@@ -19,9 +19,8 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
-    visible,
-    visible_lines,
 )
+from rankscope.printing import visible, visible_lines
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Cell, Column, Document

@@ -1,8 +1,8 @@
 r"""How values and foreign text are written, the same in every form.
 
 Numbers, intervals and p-values become text here and nowhere else. Names and messages come from
-anywhere: `visible` spells out what could steer a terminal or hide what is shown; what is special to
-one form (``<``, ``|``, ``\``) is escaped by that form's renderer.
+anywhere: `rankscope.printing.visible` spells out what could steer a terminal or hide what is shown;
+what is special to one form (``<``, ``|``, ``\``) is escaped by that form's renderer.
 """
 
 from __future__ import annotations
@@ -21,23 +21,6 @@ NOTHING = "–"
 
 SIGNS = {"error": "✗", "warning": "!", "note": "·"}
 """The sign of each severity."""
-
-
-def visible(text: object) -> str:
-    r"""Return text on one line, with control characters spelt out.
-
-    >>> visible("\x1b[31mred\n")
-    '\\x1b[31mred\\n'
-    """
-    line = str(text)
-    if line.isprintable():
-        return line
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
-
-
-def visible_lines(text: str) -> str:
-    """Return text with control characters spelt out and its line ends kept."""
-    return "".join(f"{visible(line)}\n" for line in text.split("\n"))[:-1]
 
 
 def percent(share: float) -> str:

@@ -7,7 +7,7 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import polars as pl
@@ -215,7 +215,10 @@ class Run(PairTable):
 
         buffer = io.BytesIO()
         columns = self.trec_columns().select("query_id", "doc_id", "score")
-        columns.write_csv(buffer, separator="\t", include_header=False, quote_style="never")
+        ids = (self.doc_ids, pl.Series(self.query_ids, dtype=pl.String))
+        ambiguous = any(values.str.contains(r"[\t\n]").any() for values in ids)
+        quotes: Literal["always", "never"] = "always" if ambiguous else "never"
+        columns.write_csv(buffer, separator="\t", include_header=False, quote_style=quotes)
         return hashlib.sha256(buffer.getbuffer()).hexdigest()
 
     def _title(self) -> str:
