@@ -19,6 +19,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("printing",),
     ("part",),
     ("findings",),
+    ("temporary",),
     ("files",),
     ("document",),
     ("tables",),

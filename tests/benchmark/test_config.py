@@ -432,6 +432,8 @@ def test_names_that_are_fine(tmp_path: Path, name: str) -> None:
             "'a:b'",
             "c.yaml:5: systems.a:b: the name becomes a file name: expected letters, digits and",
         ),
+        ("Con", "c.yaml:5: systems.Con: the name becomes a file name: on Windows Con is a device"),
+        ("lpt1.x", "c.yaml:5: systems.lpt1.x: the name becomes a file name: on Windows"),
         ("😀", "c.yaml:5: systems.😀: the name becomes a file name: expected letters, digits and"),
         (
             "''",

@@ -50,6 +50,7 @@ from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
+from rankscope.tables.parquet import parquet_bytes
 from rankscope.tables.writing import write_trec
 
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
@@ -76,7 +77,7 @@ def write_experiment(
 
     for name, table in experiment.tables():
         with replacing(folder.path(name)) as sink:
-            table.write_parquet(sink)
+            sink.write(parquet_bytes(table))  # Polars itself has errors of its own for a full disk
     for name, run in experiment.runs().items():
         if len(run):
             write_trec(run, folder.path(run_file(name)))

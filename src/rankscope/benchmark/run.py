@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import time
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.collection import load_collection
@@ -22,16 +21,17 @@ from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.files import PathLike
+from rankscope.files import PARTS, PathLike
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.retrieval.cache import make_folder
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 from rankscope.tables.writing import write_trec
+from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
 
@@ -70,19 +70,19 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     real one afterwards, also when the benchmark was stopped.
     """
     folder = make_folder(output / CACHE if cache is None else Path(cache))
-    sweep(folder)
-    for path in folder.glob(f"{_FRESH}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > DAY:  # of a process that was killed
-                shutil.rmtree(path)
+    sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
     if not fresh:
         yield folder
         return
-    with TemporaryDirectory(prefix=_FRESH, dir=folder, ignore_cleanup_errors=True) as name:
+    empty, handle = new_folder(folder, _FRESH)
+    try:
         try:
-            yield Path(name)
+            yield empty
         finally:
-            _move_files(Path(name), folder)
+            _move_files(empty, folder)
+    finally:
+        remove(empty)
+        unlock(handle)
 
 
 def _move_files(source: Path, target: Path) -> None:
@@ -91,7 +91,7 @@ def _move_files(source: Path, target: Path) -> None:
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         place = target / path.relative_to(source)
         make_folder(place.parent)
-        path.replace(place)
+        move(os.replace, path, place)
 
 
 @contextmanager
@@ -194,10 +194,20 @@ def run_benchmark(
         _check_corpus(systems, workflow, store)
         results = workflow.plan(store).execute(watcher, jobs=jobs)
         made = Experiment(benchmark, workflow, results)
-        models = {name: models_of(systems[name]) for name in systems}
+        models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(made, folder_to_fill, models=models, started=started)
         return Result(place / name, report, reused=False)
+
+
+def _models(systems: Systems, name: str) -> list[dict[str, Any]]:
+    """Describe a system's models, also what they know of the corpus.
+
+    A system whose answers were all kept has not been given the corpus yet.
+    """
+    if not models_of(systems[name]):
+        return []
+    return models_of(systems.indexed(name))
 
 
 def _check_corpus(systems: Systems, workflow: Workflow, store: Store) -> None:
