@@ -183,7 +183,7 @@ class Parquet(Target):
     """Parquet files of two writers, changed by bytes, mostly in footers and headers of pages."""
 
     name = "parquet"
-    weight = 25
+    weight = 12
 
     def __init__(self) -> None:
         frame = pl.DataFrame(
@@ -255,7 +255,7 @@ class WhiteSpace(Target):
     """The fast reader of TREC files against the exact one, and both against splitting by hand."""
 
     name = "fast and exact readers"
-    weight = 110
+    weight = 100
 
     def attempt(self, random: Random) -> Attempt:
         kind = random.choice(("run", "qrels"))
@@ -302,7 +302,7 @@ class Scores(Target):
     """Measures from tables against measures from dicts: ties, gaps and odd numbers."""
 
     name = "tables and dicts"
-    weight = 8
+    weight = 3
     measures = (
         *("nDCG@5", "AP", "RR", "P@3", "R@3", "Bpref", "RBP", "ERR@5", "Rprec", "Success@1"),
     )
@@ -410,7 +410,7 @@ class Records(Target):
     """JSON records: mutated by bytes and by structure."""
 
     name = "records"
-    weight = 150
+    weight = 60
 
     def __init__(self, files: Path) -> None:
         home = files / "experiments" / "x"
@@ -446,7 +446,7 @@ class Records(Target):
 
 def command(arguments: Iterable[str]) -> bool:
     """Run a command in this process: True if it answers, False if it says that it cannot."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2))
     nothing = io.TextIOWrapper(io.BytesIO(b""), "utf-8")
     status: object = 0
     arguments = list(arguments)
@@ -519,7 +519,7 @@ class Commands(Target):
     """Command lines: arguments left out, doubled, exchanged and added."""
 
     name = "command lines"
-    weight = 12
+    weight = 5
     on_files = True
 
     def __init__(self) -> None:
@@ -564,7 +564,7 @@ class CommandFiles(Target):
     """Commands that are right, on files that are not."""
 
     name = "commands on files"
-    weight = 5
+    weight = 2
     on_files = True
 
     def __init__(self, files: Path) -> None:
@@ -594,7 +594,7 @@ class Experiments(Target):
     """Folders of experiments in which one file is another: listed, verified and compared."""
 
     name = "experiments"
-    weight = 5
+    weight = 2
     on_files = True
     commands = ("list", "verify", "compare")
 
@@ -648,17 +648,16 @@ def all_targets(files: Path, scratch: Path) -> dict[str, Target]:
     """Return the targets by name; ``files`` is the world of `seeds`."""
     contents = seeds.tables(scratch)
     targets: list[Target] = [
-        Tables("run", 90, contents["run"], read_run, validate_run),
-        Tables("qrels", 90, contents["qrels"], read_qrels),
-        Tables("queries", 140, contents["queries"], read_queries),
-        Tables(
-            "corpus", 110, contents["corpus"], read_corpus, lambda path: list(stream_corpus(path))
+        Tables("run", 50, contents["run"], read_run, validate_run),
+        Tables("qrels", 50, contents["qrels"], read_qrels),
+        Tables("queries", 200, contents["queries"], read_queries),
+        Tables("corpus", 150, contents["corpus"], read_corpus, lambda path: list(stream_corpus(path))
         ),
         Parquet(),
         WhiteSpace(),
         Scores(),
-        Parsers("measure language", 220, files),
-        Parsers("configs and settings", 35, files),
+        Parsers("measure language", 350, files),
+        Parsers("configs and settings", 16, files),
         Records(files),
         Commands(),
         CommandFiles(files),
