@@ -35,6 +35,23 @@ def visible(text: object) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
 
 
+LONGEST_TEXT = 10_000
+"""Characters of one text that a document shows: a longer one is read by nobody, and breaking a name
+of megabytes into lines, or aligning a column with it, takes minutes."""
+
+
+def readable(text: object) -> str:
+    """Return text on one line, as `visible`, and cut where it is far too long.
+
+    >>> readable("a" * 12_000)[-24:]
+    'aaa… (12,000 characters)'
+    """
+    line = str(text)
+    if len(line) <= LONGEST_TEXT:
+        return visible(line)
+    return f"{visible(line[:LONGEST_TEXT])}… ({counted(len(line), 'character')})"
+
+
 def visible_lines(text: str) -> str:
     """Return text with control characters spelt out and its line ends kept."""
     return "".join(f"{visible(line)}\n" for line in text.split("\n"))[:-1]
