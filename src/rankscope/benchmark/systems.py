@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
-from rankscope.retrieval.protocol import ProcessEndError, System, contained
+from rankscope.retrieval.protocol import (
+    ProcessEndError,
+    System,
+    all_parts,
+    contained,
+    packages_of,
+)
 from rankscope.retrieval.registry import PythonUse, build_system
 from rankscope.retrieval.stages.rerank import Rerank
 from rankscope.retrieval.stages.stage import Memory
@@ -82,6 +89,15 @@ class Systems(Mapping[str, System]):
                 python=self._python,
             )
 
+    def kind(self, name: str) -> str:
+        """Return what kind of system it is."""
+        spec = self._specs[name]
+        return spec if isinstance(spec, str) else str(next(iter(spec)))
+
+    def packages(self) -> list[str]:
+        """Return the distributions that the systems compute with."""
+        return sorted({package for name in self for package in packages_of(self[name])})
+
     def close(self) -> None:
         """Close every system that was made."""
         for system in self._made.values():
@@ -104,11 +120,56 @@ def naming(name: str) -> Iterator[None]:
         raise _NamedError(f"system {name}: {error}") from error
 
 
-def builds_on(system: System) -> list[System]:
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is known of a system of a config without asking it."""
+
+    kind: str
+    """bm25, vector, fuse, rerank, …"""
+    key: str
+    """What it is known by, without the corpus, which is known by its own hash."""
+    of: tuple[str, ...] = ()
+    """The systems of the config that it asks, through unnamed ones too."""
+    depth: int | None = None
+    """How many documents a reranker looks at, if what it reranks is a system of the config."""
+
+
+def described(systems: Systems) -> dict[str, Description]:
+    """Describe all systems; they are made for that, and not given the corpus."""
+    descriptions = {}
+    for name in systems:
+        with naming(name):
+            system = systems[name]
+            below = _builds_on(system)
+            names = dict.fromkeys(each for part in below for each in _named(systems, part))
+            is_visible = all(_is_named(systems, part) for part in below)
+            descriptions[name] = Description(
+                kind=systems.kind(name),
+                key=system.identity().key,
+                of=tuple(names),
+                depth=system.depth if is_visible and isinstance(system, Rerank) else None,
+            )
+    return descriptions
+
+
+def share_parts(system: System, other: System) -> bool:
+    """Tell whether two systems are, or ask, the same one: they are not asked at a time."""
+    return not {id(part) for part in all_parts(system)}.isdisjoint(
+        id(part) for part in all_parts(other)
+    )
+
+
+def _builds_on(system: System) -> list[System]:
     """Return the systems that a system asks, directly."""
     return [part for part in system.parts() if isinstance(part, System)]
 
 
-def rerank_depth(system: System) -> int | None:
-    """Return how many documents a reranker looks at; None for another system."""
-    return system.depth if isinstance(system, Rerank) else None
+def _named(systems: Systems, system: System) -> list[str]:
+    """Return the name of a system of the config; of another, those of the systems it asks."""
+    if _is_named(systems, system):
+        return [system.name]
+    return [name for below in _builds_on(system) for name in _named(systems, below)]
+
+
+def _is_named(systems: Systems, system: System) -> bool:
+    return system.name in systems and systems[system.name] is system
