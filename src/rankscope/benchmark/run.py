@@ -23,7 +23,7 @@ from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.verify import inside
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.errors import InputError, RankscopeError, UnknownNameError
-from rankscope.files import PathLike
+from rankscope.files import PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import DAY, make_folder, sweep
@@ -74,6 +74,10 @@ def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
         raise InputError(hidden) from None
 
 
+def _cache_place(output: Path, cache: PathLike | None) -> Path:
+    return output / CACHE if cache is None else folder_to_write(cache, "cache")
+
+
 @contextmanager
 def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -> Iterator[Path]:
     """Yield the folder in which indexes, answers and stages are kept.
@@ -81,7 +85,7 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
     real one afterwards, also when the benchmark was stopped.
     """
-    folder = make_folder(output / CACHE if cache is None else Path(cache))
+    folder = make_folder(_cache_place(output, cache))
     sweep(folder)
     for path in folder.glob(f"{_FRESH}*"):
         with suppress(OSError):
@@ -145,7 +149,7 @@ def plan_benchmark(
     earlier run, neither is what of it can be reused.
     """
     loaded = _loaded(config, settings)
-    folder = Path(output) / CACHE if cache is None else Path(cache)
+    folder = _cache_place(folder_to_write(output, "output"), cache)
     with _no_secrets(loaded):
         store = Store(folder)
         use: PythonUse = "named" if python else "refused"
@@ -183,7 +187,7 @@ def run_benchmark(
     """
     _check_jobs(jobs)
     started = now()
-    place = Path(output)
+    place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
     with (
         _no_secrets(loaded),
@@ -266,7 +270,7 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
-    place = make_folder(Path(output))
+    place = make_folder(folder_to_write(output, "output"))
     with (
         _no_secrets(loaded),
         _cache_folder(place, cache) as folder,

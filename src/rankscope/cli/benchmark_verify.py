@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankscope.cli.options import TARGET, format_option
+from rankscope.cli.options import MAX_SIZE, TARGET, format_option
 from rankscope.cli.output import emit
 
 
@@ -14,6 +14,7 @@ from rankscope.cli.output import emit
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @format_option()
 @TARGET
+@MAX_SIZE
 def verify(*, folder: Path, format: str, target: str | None) -> int:
     """Compute the hashes and scores of an experiment again, and say whether they hold.
 

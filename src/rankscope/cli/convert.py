@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import OutputName
+from rankscope.cli.options import MAX_SIZE, OutputName
 from rankscope.document.text import visible
 from rankscope.errors import counted
 
@@ -28,6 +28,7 @@ from rankscope.errors import counted
     help="How several raters' grades of one pair become one.",
 )
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+@MAX_SIZE
 def convert(source: str, target: str, **options: Any) -> None:
     """Convert IN to OUT: qrels, a run, queries or a corpus, between any two formats.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankscope import __version__
+from rankscope.cli.options import MAX_SIZE
 
 if TYPE_CHECKING:
     from rankscope.scoring.trec_eval import Relevance
@@ -95,6 +96,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     callback=_print_version,
     help="Show which trec_eval this is, and exit.",
 )
+@MAX_SIZE
 def trec_eval(
     *,
     qrels: str,
