@@ -55,9 +55,12 @@ def fuzz(
     end = None if seconds is None else time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="rankscope-fuzz-", dir=IN_MEMORY) as home:
         files, targets = _prepared(Path(home), only)
-        total = sum(target.weight for target in targets.values())
+        total = sum(target.weight for target in targets.values()) or 1
         counts = Counter(
-            {name: max(1, executions * target.weight // total) for name, target in targets.items()}
+            {
+                name: max(1, executions * (target.weight or 1) // total)
+                for name, target in targets.items()
+            }
         )
         answers = {name: Done() for name in targets}
         failures: dict[tuple[str, str], Failure] = {}
@@ -92,7 +95,8 @@ def _prepared(home: Path, only: str | None) -> tuple[Path, dict[str, Target]]:
     targets = all_targets(files, scratch)
     if only is not None and only not in targets:
         sys.exit(f"unknown target {only!r}; known: {', '.join(targets)}")
-    return files, {name: targets[name] for name in targets if only in (None, name)}
+    chosen = [name for name in targets if name == only or (only is None and targets[name].weight)]
+    return files, {name: targets[name] for name in chosen}
 
 
 def _until(end: float | None, tasks: Iterator[Task]) -> Iterator[Task]:
@@ -162,15 +166,15 @@ def _executed(done: Done) -> int:
 
 
 def _print_table(answers: dict[str, Done], seconds: float) -> None:
-    rows = [
-        (name, _executed(done), done.results, done.refusals, len(done.failures))
+    rows = {
+        name: (_executed(done), done.results, done.refusals, len(done.failures))
         for name, done in answers.items()
-    ]
-    rows.append(("all", *(sum(row[place] for row in rows) for place in range(1, 5))))
+    }
+    rows["all"] = tuple(sum(column) for column in zip(*rows.values(), strict=True))
     print(f"{'target':<24}{'executions':>12}{'results':>10}{'refusals':>10}{'failures':>10}")
-    for name, *numbers in rows:
-        print(f"{name:<24}{numbers[0]:>12,}{numbers[1]:>10,}{numbers[2]:>10,}{numbers[3]:>10,}")
-    print(f"{seconds:.0f} seconds, {rows[-1][1] / seconds:.0f} executions each second")
+    for name, (executions, results, refusals, failures) in rows.items():
+        print(f"{name:<24}{executions:>12,}{results:>10,}{refusals:>10,}{failures:>10,}")
+    print(f"{seconds:.0f} seconds, {rows['all'][0] / seconds:.0f} executions each second")
 
 
 def main() -> int:

@@ -70,17 +70,17 @@ WORDS = (
 )
 """What means something to one of the readers, or is hard to print."""
 
-TOKENS = tuple(token.encode("utf-8", "surrogatepass") for token in (*NUMBERS, *WORDS)) + (
-    *(
-        b"\xff",
-        b"\xc3",
-        b"\xed\xa0\x80",
-        b"\xf4\x90\x80\x80",
-        b"\xff\xfe",
-        b"\x1f\x8b",
-        b"\x28\xb5",
-    ),
+_BYTES = (
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xff\xfe",
+    b"\x1f\x8b",
+    b"(\xb5",
 )
+TOKENS = (*(token.encode("utf-8", "surrogatepass") for token in (*NUMBERS, *WORDS)), *_BYTES)
+"""All of these, and bytes that are no text."""
 
 _DIGITS = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _EDGES = (0, 1, 127, 128, 255, 256, 32767, 32768, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
@@ -192,8 +192,11 @@ def plain_value(random: Random, depth: int = 0) -> Any:
             return [plain_value(random, depth + 1) for _ in range(count)]
         return {random.choice(WORDS): plain_value(random, depth + 1) for _ in range(count)}
     return random.choice(
-        (None, True, False, 0, 1, -1, 0.5, 1e308, -0.0, 2**53 + 1, 2**63, 10**30, float("nan"))
-        + (float("inf"), "", "x", "q1", "d1", random.choice(WORDS), random.choice(NUMBERS))
+        (
+            *(None, True, False, 0, 1, -1, 0.5, 1e308, -0.0, 2**53 + 1, 2**63, 10**30),
+            *(float("nan"), float("inf"), "", "x", "q1", "d1"),
+            *(random.choice(WORDS), random.choice(NUMBERS)),
+        )
     )
 
 

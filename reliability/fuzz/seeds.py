@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from rankscope.benchmark import experiment as benchmark_experiment
 from rankscope.benchmark import run as benchmark_run
 from rankscope.cli import main
 from rankscope.collection.corpus import Corpus
@@ -147,5 +148,6 @@ def _stopped_clocks() -> Iterator[None]:
     with (
         patch.object(time, "perf_counter", lambda: 0.0),
         patch.object(benchmark_run, "now", lambda: "2026-01-01T00:00:00Z"),
+        patch.object(benchmark_experiment, "now", lambda: "2026-01-01T00:00:01Z"),
     ):
         yield
