@@ -36,6 +36,8 @@ SECONDS = 10
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """Where files are made: in memory if the system has such a folder, else the usual place."""
 _BATCH = 100
+_TASKS = 500
+"""So many tasks are done by one process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,12 @@ def serve(connection: Connection, state: Any, files: str, limits: tuple[int, flo
                 task = connection.recv()
             except EOFError:
                 break
-            connection.send(_done(task, targets[task.target], sandbox, state, seconds))
+            try:
+                done = _done(task, targets[task.target], sandbox, state, seconds)
+            except BaseException:  # beside an execution: not a failure of what is tried
+                connection.send(traceback.format_exc())
+                break
+            connection.send(done)
         os.chdir("/")
 
 
@@ -188,9 +195,13 @@ class Worker:
         self.task: Task | None = None
         self._since = 0.0
         self._seen = -2
+        self._tasks = 0
 
     def begin(self, task: Task) -> None:
         """Send a task, to a new process if there is none."""
+        self._tasks += 1
+        if self._tasks % _TASKS == 0:  # what processes gather over time is not what is tried
+            self.end()
         if self._process is None:
             mine, theirs = self._context.Pipe()
             self._process = self._context.Process(
@@ -216,6 +227,10 @@ class Worker:
             if self.connection.poll():
                 done = self.connection.recv()
                 task, self.task = self.task, None
+                if isinstance(done, str):
+                    print(f"a worker ended beside an execution of {task.target}:\n{done}")
+                    self.end()
+                    return task, Done(), task
                 return task, done, None
         except (EOFError, OSError):
             self._process.join(10)
