@@ -85,6 +85,8 @@ def open_raw(path: PathLike) -> BinaryIO:
         raise InputError("the name of the file to read is empty; name a file, or - to read a pipe")
     try:
         return open(text, "rb", opener=_opened)
+    except InputError:
+        raise
     except IsADirectoryError:
         entries = sorted(os.listdir(text))
         example = f", such as {os.path.join(text, entries[0])}" if entries else ""
@@ -376,7 +378,7 @@ def check_regular(path: Path) -> None:
 
 def read_bytes(path: PathLike) -> bytes:
     """Return all decompressed bytes of a source."""
-    with open_bytes(path) as stream:
+    with enough_memory(source_name(path)), open_bytes(path) as stream:
         return stream.read()
 
 

@@ -234,7 +234,7 @@ def test_an_empty_name_is_refused(
         lambda: rankscope.Run({"q": {"d": 1}}).write(name, format="trec"),
         lambda: rankscope.convert(name, "b.run"),
     ):
-        with pytest.raises(rankscope.InputError, match="name .*is empty"):
+        with pytest.raises(rankscope.InputError, match=r"name .*is empty"):
             call()
     assert list(folder.iterdir()) == []
 

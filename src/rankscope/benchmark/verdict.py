@@ -62,10 +62,41 @@ def verdict(report: BenchmarkReport) -> list[str]:
     scored = [system for system in report.systems if system.broken is None]
     if not scored or not report.measures:
         return [*broken, "Nothing was measured."]
-    report = report.model_copy(update={"systems": scored})
-    sentences = [*broken, _main(report), _others(report), _limit(report)]
+    deeper = [info for info in report.measures if _is_deeper(info, report)]
+    measures = [info for info in report.measures if info not in deeper] or report.measures
+    report = report.model_copy(update={"systems": scored, "measures": measures})
+    sentences = [*broken, _main(report), _others(report), _limit(report), _cut(report, deeper)]
     sentences += [*_failures(report), *_targets(report), *_contradictions(report)]
     return [sentence for sentence in sentences if sentence]
+
+
+def _is_deeper(info: MeasureInfo, report: BenchmarkReport) -> bool:
+    """Tell whether a measure looks at ranks for which no system was asked."""
+    try:
+        cutoff = Measure.parse(info.measure).cutoff
+    except RankscopeError:
+        return False
+    documents = report.collection.documents
+    is_cut = documents is None or documents > report.depth
+    return is_cut and cutoff is not None and cutoff > report.depth
+
+
+def _cut(report: BenchmarkReport, deeper: Sequence[MeasureInfo]) -> str:
+    """Say which measures look deeper than the systems were asked, and that they decide nothing."""
+    if not deeper:
+        return ""
+    names = listed([info.measure for info in deeper])
+    looks, means = ("looks", "it says") if len(deeper) == 1 else ("look", "they say")
+    asked = counted(report.depth, "document")
+    if any(info in deeper for info in report.measures):
+        return (
+            f"{names} {looks} deeper than the {asked} that each system was asked for, so {means} "
+            "nothing about further ranks; raise depth, or lower the cutoff."
+        )
+    return (
+        f"{names} {looks} deeper than the {asked} that each system was asked for, and nothing here "
+        "builds on that; raise depth, or lower the cutoff."
+    )
 
 
 # --- the main measure ----------------------------------------------------------------------------

@@ -17,12 +17,20 @@ from pydantic import (
 
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
-from rankscope.benchmark.config.sections import Measures, Names, Section, read_section, refuse
+from rankscope.benchmark.config.sections import (
+    Measures,
+    Names,
+    Section,
+    entries_of,
+    read_section,
+    refuse,
+)
 from rankscope.benchmark.config.specs import SystemSpecs
 from rankscope.benchmark.targets import TargetsGiven
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
+from rankscope.measures.language import Measure, parse_measures
 from rankscope.retrieval.options import SpecError
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
@@ -211,6 +219,21 @@ class Config(_WithAnalyses):
         except UnknownNameError as error:
             refuse(str(error))
         return name
+
+    @model_validator(mode="after")
+    def _targets_are_measured(self) -> Self:
+        meaning = profile_named(self.profile).meaning
+        measured = {
+            measure
+            for parsed in parse_measures(self.measures)
+            for measure in (parsed.measure, meaning(parsed.measure))
+        }
+        for keys, entry in entries_of(self.targets):
+            for name in entry if isinstance(entry, dict) else ():
+                measure = Measure.parse(name)
+                if measured.isdisjoint((measure, meaning(measure))):
+                    refuse(f"{name} is not measured; add it to measures", "targets", *keys, name)
+        return self
 
     @model_validator(mode="after")
     def _baseline(self) -> Self:
