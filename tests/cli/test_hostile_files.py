@@ -25,6 +25,8 @@ import rankscope
 from rankscope.benchmark.run import fetch_runs, plan_benchmark
 from rankscope.cli.app import app
 from rankscope.files import max_size
+from rankscope.records import BenchmarkReport
+from rankscope.scoring.score_files import read_scores
 
 MEMORY = 4 << 30
 LINE = b"q1 Q0 d1 1 1.0 tag\n"
@@ -245,10 +247,10 @@ def test_a_device_is_no_file(device: str) -> None:
 
 
 def test_a_pipe_that_nobody_fills(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.run")
-    assert "is a pipe, and nothing was written to it" in refusal(
-        "runs", "validate", tmp_path / "a.run"
-    )
+    pipe = tmp_path / "a.run"
+    os.mkfifo(pipe)
+    problem = f"rankscope: {pipe}: is a pipe, and nothing was written to it"
+    assert refusal("runs", "validate", pipe).startswith(problem)
 
 
 def test_many_columns(tmp_path: Path) -> None:
@@ -282,3 +284,18 @@ def test_a_lack_of_memory_is_an_error_of_ours(
     monkeypatch.setattr("rankscope.tables.reading.read_json", fails)
     with pytest.raises(rankscope.InputError, match=r"a\.json: not enough memory"):
         read(tmp_path / "a.json")
+
+
+def test_records_that_do_not_fit_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        def decode(self, _: str) -> None:
+            raise MemoryError
+
+    (tmp_path / "a.json").write_text("{}")
+    monkeypatch.setattr("rankscope.tables.jsontext._DECODER", Full())
+    monkeypatch.setattr("rankscope.tables.jsontext._STRICT", Full())
+    for read in (rankscope.read_queries, read_scores, BenchmarkReport.read):
+        with pytest.raises(rankscope.InputError, match=r"a\.json: not enough memory"):
+            read(tmp_path / "a.json")
