@@ -552,6 +552,15 @@ def test_targets_are_numbers_or_sets(tmp_path: Path, text: str, expected: Any) -
     assert read(tmp_path, f"{SHORT}targets: {text}\n").config.targets == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("{AP@7: 0.4}", "targets.AP@7"), ("[trec-kpi, {nDCG@11: 0.4}]", "targets.1.nDCG@11")],
+)
+def test_a_target_on_what_is_not_measured(tmp_path: Path, text: str, key: str) -> None:
+    with pytest.raises(FormatError, match=rf"{key}: .* is not measured; add it to measures"):
+        read(tmp_path, f"{SHORT}targets: {text}\n")
+
+
 def test_one_set_of_bands_needs_no_list(tmp_path: Path) -> None:
     assert read(tmp_path, SHORT + "bands: a\nsegments: b\n").config.bands == ["a"]
 

@@ -21,7 +21,7 @@ from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.files import PARTS, PathLike
+from rankscope.files import PARTS, PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import make_folder
@@ -62,6 +62,10 @@ def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedC
     return read_config(config, settings=settings)
 
 
+def _cache_place(output: Path, cache: PathLike | None) -> Path:
+    return output / CACHE if cache is None else folder_to_write(cache, "cache")
+
+
 @contextmanager
 def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -> Iterator[Path]:
     """Yield the folder in which indexes, answers and stages are kept.
@@ -69,7 +73,7 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
     real one afterwards, also when the benchmark was stopped.
     """
-    folder = make_folder(output / CACHE if cache is None else Path(cache))
+    folder = make_folder(_cache_place(output, cache))
     sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
     if not fresh:
         yield folder
@@ -140,7 +144,7 @@ def plan_benchmark(
     earlier run, neither is what of it can be reused.
     """
     loaded = _loaded(config, settings)
-    folder = Path(output) / CACHE if cache is None else Path(cache)
+    folder = _cache_place(folder_to_write(output, "output"), cache)
     with loaded.secrets.hidden_in_errors():
         store = Store(folder)
         use: PythonUse = "named" if python else "refused"
@@ -178,7 +182,7 @@ def run_benchmark(
     """
     _check_jobs(jobs)
     started = now()
-    place = Path(output)
+    place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
     with (
         loaded.secrets.hidden_in_errors(),
@@ -271,7 +275,7 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
-    place = make_folder(Path(output))
+    place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache) as folder,

@@ -12,6 +12,7 @@ from rankscope.cli.options import (
     CACHE,
     CONFIG,
     JOBS,
+    MAX_SIZE,
     NO_PYTHON,
     QUIET,
     SET,
@@ -52,6 +53,7 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
 @NO_PYTHON
 @format_option()
 @QUIET
+@MAX_SIZE
 def run(
     *,
     config: str,

@@ -76,6 +76,22 @@ TARGET = click.option(
     "-o", "--output", "target", type=OutputName(), metavar="FILE", help="Write there instead."
 )
 
+
+def _limited(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
+    if size is not None:
+        from rankscope.files import max_size, size_in_bytes
+
+        size_in_bytes(size, "--max-size")
+        ctx.with_resource(max_size(size))
+
+
+MAX_SIZE = click.option(
+    "--max-size",
+    metavar="SIZE",
+    expose_value=False,
+    callback=_limited,
+    help="What a compressed file may expand to, such as 10GB (also RANKSCOPE_MAX_BYTES).",
+)
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),
@@ -116,6 +132,7 @@ SET = click.option(
 )
 CACHE = click.option(
     "--cache",
+    type=OutputName(),
     metavar="DIR",
     help="Where indexes, embeddings and finished stages are kept (.cache in the output folder).",
 )

@@ -10,6 +10,7 @@ from rankscope.cli.options import (
     CACHE,
     CONFIG,
     JOBS,
+    MAX_SIZE,
     NO_PYTHON,
     QUIET,
     SET,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     help="A line for each run as soon as it is written, or JSON at the end.",
 )
 @QUIET
+@MAX_SIZE
 def fetch(
     *,
     config: str,

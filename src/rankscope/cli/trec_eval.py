@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankscope import __version__
+from rankscope.cli.options import MAX_SIZE
 from rankscope.printing import put, put_line
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     callback=_print_version,
     help="Show which trec_eval this is, and exit.",
 )
+@MAX_SIZE
 def trec_eval(
     *,
     qrels: str,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Cell, Column, Table, plain_rows, text_columns
 from rankscope.errors import counted
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Findings
@@ -21,6 +22,23 @@ NOTHING = "–"
 
 SIGNS = {"error": "✗", "warning": "!", "note": "·"}
 """The sign of each severity."""
+
+
+LONGEST_TEXT = 10_000
+"""Characters of one text that a document shows: a longer one is read by nobody, and breaking a name
+of megabytes into lines, or aligning a column with it, takes minutes."""
+
+
+def readable(text: object) -> str:
+    """Return text on one line, as `visible`, and cut where it is far too long.
+
+    >>> readable("a" * 12_000)[-24:]
+    'aaa… (12,000 characters)'
+    """
+    line = str(text)
+    if len(line) <= LONGEST_TEXT:
+        return visible(line)
+    return f"{visible(line[:LONGEST_TEXT])}… ({counted(len(line), 'character')})"
 
 
 def percent(share: float) -> str:

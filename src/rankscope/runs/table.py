@@ -269,9 +269,14 @@ def read_run(path: PathLike, *, format: str | None = None, name: str | None = No
     return run_from(TableFile.open(path, RUN, format=format), name=name)
 
 
+LONGEST_NAME = 200
+"""Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
+
+
 def run_from(file: TableFile, *, name: str | None = None) -> Run:
     """Make a run of a file that was opened."""
-    name = name or file.first_tag or stem_of(file.path)
+    tag = file.first_tag or ""
+    name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
     try:
         run = Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
         return run._not_a_list() if _ranks_go_by_score(file, run) else run
