@@ -132,7 +132,7 @@ class Changes:
         )
         before = ast.unparse(about)
         change.put(new)
-        after = ast.unparse(about)
+        after = ast.unparse(new if about is old else about)
         change.put(old)
         change.shown = f"{short(before)} → {short(after)}"
         self.found.append(change)

@@ -526,6 +526,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=1000, help="number of mutants; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--tests", nargs="+", default=[f"tests/{name}" for name in TESTS])
     parser.add_argument("--budget", type=float, default=60, help="seconds of tests for a mutant")
     parser.add_argument("--fresh-budget", type=float, default=20, help="the same, imported afresh")
     parser.add_argument("--reach", help="file that keeps which tests reach what; made if missing")
@@ -546,7 +547,7 @@ def main() -> None:
     settings.load_profile("mutants")
     controller = Controller(options)
     started = time.monotonic()
-    pytest.main([*ARGUMENTS, *(f"tests/{name}" for name in TESTS)], [controller])
+    pytest.main([*ARGUMENTS, *options.tests], [controller])
     lost = [result for result in controller.results if result.fate in ("survived", "not reached")]
     if options.output:
         Path(options.output).write_text(json.dumps([vars(result) for result in lost], indent=1))
