@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import importlib
 import importlib.abc
 import importlib.machinery
 import json
@@ -135,15 +136,23 @@ def compiled(tree: ast.Module, change: Change) -> CodeType | None:
         change.put(change.old)
 
 
-def put_in_place(code: CodeType) -> None:
-    """Give every function of a module, wherever it is bound, its code from ``code``."""
-    changed = {(part.co_qualname, part.co_firstlineno): part for part in codes(code)}
+def functions_of_package() -> dict[str, list[FunctionType]]:
+    """Return all functions of rankscope that there are, wherever they are bound, by their file."""
+    found = defaultdict(list)
     for value in gc.get_objects():
-        if isinstance(value, FunctionType) and value.__code__.co_filename == code.co_filename:
-            old = value.__code__
-            new = changed.get((old.co_qualname, old.co_firstlineno))
-            if new is not None and len(new.co_freevars) == len(old.co_freevars):
-                value.__code__ = new
+        if isinstance(value, FunctionType) and value.__code__.co_filename.startswith(str(SOURCE)):
+            found[value.__code__.co_filename].append(value)
+    return found
+
+
+def put_in_place(code: CodeType, functions: Iterable[FunctionType]) -> None:
+    """Give the functions of a module their code from ``code``."""
+    changed = {(part.co_qualname, part.co_firstlineno): part for part in codes(code)}
+    for function in functions:
+        old = function.__code__
+        new = changed.get((old.co_qualname, old.co_firstlineno))
+        if new is not None and len(new.co_freevars) == len(old.co_freevars):
+            function.__code__ = new
 
 
 class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -196,7 +205,12 @@ def run_afresh(code: CodeType | None, nodes: Sequence[str], reach: Reach) -> int
         if file.startswith((f"{SOURCE}/", f"{ROOT / 'tests'}/")):
             del sys.modules[name]
     if code is not None:
-        sys.meta_path.insert(0, Instead(module_name(Path(code.co_filename)), code))
+        name = module_name(Path(code.co_filename))
+        sys.meta_path.insert(0, Instead(name, code))
+        try:
+            importlib.import_module(name)  # before pytest puts its own finder first
+        except Exception:
+            return KILLED
     limit(60 + 3 * sum(reach.seconds[node] for node in nodes))
     chosen = Chosen(nodes, reach)
     pytest.main([*ARGUMENTS, *sorted({node.split("::")[0] for node in nodes})], [chosen])
@@ -307,6 +321,7 @@ class Controller:
             for path in Path("/proc").glob("self/task/*/comm")
         ):
             sys.exit("collecting the tests made Polars start its threads, which no fork survives")
+        self.functions = functions_of_package()
         gc.freeze()
         self.reach = self.measured_reach(session)
         self.forks = Forks(self.options.jobs)
@@ -354,7 +369,7 @@ class Controller:
             items = [self.items[node] for node in nodes]
 
             def work() -> int:
-                put_in_place(code)
+                put_in_place(code, self.functions[code.co_filename])
                 return PASSED if run_items(items, self.reach) is None else KILLED
 
             self.forks.start(
@@ -437,9 +452,10 @@ def measure_reach(session: pytest.Session, target: Path) -> int:
     session.config.pluginmanager.register(outcome)
     for item, following in zip(session.items, [*session.items[1:], None], strict=True):
         cover.switch_context(item.nodeid)
+        scale = with_few_examples(item)
         started, outcome.failed = time.process_time(), False
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        reach.seconds[item.nodeid] = time.process_time() - started
+        reach.seconds[item.nodeid] = (time.process_time() - started) * scale
         if outcome.failed:
             reach.not_passing.add(item.nodeid)
     cover.stop()
@@ -449,6 +465,22 @@ def measure_reach(session: pytest.Session, target: Path) -> int:
             reach.tests[file, line] = {context for context in contexts if context}
     target.write_bytes(pickle.dumps(reach))
     return PASSED
+
+
+FEW = 10
+
+
+def with_few_examples(item: pytest.Item) -> float:
+    """Let a test draw few examples, enough to see what it reaches; return what that saves."""
+    from hypothesis import settings
+
+    inner = getattr(item, "obj", None)
+    chosen = getattr(inner, "_hypothesis_internal_use_settings", None)
+    if chosen is None or chosen.max_examples <= FEW:
+        return 1.0
+    target: Any = getattr(inner, "__func__", inner)
+    target._hypothesis_internal_use_settings = settings(chosen, max_examples=FEW)
+    return float(chosen.max_examples) / FEW
 
 
 # --- choosing and reporting ----------------------------------------------------------------------
@@ -532,7 +564,7 @@ def main() -> None:
     parser.add_argument("--reach", help="file that keeps which tests reach what; made if missing")
     parser.add_argument("--output", help="JSON file for the mutants that were not noticed")
     parser.add_argument("--again", help="try the mutants of such a file instead of a sample")
-    options = parser.parse_args()
+    options, arguments = parser.parse_known_args()  # others are for pytest
     for library in ("OPENBLAS", "OMP", "MKL", "POLARS", "NUMBA"):  # no threads before a fork
         os.environ[
             f"{library}_MAX_THREADS" if library == "POLARS" else f"{library}_NUM_THREADS"
@@ -547,7 +579,7 @@ def main() -> None:
     settings.load_profile("mutants")
     controller = Controller(options)
     started = time.monotonic()
-    pytest.main([*ARGUMENTS, *options.tests], [controller])
+    pytest.main([*ARGUMENTS, *arguments, *options.tests], [controller])
     lost = [result for result in controller.results if result.fate in ("survived", "not reached")]
     if options.output:
         Path(options.output).write_text(json.dumps([vars(result) for result in lost], indent=1))
