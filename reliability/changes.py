@@ -50,7 +50,7 @@ NAMESAKES = [("min", "max"), ("minimum", "maximum"), ("any", "all"), ("floor", "
 OTHER_NAME = dict(NAMESAKES) | {second: first for first, second in NAMESAKES}
 SYMMETRIC = {"min", "max", "minimum", "maximum", "isinstance", "getattr", "hasattr", "setattr",
              "zip", "isclose", "allclose", "gcd", "cast", "logaddexp", "hypot"}  # fmt: skip
-QUIET_KEYWORDS = {"strict", "frozen", "slots", "repr", "validate_default"}
+QUIET_KEYWORDS = {"strict", "frozen", "slots", "repr", "eq", "init", "validate_default"}
 """Keywords whose value guards against mistakes in our own code, or is for people."""
 
 
@@ -241,6 +241,9 @@ class Changes:
         if isinstance(value, bool):
             self.add(place, "constant", node, ast.Constant(not value))
         elif isinstance(value, int | float):
+            if value + 1 == value:  # too large for 1 to matter
+                self.add(place, "constant", node, ast.Constant(value * 2))
+                return
             self.add(place, "constant", node, ast.Constant(value + 1))
             if value != 0:
                 self.add(place, "constant", node, ast.Constant(value - 1))

@@ -66,9 +66,8 @@ class Reach:
     def tests_for(self, change: Change) -> list[str]:
         """Return the tests to run on a change, quickest first."""
         path = str(change.path)
-        if change.in_function:
-            nodes = set().union(*(self.tests.get((path, line), set()) for line in change.lines))
-        else:
+        nodes = set().union(*(self.tests.get((path, line), set()) for line in change.lines))
+        if not change.in_function:
             nodes = set().union(*(found for (file, _), found in self.tests.items() if file == path))
         return sorted(nodes - self.not_passing, key=lambda node: (self.seconds[node], node))
 
@@ -360,8 +359,10 @@ class Controller:
         code = compiled(tree, change)
         if code is None:
             self.note(change, "not valid")
-        elif not nodes:
-            self.note(change, "not reached")
+        elif not nodes and change.in_function:  # perhaps at import
+            change.in_function = False
+            nodes = self.reach.tests_for(change)
+            self.try_afresh(change, code, nodes, "not reached")
         elif not change.in_function:
             self.try_afresh(change, code, nodes)
         else:
@@ -379,13 +380,18 @@ class Controller:
                 ),
             )  # fmt: skip
 
-    def try_afresh(self, change: Change, code: CodeType, nodes: list[str]) -> None:
-        """Run tests in a fork that imports the package afresh."""
+    def try_afresh(
+        self, change: Change, code: CodeType, nodes: list[str], otherwise: str = "survived"
+    ) -> None:
+        """Run tests in a fork that imports the package afresh; note ``otherwise`` if they pass."""
+        if not nodes:
+            self.note(change, "not reached")
+            return
         nodes = self.reach.within(nodes, self.options.fresh_budget)
         self.forks.start(
             lambda: run_afresh(code, nodes, self.reach), self.wall(nodes),
             lambda ended, output: self.ended(
-                change, ended, output, lambda: self.note(change, "survived")
+                change, ended, output, lambda: self.note(change, otherwise)
             ),
         )  # fmt: skip
 
