@@ -193,7 +193,7 @@ def inst(run: JudgedRun, *, T: float, min_rel: float, max_rel: float | None) -> 
 
 
 SMOOTH = 20.0
-"""From here on `_inverse_squares` is exact in double precision."""
+"""From here on `_inverse_squares` is exact to fourteen digits."""
 
 
 def _inverse_squares(start: FloatArray) -> FloatArray:
