@@ -136,6 +136,7 @@ class Difference:
 class Tally:
     """What was compared and what was left out."""
 
+    inputs: int = 0
     compared: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -331,11 +332,15 @@ def smallest(given: Input, differs: Callable[[Input], Difference | None]) -> Dif
 
 
 def compare(
-    inputs: int, seed: int, *, stop: int = 5, say: bool = False
+    inputs: int, seed: int, *, stop: int = 5, seconds: float = math.inf, say: bool = False
 ) -> tuple[list[Difference], Tally]:
-    """Compare ``inputs`` random inputs; stop after some differences."""
+    """Compare ``inputs`` random inputs; stop after some differences, or when time is up."""
     tally, found = Tally(), list[Difference]()
+    started = time.monotonic()
     for number in range(inputs):
+        if time.monotonic() - started > seconds:
+            break
+        tally.inputs += 1
         given = random_input(random.Random(f"{seed} {number}"))
 
         def differs(world: Input, number: int = number) -> Difference | None:
@@ -355,13 +360,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m reliability.differential", description=__doc__)
     parser.add_argument("--inputs", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after so long")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
     started = time.monotonic()
-    found, tally = compare(options.inputs, options.seed, say=True)
+    found, tally = compare(options.inputs, options.seed, seconds=options.seconds, say=True)
     for difference in found:
         print(difference)
-    print(f"seed {options.seed}, {options.inputs} inputs, {time.monotonic() - started:.0f} s")
+    print(f"seed {options.seed}, {tally.inputs} inputs, {time.monotonic() - started:.0f} s")
     for title, counts in (("values compared", tally.compared), ("left out", tally.left_out)):
         for name, count in sorted(counts.items()):
             print(f"{title}: {name}: {count:,}")

@@ -326,7 +326,11 @@ class Controller:
         self.forks = Forks(self.options.jobs)
         chosen, self.totals = choose(self.options)
         print(f"{len(chosen)} of {sum(self.totals.values())} mutants", flush=True)
+        started = time.monotonic()
         for number, (tree, change) in enumerate(chosen, 1):
+            if time.monotonic() - started > self.options.seconds:
+                print(f"time is up after {number - 1} mutants", flush=True)
+                break
             self.try_change(tree, change)
             if number % 50 == 0:
                 fates = Counter(result.fate for result in self.results)
@@ -522,6 +526,7 @@ def choose(options: argparse.Namespace) -> tuple[list[tuple[ast.Module, Change]]
         count = min(round(due), len(pairs))
         due -= count
         chosen += source.sample(pairs, count)
+    source.shuffle(chosen)  # so that what is tried when time is up is a sample as well
     return chosen, totals
 
 
@@ -564,6 +569,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=1000, help="number of mutants; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after so long")
     parser.add_argument("--tests", nargs="+", default=[f"tests/{name}" for name in TESTS])
     parser.add_argument("--budget", type=float, default=60, help="seconds of tests for a mutant")
     parser.add_argument("--fresh-budget", type=float, default=20, help="the same, imported afresh")
