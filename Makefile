@@ -42,6 +42,7 @@ bench: $(VENV)/installed-dev
 # What docs/reliability.md reports; `make test` does a short form of each.
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.fuzz
+	$(BIN)/python -m reliability.differential
 
 torture: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.torture

@@ -15,6 +15,8 @@ PACKAGE = Path(rankscope.__file__).parent
 FLOW: tuple[tuple[str, ...], ...] = (
     ("logs",),
     ("errors",),
+    ("hiding",),
+    ("printing",),
     ("part",),
     ("findings",),
     ("temporary",),

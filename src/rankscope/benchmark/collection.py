@@ -24,7 +24,7 @@ from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
-from rankscope.errors import InputError, InvalidDataError, counted, shown
+from rankscope.errors import InputError, InvalidDataError, counted
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
@@ -32,8 +32,6 @@ from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
-
-_BLANKS = " \t\n\v\f\r"
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""
@@ -66,7 +64,6 @@ class CorpusFile:
         with self._reading:
             if self._corpus is None:
                 corpus = read_corpus(self._path)
-                _refuse_blanks("document", corpus.ids)
                 self._corpus = corpus
             return self._corpus
 
@@ -145,7 +142,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     With ``may_read`` false the corpus is not read for that: then ``info`` may not know it.
 
     Raises:
-        InputError: something is missing or broken, or has ids that a TREC run cannot hold.
+        InputError: something is missing or broken.
     """
     config = loaded.config
     files = config.collection.files(loaded.folder, config.training)
@@ -159,7 +156,6 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
             f"{files.queries}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
-    _refuse_blanks("query", (query.query_id for query in asked))
     findings = collection_findings(asked, qrels, source=str(files.queries))
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True)
@@ -203,15 +199,6 @@ def _about(qrels: Qrels) -> tuple[Finding, ...]:
     if errors:
         raise InvalidDataError(errors[0].sentence, errors)
     return findings
-
-
-def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:
-    for record_id in ids:
-        if not record_id or any(blank in record_id for blank in _BLANKS):
-            raise InputError(
-                f"the {noun} id {shown(record_id)} is empty or contains white space, which a TREC "
-                f"run cannot hold; give every {noun} an id without"
-            )
 
 
 def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:

@@ -51,6 +51,7 @@ from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
 from rankscope.tables.parquet import parquet_bytes
+from rankscope.tables.writing import write_trec
 
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
 """The questions and judgments of an experiment."""
@@ -79,7 +80,7 @@ def write_experiment(
             sink.write(parquet_bytes(table))  # Polars itself has errors of its own for a full disk
     for name, run in experiment.runs().items():
         if len(run):
-            run.write(folder.path(run_file(name)), format="trec")
+            write_trec(run, folder.path(run_file(name)))
         else:
             _write_text(folder, run_file(name), "")
     report, evaluations = experiment.reports(described, created=now())

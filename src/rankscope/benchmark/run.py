@@ -20,8 +20,8 @@ from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
-from rankscope.errors import InputError, RankscopeError, UnknownNameError
-from rankscope.files import PARTS, PathLike
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.files import PARTS, PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import make_folder
@@ -30,6 +30,7 @@ from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
+from rankscope.tables.writing import write_trec
 from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
@@ -61,16 +62,8 @@ def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedC
     return read_config(config, settings=settings)
 
 
-@contextmanager
-def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
-    """Take secrets out of what an error says."""
-    try:
-        yield
-    except RankscopeError as error:
-        hidden = loaded.secrets.hide(str(error))
-        if hidden == str(error):
-            raise
-        raise InputError(hidden) from None
+def _cache_place(output: Path, cache: PathLike | None) -> Path:
+    return output / CACHE if cache is None else folder_to_write(cache, "cache")
 
 
 @contextmanager
@@ -80,7 +73,7 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
     real one afterwards, also when the benchmark was stopped.
     """
-    folder = make_folder(output / CACHE if cache is None else Path(cache))
+    folder = make_folder(_cache_place(output, cache))
     sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
     if not fresh:
         yield folder
@@ -111,7 +104,7 @@ def _prepared(
 ) -> Iterator[tuple[Benchmark, Systems]]:
     """Yield a benchmark and its systems, which are closed afterwards."""
     config = loaded.config
-    targets = load_targets(config.targets, config.bands, loaded.folder)
+    targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
     collection = load_collection(loaded, cache, may_read=may_read)
     systems = Systems(
         loaded.systems(),
@@ -151,8 +144,8 @@ def plan_benchmark(
     earlier run, neither is what of it can be reused.
     """
     loaded = _loaded(config, settings)
-    folder = Path(output) / CACHE if cache is None else Path(cache)
-    with _no_secrets(loaded):
+    folder = _cache_place(folder_to_write(output, "output"), cache)
+    with loaded.secrets.hidden_in_errors():
         store = Store(folder)
         use: PythonUse = "named" if python else "refused"
         with _prepared(loaded, folder, use, may_read=False) as (benchmark, systems):
@@ -189,10 +182,10 @@ def run_benchmark(
     """
     _check_jobs(jobs)
     started = now()
-    place = Path(output)
+    place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
     with (
-        _no_secrets(loaded),
+        loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache, fresh=fresh) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
@@ -282,9 +275,9 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
-    place = make_folder(Path(output))
+    place = make_folder(folder_to_write(output, "output"))
     with (
-        _no_secrets(loaded),
+        loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
@@ -322,7 +315,7 @@ class _Fetching:
         fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
         if not len(fetched.run):
             raise InputError(_nothing(name, fetched.failures))
-        fetched.run.write(path, format="trec")
+        write_trec(fetched.run, path)
         fetched_run = FetchedRun(
             system=name,
             path=path,

@@ -227,10 +227,13 @@ def load_targets(
     targets: Mapping[str, float] | str | Sequence[Mapping[str, float] | str],
     bands: Sequence[str],
     folder: Path,
+    *,
+    measured: frozenset[str] | None = None,
 ) -> Targets:
     """Read what the keys ``targets`` and ``bands`` of a config name; a path starts in ``folder``.
 
-    Of several targets for a measure the last one counts.
+    Of several targets for a measure the last one counts. A set that has none for what is
+    ``measured`` is refused.
 
     >>> targets = load_targets({"ndcg_cut_10": 0.4}, ["trec-kpi"], Path())
     >>> targets.target_of("nDCG@10"), targets.bands_of("nDCG@10", 0.36)
@@ -244,6 +247,11 @@ def load_targets(
         target_set = _find(entry, "targets", folder)
         if not target_set.targets:
             raise InputError(f"targets: the set {shown(target_set.name)} has bands only, no target")
+        if measured is not None and not measured & target_set.targets.keys():
+            raise InputError(
+                f"targets: none of the measures of the set {shown(target_set.name)} is measured; "
+                f"add some of {', '.join(target_set.targets)} to measures"
+            )
         wanted.update(target_set.targets)
     sets: dict[str, TargetSet] = {}
     for entry in bands:

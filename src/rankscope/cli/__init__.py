@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError
+from rankscope.printing import hide_with, put_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from rankscope.cli.debugging import stop_listening
 
         stop_listening()
+        hide_with()
     sys.exit(status)
 
 
@@ -58,7 +60,10 @@ def _status(arguments: Sequence[str] | None) -> int:
         )
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)  # it may repeat what was typed
+        for line in message.getvalue().rstrip("\n").split("\n"):
+            put_line(line)
         return CANNOT_ANSWER
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
@@ -95,8 +100,4 @@ def _status(arguments: Sequence[str] | None) -> int:
 
 def say(sentence: str) -> None:
     """Print one sentence on standard error."""
-    import click
-
-    from rankscope.document.text import visible
-
-    click.echo(f"rankscope: {visible(sentence)}", err=True)
+    put_line(f"rankscope: {sentence}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankscope.cli.options import TARGET, format_option
+from rankscope.cli.options import MAX_SIZE, TARGET, format_option
 from rankscope.cli.output import emit
 
 
@@ -32,6 +32,7 @@ from rankscope.cli.output import emit
 )
 @format_option()
 @TARGET
+@MAX_SIZE
 def verify(
     *,
     folder: Path,

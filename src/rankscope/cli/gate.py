@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    MAX_SIZE,
     ORDER,
     RESAMPLES,
     SEED,
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
 @click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request's comment.")
 @format_option()
 @TARGET
+@MAX_SIZE
 def gate(
     *,
     baseline: str,

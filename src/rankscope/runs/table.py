@@ -7,7 +7,7 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import polars as pl
@@ -215,7 +215,10 @@ class Run(PairTable):
 
         buffer = io.BytesIO()
         columns = self.trec_columns().select("query_id", "doc_id", "score")
-        columns.write_csv(buffer, separator="\t", include_header=False, quote_style="never")
+        ids = (self.doc_ids, pl.Series(self.query_ids, dtype=pl.String))
+        ambiguous = any(values.str.contains(r"[\t\n]").any() for values in ids)
+        quotes: Literal["always", "never"] = "always" if ambiguous else "never"
+        columns.write_csv(buffer, separator="\t", include_header=False, quote_style=quotes)
         return hashlib.sha256(buffer.getbuffer()).hexdigest()
 
     def _title(self) -> str:
@@ -266,9 +269,14 @@ def read_run(path: PathLike, *, format: str | None = None, name: str | None = No
     return run_from(TableFile.open(path, RUN, format=format), name=name)
 
 
+LONGEST_NAME = 200
+"""Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
+
+
 def run_from(file: TableFile, *, name: str | None = None) -> Run:
     """Make a run of a file that was opened."""
-    name = name or file.first_tag or stem_of(file.path)
+    tag = file.first_tag or ""
+    name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
     try:
         run = Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
         return run._not_a_list() if _ranks_go_by_score(file, run) else run
