@@ -289,7 +289,7 @@ GOOD = '{"_id": "a", "text": "x"}\n'
         ("q.jsonl", '{"_id": true, "text": "x"}', r"q.jsonl:1: the id is 'True' \(bool\)"),
         ("q.jsonl", '{"_id": null, "text": "x"}', "q.jsonl:1: the id is null"),
         ("q.jsonl", '{"_id": "a", "text": "\\ud800"}', "surrogate"),
-        ("q.jsonl", '{"_id": "a", "text": "x", "d": ' + "[" * 9000, "nested too deeply"),
+        ("q.jsonl", '{"_id": "a", "d": ' + "[" * 9000 + "]" * 9000 + "}", "nested (too|more than)"),
         ("q.jsonl", f'{{"_id": "a", "text": "x", "d": {"[" * 300}{"]" * 300}}}', "nested more"),
         ("q.jsonl", '{"_id": ' + "9" * 5000 + "}", "too many digits"),
         ("q.jsonl", GOOD.encode() + b'{"_id": "\xff"}', "q.jsonl:2: byte 0xff is not UTF-8"),
