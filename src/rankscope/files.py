@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
 
 from rankscope.errors import FormatError, InputError, shown
+from rankscope.printing import put
+from rankscope.temporary import flush_folder, lock, mark, move, sweep, unlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,11 @@ _LARGEST = 64 << 30  # bytes that a file may expand to, unless the environment s
 _HARMLESS = 256 << 20  # bytes that any file may expand to
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?) ?(?:([kKmMgGtT])(i)?)?[bB]?", re.ASCII)
 _RATIO = 250  # to one, beyond what is harmless; runs and qrels reach 50
+
+PARTS = ".rankscope-*.part"
+"""The names of temporary files."""
+
+_SWEPT: set[str] = set()  # folders: once in each process is enough
 
 
 def is_path(data: object) -> TypeGuard[PathLike]:
@@ -386,10 +393,15 @@ def read_bytes(path: PathLike) -> bytes:
 def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
     stream = _compressed(sink, path)
     try:
-        yield stream
-    finally:
-        if stream is not sink:
-            stream.close()
+        try:
+            yield stream
+        finally:
+            if stream is not sink:
+                stream.close()
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise MemoryError(str(error)) from None  # nothing else goes wrong when it compresses
 
 
 def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
@@ -424,8 +436,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         raise InputError(f"{text}: is a folder; name a file to write")
     try:
         if text == "-":
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+            with _standard_output() as stream:
+                yield stream
         elif os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as device, _compressing(device, text) as stream:
                 yield stream
@@ -443,24 +455,61 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    """Open standard output; a terminal gets text, in which nothing can steer it."""
+    if not sys.stdout.isatty():
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    content = io.BytesIO()
+    yield content
+    try:
+        text = content.getvalue().decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            "standard output is a terminal, and this format is not text; name a file"
+        ) from None
+    put(text)
+
+
+@contextmanager
 def _renamed_when_done(target: str) -> Iterator[BinaryIO]:
     """Open a temporary file beside the target, and rename it over the target at the end."""
+    folder = os.path.dirname(target)
+    if folder not in _SWEPT:
+        _SWEPT.add(folder)
+        sweep(Path(folder).glob(PARTS))
     replaced = os.path.exists(target)
     mode = stat.S_IMODE(os.stat(target).st_mode) if replaced else 0o666
-
-    def created(name: str, flags: int) -> int:
-        return os.open(name, flags, mode)  # the kernel takes the umask from the mode
-
-    temporary = os.path.join(os.path.dirname(target), f".rankscope-{os.urandom(8).hex()}.part")
+    temporary, sink, handle = _new_temporary(folder, mode)
     try:
-        with open(temporary, "xb", opener=created) as sink:
+        with sink:
             yield sink
             sink.flush()
             os.fsync(sink.fileno())
         if replaced:
             os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        move(os.replace, temporary, target)
     except BaseException:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        unlock(handle)
+    flush_folder(folder)
+
+
+def _new_temporary(folder: str, mode: int) -> tuple[str, BinaryIO, int | None]:
+    """Create a temporary file: its name, itself, and the lock that says it is being written."""
+
+    def created(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)  # the kernel takes the umask from the mode
+
+    while True:
+        temporary = os.path.join(folder, PARTS.replace("*", mark()))
+        sink = open(temporary, "xb", opener=created)  # noqa: SIM115
+        handle = lock(temporary)
+        if os.path.exists(temporary):  # else it was swept before it was locked
+            return temporary, sink, handle
+        sink.close()
+        unlock(handle)

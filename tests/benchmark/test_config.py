@@ -432,6 +432,8 @@ def test_names_that_are_fine(tmp_path: Path, name: str) -> None:
             "'a:b'",
             "c.yaml:5: systems.a:b: the name becomes a file name: expected letters, digits and",
         ),
+        ("Con", "c.yaml:5: systems.Con: the name becomes a file name: on Windows Con is a device"),
+        ("lpt1.x", "c.yaml:5: systems.lpt1.x: the name becomes a file name: on Windows"),
         ("😀", "c.yaml:5: systems.😀: the name becomes a file name: expected letters, digits and"),
         (
             "''",
@@ -520,6 +522,14 @@ def test_a_measure_asked_for_twice_is_reported_once(tmp_path: Path) -> None:
         ),
         ("targets:\n- a\n- nDCG@10: x", "c.yaml:7: targets.1.nDCG@10: expected a number, got 'x'"),
         (
+            "targets: {RR@10: 0.5, P@3: 0.5}",
+            "c.yaml:5: targets.P@3: P@3 is not measured; add it to measures, or take the target",
+        ),
+        (
+            "targets:\n- trec-kpi\n- P@3: 0.5",
+            "c.yaml:7: targets.1.P@3: P@3 is not measured",
+        ),
+        (
             "targets:\n- a\n- 5",
             "c.yaml:7: targets.1: expected numbers such as nDCG@10: 0.4, or the name or file of",
         ),
@@ -534,7 +544,7 @@ def test_measures_and_targets_that_cannot_be(tmp_path: Path, more: str, message:
     [
         ("{nDCG@10: 1}", {"nDCG@10": 1.0}),
         ("trec-kpi", "trec-kpi"),
-        ("[trec-kpi, {ndcg_cut_10: 0.5}]", ["trec-kpi", {"ndcg_cut_10": 0.5}]),
+        ("[trec-kpi, {mrr@10: 0.5}]", ["trec-kpi", {"mrr@10": 0.5}]),
         ("[]", []),
     ],
 )

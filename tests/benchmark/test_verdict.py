@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
+from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
 from rankscope.statistics.pairwise import Pair
 from reports.sample import compared, sample, with_analyses
@@ -434,3 +435,22 @@ def test_sentences() -> None:
         for sentence in said:
             assert sentence.endswith(".")
             assert not re.search(r"\bnan\b|\bNone\b|-0\.000|p = 0\b(?!\.)", sentence)
+
+
+def test_nothing_is_concluded_from_measures_deeper_than_the_runs() -> None:
+    """R@100 of runs with 50 documents is R@50, whatever its name says."""
+    report = sample()
+    cutoffs = {info.measure: Measure.parse(info.measure).cutoff or 0 for info in report.measures}
+    deepest = max(cutoffs.values())
+    assert not any("deeper" in text for text in verdict(changed(report, depth=deepest)))
+    deep = [measure for measure, cutoff in cutoffs.items() if cutoff == deepest]
+    shallow = changed(report, depth=deepest - 1)
+    (text,) = [text for text in verdict(shallow) if "deeper" in text]
+    assert text.startswith(f"Nothing is concluded from {deep[0]}")
+    others = " ".join(one for one in verdict(shallow) if one != text)
+    assert not any(measure in others for measure in deep)
+    everything = changed(shallow, collection=changed(shallow.collection, documents=deepest - 1))
+    assert not any("deeper" in text for text in verdict(everything)), "there are no more documents"
+    none = verdict(changed(report, depth=1))
+    assert sum("deeper" in text for text in none) == 1
+    assert not any("better" in text for text in none)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import pytrec_eval
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -215,10 +216,33 @@ def test_all_trec_is_in_the_order_trec_eval_prints() -> None:
     assert len(labels) == len(set(labels)) == 98
 
 
-def test_trec_eval_expands_bare_names() -> None:
-    assert len(parse_trec_measures("P")) == len(parse_trec_measures("recall")) == 9
+@pytest.mark.parametrize(
+    "root",
+    ["P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "iprec_at_recall",
+     "Rprec_mult"],
+)  # fmt: skip
+def test_bare_names_expand_as_in_trec_eval(root: str) -> None:
+    theirs = pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {root}).evaluate({"q": {"d": 1.0}})
+    assert {found.asked for found in parse_trec_measures(root)} == set(theirs["q"])
+
+
+def test_unknown_trec_eval_names() -> None:
     with pytest.raises(UnknownNameError, match="ndcg_cut"):
         parse_trec_measures("ndgc_cut_10")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ndcg.1", "expected pairs such as 1=3,2=9, not '1'"),
+        ("ndcg.1=3,2", "not '1=3,2'"),
+        ("P.,", "expected numbers with commas between them, not ','"),
+        ("P.1e12", "cutoff 1e\\+12 is too large"),
+    ],
+)
+def test_trec_eval_parameters_that_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_trec_measures(text)
 
 
 def test_default_measures() -> None:
@@ -255,6 +279,9 @@ BAD = {
     "P@1" + "0" * 5000: "too long",
     "P@" + "9" * 400: "between 1 and",
     "P@ten": "expected a number before 'ten'",
+    "Accuracy(depth=2.5)": "depth must be a whole number",
+    "FallOut(collection=2.5)": "collection must be a whole number",
+    "Utility(collection=2.5)": "collection must be a whole number",
     "P(x=3)@5": "P has no parameter 'x'; it takes rel, judged_only",
     "P(name=3)@5": "P has no parameter 'name'",
     "P(cutoff=3)@5": "P has no parameter 'cutoff'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -103,3 +104,25 @@ def test_measures_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="no_such_module could not be loaded"):
         assert str(parse_measures("FromElsewhere")[0]) == "FromElsewhere"
     assert "FromElsewhere" in [definition.name for definition in all_definitions()]
+
+
+def test_exponential_gains_up_to_a_grade_of_1000() -> None:
+    """2^1000 is finite in double precision, and so are sums of it."""
+    measure = Measure.parse("nDCG(gain=exp)@2")
+    for grade, other in ((1000.0, 999.0), (1000.0, -5.0)):
+        judged, _ = make({"q": {"a": grade, "b": other}}, {"q": {"b": 2.0, "a": 1.0}})
+        gains = [2.0 ** max(value, 0.0) - 1 for value in (other, grade)]
+        ideal = gains[1] + gains[0] / np.log2(3)
+        expected = (gains[0] + gains[1] / np.log2(3)) / ideal
+        assert compute(measure, judged)[0] == pytest.approx(expected)
+    judged, _ = make({"q": {"a": 1000.5}}, {"q": {"a": 1.0}})
+    with pytest.raises(InputError, match="cannot be used with grades above 1000"):
+        compute(measure, judged)
+
+
+@pytest.mark.parametrize(
+    "question", ["definition_of('nDCG')", "known_names().index('nDCG')", "all_definitions()[0]"]
+)
+def test_measures_are_there_whatever_is_asked_first(question: str) -> None:
+    code = f"from rankscope.measures import registry; registry.{question}"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,7 +22,8 @@ RBP_residual(p=0.9,tail=unjudged) INST INST(T=0.5,min_rel=1,max_rel=3) INSQ
 INSQ(min_rel=1,max_rel=4) BPM@3 BPM(T=0.5,min_rel=1,max_rel=3)@5 TBG(halflife=60)@4 TBG(rel=2)
 Compat Compat(normalize=False) Bpref(rel=2) infAP(rel=2) Judged Unjudged SetP(relative=True)
 SetP(rel=2) SetR(rel=2) SetF(beta=2) SetF(beta=0) SetAP(rel=2) NumRel(rel=2) NumRelRet(rel=2)@3
-NumNonrelJudgedRet(rel=2) Utility(weights=[2,-1,-3,0.5],collection=100) IDCG IDCG(gain=exp)@3
+NumNonrelJudgedRet(rel=2) Utility(weights=[2,-1,-3,0.5],collection=100)
+Utility(weights=[2,-1,-3,0.5]) IDCG IDCG(gain=exp)@3
 binG(rel=2) G(gain=exp) G(gain={0:1,1:3,2:2,3:0}) nDCG_rel(gain=exp)
 nDCG_rel(gain={0:1,1:3,2:2,3:0}) RnDCG(gain=exp) RnDCG(gain={0:1,1:3,2:2,3:0}) YAAP(rel=2)
 alpha_DCG(alpha=0.9)@3 alpha_DCG@1 alpha_nDCG(alpha=0)@5 alpha_nDCG(alpha=1)@3 ERR_IA@3

@@ -88,16 +88,17 @@ def test_paths_score_like_what_they_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "runs",
+    "make",
     [
-        {"a": RUN, "b": OTHER},
-        {"a": rs.Run(RUN), "b": OTHER},
-        {"a": rs.Run(RUN, name="else"), "b": frame(OTHER, "score")},
-        [rs.Run(RUN, name="a"), rs.Run(OTHER, name="b")],
-        (rs.Run(RUN, name="a"), rs.Run(OTHER, name="b")),
+        lambda: {"a": RUN, "b": OTHER},
+        lambda: {"a": rs.Run(RUN), "b": OTHER},
+        lambda: {"a": rs.Run(RUN, name="else"), "b": frame(OTHER, "score")},
+        lambda: [rs.Run(RUN, name="a"), rs.Run(OTHER, name="b")],
+        lambda: (rs.Run(RUN, name="a"), rs.Run(OTHER, name="b")),
     ],
 )
-def test_several_runs_go_by_name(runs: Any) -> None:
+def test_several_runs_go_by_name(make: Callable[[], Any]) -> None:
+    runs = make()
     scores = rs.evaluate(QRELS, runs, ["RR", "P@1"])
     assert scores.runs == ["a", "b"]
     assert scores["RR"] == {"a": RR, "b": 2 / 4}
@@ -142,10 +143,10 @@ def test_no_run_at_all_is_refused(runs: Any) -> None:
         rs.evaluate(QRELS, runs, "RR")
 
 
-@pytest.mark.parametrize("qrels", [{}, rs.Qrels({})])
-def test_empty_qrels_are_refused(qrels: Any) -> None:
+@pytest.mark.parametrize("form", [dict, rs.Qrels])
+def test_empty_qrels_are_refused(form: Any) -> None:
     with pytest.raises(rs.InputError, match="qrels are empty"):
-        rs.evaluate(qrels, RUN, "RR")
+        rs.evaluate(form({}), RUN, "RR")
 
 
 @pytest.mark.parametrize("data", [None, 5, object()])

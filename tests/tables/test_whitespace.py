@@ -216,6 +216,7 @@ def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones(
             assert clean((good + short + long).encode()) is None
 
 
+@settings(deadline=None)
 @given(files(), st.sampled_from(TAGS))
 def test_a_tag_that_is_expected_changes_no_table(data: bytes, tag: str) -> None:
     fast = clean(data, tag=tag)

@@ -50,6 +50,8 @@ from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
+from rankscope.tables.parquet import parquet_bytes
+from rankscope.tables.writing import write_trec
 
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
 """The questions and judgments of an experiment."""
@@ -75,10 +77,10 @@ def write_experiment(
 
     for name, table in experiment.tables():
         with replacing(folder.path(name)) as sink:
-            table.write_parquet(sink)
+            sink.write(parquet_bytes(table))  # Polars itself has errors of its own for a full disk
     for name, run in experiment.runs().items():
         if len(run):
-            run.write(folder.path(run_file(name)), format="trec")
+            write_trec(run, folder.path(run_file(name)))
         else:
             _write_text(folder, run_file(name), "")
     report, evaluations = experiment.reports(described, created=now())
@@ -405,7 +407,7 @@ class Experiment:
                 RunRef(system=system.name, run_id=system.run.run_id, path=system.run.file.path)
                 for system in report.systems
             ],
-            keys={name: system.key for name, system in benchmark.systems.items()},
+            keys=dict(benchmark.keys),
             targets=asdict(benchmark.targets),
             versions=dict(benchmark.versions),
             models={name: described for name, described in hidden.items() if described},

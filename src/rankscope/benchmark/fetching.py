@@ -109,7 +109,7 @@ def _fetch(
 
     info = collection.info
     searched = (info.corpus_sha256, info.queries_sha256, config.depth)
-    key = fingerprint("fetch", versions(), name, benchmark.systems[name].key, *searched)
+    key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
     sources = [source for part in all_parts(systems[name]) for source in part.sources]
     code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
     about = f"{benchmark.systems[name].kind}{code}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import time
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.collection import load_collection
@@ -16,22 +15,23 @@ from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import Experiment, write_experiment
 from rankscope.benchmark.fetching import fetch_stages
-from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished
+from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside, unfinished
 from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
-from rankscope.benchmark.verify import inside
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
-from rankscope.errors import InputError, RankscopeError, UnknownNameError
-from rankscope.files import PathLike, folder_to_write
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.files import PARTS, PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.retrieval.cache import make_folder
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
+from rankscope.tables.writing import write_trec
+from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
 
@@ -62,18 +62,6 @@ def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedC
     return read_config(config, settings=settings)
 
 
-@contextmanager
-def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
-    """Take secrets out of what an error says."""
-    try:
-        yield
-    except RankscopeError as error:
-        hidden = loaded.secrets.hide(str(error))
-        if hidden == str(error):
-            raise
-        raise InputError(hidden) from None
-
-
 def _cache_place(output: Path, cache: PathLike | None) -> Path:
     return output / CACHE if cache is None else folder_to_write(cache, "cache")
 
@@ -86,19 +74,19 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     real one afterwards, also when the benchmark was stopped.
     """
     folder = make_folder(_cache_place(output, cache))
-    sweep(folder)
-    for path in folder.glob(f"{_FRESH}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > DAY:  # of a process that was killed
-                shutil.rmtree(path)
+    sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
     if not fresh:
         yield folder
         return
-    with TemporaryDirectory(prefix=_FRESH, dir=folder, ignore_cleanup_errors=True) as name:
+    empty, handle = new_folder(folder, _FRESH)
+    try:
         try:
-            yield Path(name)
+            yield empty
         finally:
-            _move_files(Path(name), folder)
+            _move_files(empty, folder)
+    finally:
+        remove(empty)
+        unlock(handle)
 
 
 def _move_files(source: Path, target: Path) -> None:
@@ -107,7 +95,7 @@ def _move_files(source: Path, target: Path) -> None:
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         place = target / path.relative_to(source)
         make_folder(place.parent)
-        path.replace(place)
+        move(os.replace, path, place)
 
 
 @contextmanager
@@ -116,7 +104,7 @@ def _prepared(
 ) -> Iterator[tuple[Benchmark, Systems]]:
     """Yield a benchmark and its systems, which are closed afterwards."""
     config = loaded.config
-    targets = load_targets(config.targets, config.bands, loaded.folder)
+    targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
     collection = load_collection(loaded, cache, may_read=may_read)
     systems = Systems(
         loaded.systems(),
@@ -130,8 +118,15 @@ def _prepared(
         if not any(systems[name].trained for name in systems):
             info = collection.info.model_copy(update={"training": None})
             collection = replace(collection, info=info)
-        packages = versions(*systems.packages())
-        yield Benchmark(loaded, collection, described(systems), packages, targets), systems
+        benchmark = Benchmark(
+            loaded,
+            collection,
+            described(loaded.systems()),
+            systems.identities(),
+            versions(*systems.packages()),
+            targets,
+        )
+        yield benchmark, systems
 
 
 def plan_benchmark(
@@ -150,7 +145,7 @@ def plan_benchmark(
     """
     loaded = _loaded(config, settings)
     folder = _cache_place(folder_to_write(output, "output"), cache)
-    with _no_secrets(loaded):
+    with loaded.secrets.hidden_in_errors():
         store = Store(folder)
         use: PythonUse = "named" if python else "refused"
         with _prepared(loaded, folder, use, may_read=False) as (benchmark, systems):
@@ -190,7 +185,7 @@ def run_benchmark(
     place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
     with (
-        _no_secrets(loaded),
+        loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache, fresh=fresh) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
@@ -203,10 +198,20 @@ def run_benchmark(
         _check_corpus(systems, workflow, store)
         results = workflow.plan(store).execute(watcher, jobs=jobs)
         made = Experiment(benchmark, workflow, results)
-        models = {name: models_of(systems[name]) for name in systems}
+        models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(made, folder_to_fill, models=models, started=started)
         return Result(place / name, report, reused=False)
+
+
+def _models(systems: Systems, name: str) -> list[dict[str, Any]]:
+    """Describe a system's models, also what they know of the corpus.
+
+    A system whose answers were all kept has not been given the corpus yet.
+    """
+    if not models_of(systems[name]):
+        return []
+    return models_of(systems.indexed(name))
 
 
 def _check_corpus(systems: Systems, workflow: Workflow, store: Store) -> None:
@@ -272,7 +277,7 @@ def fetch_runs(
     loaded = _loaded(config, settings)
     place = make_folder(folder_to_write(output, "output"))
     with (
-        _no_secrets(loaded),
+        loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
@@ -310,7 +315,7 @@ class _Fetching:
         fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
         if not len(fetched.run):
             raise InputError(_nothing(name, fetched.failures))
-        fetched.run.write(path, format="trec")
+        write_trec(fetched.run, path)
         fetched_run = FetchedRun(
             system=name,
             path=path,

@@ -10,6 +10,7 @@ from typing import Any
 
 from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
+from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import (
     ProcessEndError,
     System,
@@ -17,8 +18,8 @@ from rankscope.retrieval.protocol import (
     contained,
     packages_of,
 )
-from rankscope.retrieval.registry import PythonUse, build_system
-from rankscope.retrieval.stages.rerank import Rerank
+from rankscope.retrieval.registry import SYSTEMS, PythonUse, Spec, build_system
+from rankscope.retrieval.stages.rerank import RerankOptions
 from rankscope.retrieval.stages.stage import Memory
 
 
@@ -89,10 +90,13 @@ class Systems(Mapping[str, System]):
                 python=self._python,
             )
 
-    def kind(self, name: str) -> str:
-        """Return what kind of system it is."""
-        spec = self._specs[name]
-        return spec if isinstance(spec, str) else str(next(iter(spec)))
+    def identities(self) -> dict[str, str]:
+        """Return what each system is known by, without the corpus, which has a hash of its own."""
+        keys = {}
+        for name in self:
+            with naming(name):
+                keys[name] = self[name].identity().key
+        return keys
 
     def packages(self) -> list[str]:
         """Return the distributions that the systems compute with."""
@@ -122,34 +126,42 @@ def naming(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is known of a system of a config without asking it."""
+    """What a config says of a system, apart from how it is asked."""
 
     kind: str
     """bm25, vector, fuse, rerank, …"""
-    key: str
-    """What it is known by, without the corpus, which is known by its own hash."""
-    of: tuple[str, ...] = ()
+    of: tuple[str, ...]
     """The systems of the config that it asks, through unnamed ones too."""
-    depth: int | None = None
+    depth: int | None
     """How many documents a reranker looks at, if what it reranks is a system of the config."""
+    asks_others: bool
+    """Whether it puts other systems together, named or not."""
 
 
-def described(systems: Systems) -> dict[str, Description]:
-    """Describe all systems; they are made for that, and not given the corpus."""
-    descriptions = {}
-    for name in systems:
-        with naming(name):
-            system = systems[name]
-            below = _builds_on(system)
-            names = dict.fromkeys(each for part in below for each in _named(systems, part))
-            is_visible = all(_is_named(systems, part) for part in below)
-            descriptions[name] = Description(
-                kind=systems.kind(name),
-                key=system.identity().key,
-                of=tuple(names),
-                depth=system.depth if is_visible and isinstance(system, Rerank) else None,
-            )
-    return descriptions
+def described(specs: Mapping[str, Any]) -> dict[str, Description]:
+    """Describe systems by their specs; nothing is made or imported."""
+    reading = Reading(specs, unexpanded=True)
+    return {name: _description(SYSTEMS.read(spec, reading)) for name, spec in specs.items()}
+
+
+def _description(spec: Spec[System]) -> Description:
+    below, options = _below(spec), spec.options
+    is_visible = all(isinstance(part, str) for part in below)
+    depth = options.depth if is_visible and isinstance(options, RerankOptions) else None
+    return Description(spec.name, tuple(_names(spec)), depth, asks_others=bool(below))
+
+
+def _below(spec: Spec[System]) -> list[str | Spec[System]]:
+    """Return the systems that a spec puts together: names, and specs without one."""
+    of = getattr(spec.options, "of", None) or []
+    return of if isinstance(of, list) else [of]
+
+
+def _names(spec: Spec[System]) -> dict[str, None]:
+    names: dict[str, None] = {}
+    for part in _below(spec):
+        names.update({part: None} if isinstance(part, str) else _names(part))
+    return names
 
 
 def share_parts(system: System, other: System) -> bool:
@@ -157,19 +169,3 @@ def share_parts(system: System, other: System) -> bool:
     return not {id(part) for part in all_parts(system)}.isdisjoint(
         id(part) for part in all_parts(other)
     )
-
-
-def _builds_on(system: System) -> list[System]:
-    """Return the systems that a system asks, directly."""
-    return [part for part in system.parts() if isinstance(part, System)]
-
-
-def _named(systems: Systems, system: System) -> list[str]:
-    """Return the name of a system of the config; of another, those of the systems it asks."""
-    if _is_named(systems, system):
-        return [system.name]
-    return [name for below in _builds_on(system) for name in _named(systems, below)]
-
-
-def _is_named(systems: Systems, system: System) -> bool:
-    return system.name in systems and systems[system.name] is system

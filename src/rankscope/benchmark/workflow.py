@@ -57,6 +57,8 @@ class Benchmark:
     loaded: LoadedConfig
     collection: Collection
     systems: Mapping[str, Description]
+    keys: Mapping[str, str]
+    """What each system is known by, without the corpus, which is known by its own hash."""
     versions: Mapping[str, str]
     """rankscope, Python, and the packages that take part."""
     targets: Targets
@@ -94,7 +96,7 @@ class Benchmark:
         key = fingerprint(
             config,
             self.collection.info.model_dump(),
-            {name: system.key for name, system in self.systems.items()},
+            dict(self.keys),
             dict(self.versions),
             asdict(self.targets),
         )
@@ -134,18 +136,30 @@ class Workflow:
     analyses: Mapping[str, Stage[Answer]] | None = None
     """By name: what each analysis says."""
 
-    def plan(self, store: Store) -> Plan:
-        """Put the stages in order."""
+    def stages(self) -> list[Stage[Any]]:
+        """Return the stages in an order in which they can be done."""
         stages: list[Stage[Any]] = [*self.fetches.values(), *self.checks.values()]
         stages += [stage for stage in (self.score, self.compare) if stage is not None]
-        return Plan([*stages, *(self.analyses or {}).values()], store)
+        return [*stages, *(self.analyses or {}).values()]
+
+    def plan(self, store: Store) -> Plan:
+        """Return the plan by which they are done."""
+        return Plan(self.stages(), store)
 
 
 def make_workflow(
-    benchmark: Benchmark, fetches: Mapping[str, Stage[Fetched]], *, only_runs: bool = False
+    benchmark: Benchmark,
+    fetches: Mapping[str, Stage[Fetched]],
+    *,
+    only_runs: bool = False,
+    reference: Callable[[str], Reference] | None = None,
 ) -> Workflow:
-    """Make the stages that follow from runs; ``only_runs``: they are checked, and no more."""
-    checks = {name: _check(benchmark, name, stage) for name, stage in fetches.items()}
+    """Make the stages that follow from runs; ``only_runs``: they are checked, and no more.
+
+    ``reference`` says what the run of a system is checked against; if not given, the collection.
+    """
+    against = reference or (lambda _: benchmark.reference)
+    checks = {name: _check(benchmark, name, stage, against) for name, stage in fetches.items()}
     if only_runs:
         return Workflow(fetches, checks)
     score = _score(benchmark, fetches, checks)
@@ -174,14 +188,19 @@ def _stage(  # noqa: PLR0917
 # --- runs ----------------------------------------------------------------------------------------
 
 
-def _check(benchmark: Benchmark, name: str, fetched: Stage[Fetched]) -> Stage[Validation]:
+def _check(
+    benchmark: Benchmark,
+    name: str,
+    fetched: Stage[Fetched],
+    reference: Callable[[str], Reference],
+) -> Stage[Validation]:
     depth = benchmark.loaded.config.depth
     documents = benchmark.collection.info.documents
     if documents:
         depth = min(depth, documents)  # nobody can find more
 
     def work(results: Results, _: Step) -> Output[Validation]:
-        return Output(benchmark.reference.validate(results[fetched].run, depth=depth))
+        return Output(reference(name).validate(results[fetched].run, depth=depth))
 
     info = benchmark.collection.info
     parts = (depth, info.corpus_sha256, info.qrels_sha256)

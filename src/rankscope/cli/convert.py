@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from rankscope.cli.options import MAX_SIZE, OutputName
-from rankscope.document.text import visible
 from rankscope.errors import counted
+from rankscope.printing import put_line
 
 
 @click.command()
@@ -46,4 +46,4 @@ def convert(source: str, target: str, **options: Any) -> None:
     noun = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
     where = "standard output" if target == "-" else target
     count = counted(done.rows, noun[done.kind])
-    click.echo(visible(f"{done.kind}: {count} written to {where}"), err=True)
+    put_line(f"{done.kind}: {count} written to {where}")

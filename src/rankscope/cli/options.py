@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rankscope.cli.output import FORMATS
+from rankscope.cli.output import FORMATS, RAW
 from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
 
@@ -35,14 +35,26 @@ def measures_option(text: str) -> Callable[[Command], Command]:
 
 
 def format_option(*more: str) -> Callable[[Command], Command]:
-    """Make the option that says how the result is written; ``more`` are formats of one command."""
-    return click.option(
+    """Make the options that say how the result is written; ``more`` are formats of one command."""
+    chosen = click.option(
         "--format",
         type=click.Choice([*FORMATS, *more]),
         default="table",
         show_default=True,
         help="How the result is written.",
     )
+    raw = click.option(
+        "--raw",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_raw,
+        help="In csv, leave text that a spreadsheet takes for a formula as it is.",
+    )
+    return lambda command: chosen(raw(command))
+
+
+def _keep_raw(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[RAW] = value
 
 
 DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"

@@ -23,9 +23,9 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
-    visible_lines,
 )
 from rankscope.errors import counted
+from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Bar, Block, Cell, Column, Document, Section, Tone

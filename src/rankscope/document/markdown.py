@@ -20,8 +20,8 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
-    visible_lines,
 )
+from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Cell, Column, Document

@@ -35,9 +35,9 @@ from rankscope.document.text import (
     table_notes,
     title_of,
     value_of,
-    visible,
 )
 from rankscope.errors import counted
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Document

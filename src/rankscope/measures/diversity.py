@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankscope.errors import InputError
 from rankscope.measures.definition import number, relevance_level
 from rankscope.measures.judged import place_in
 from rankscope.measures.parts import decay, ratio
@@ -48,8 +47,7 @@ def _relevant(run: JudgedRun, rel: float) -> tuple[Subtopics, IntArray]:
 
 def _make_relevant(run: JudgedRun, rel: float) -> tuple[Subtopics, IntArray]:
     topics = run.subtopics
-    if topics is None:
-        raise InputError("measures of diversity need judgments by subtopic")
+    assert topics is not None  # `compute` asks for what a measure needs
     keep = topics.grade >= rel
     query = topics.query[keep]
     width = int(topics.subtopic.max(initial=0)) + 1

@@ -232,10 +232,8 @@ def _whole(cutoff: float, root: str) -> int:
 def _pairs(text: str, root: str) -> dict[str, float]:
     pairs = {}
     for part in text.split(","):
-        key, equals, value = part.partition("=")
+        key, _, value = part.partition("=")
         try:
-            if not equals:
-                raise ValueError
             pairs[key] = float(value)
         except ValueError:
             raise InputError(f"{root}: expected pairs such as 1=3,2=9, not {shown(text)}") from None

@@ -93,6 +93,9 @@ class WordLlamaOptions(Options):
 
     dimensions: Literal[64, 128, 256] = 256
     """How many of the 256 dimensions to use."""
+    case: Literal["lower", "keep"] = "lower"
+    """Whether texts are brought to lower case, or kept as they are: the model tells SOUP from soup,
+    and knows most words in lower case only."""
 
 
 @EMBEDDERS.add("wordllama", WordLlamaOptions, summary="static vectors of 256 dimensions, offline")
@@ -114,6 +117,7 @@ class WordLlama(Embedder):
             "version": engine_version("wordllama"),
             "model": "l2_supercat",
             "dimensions": self.options.dimensions,
+            "case": self.options.case,
         }
 
     def embed(self, texts: list[str]) -> Floats:
@@ -129,6 +133,8 @@ class WordLlama(Embedder):
             self._model.tokenizer.no_padding()  # pooled one by one, so padding would only cost
         weights = self._model.embedding
         vectors = np.zeros((len(texts), weights.shape[1]), np.float32)
+        if self.options.case == "lower":
+            texts = [text.lower() for text in texts]
         short = [row for row, text in enumerate(texts) if len(text) <= _PIECE]
         for low in range(0, len(short), _TOGETHER):
             rows = short[low : low + _TOGETHER]
