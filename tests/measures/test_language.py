@@ -245,6 +245,12 @@ def test_trec_eval_parameters_that_are_refused(text: str, message: str) -> None:
         parse_trec_measures(text)
 
 
+def test_trec_eval_parameters_of_400_characters() -> None:
+    assert [found.asked for found in parse_trec_measures("P." + "5," * 200)] == ["P_5"]
+    with pytest.raises(InputError, match="expected numbers with commas"):
+        parse_trec_measures("P." + "5," * 200 + ",")
+
+
 def test_default_measures() -> None:
     assert [str(found) for found in parse_measures(DEFAULT_MEASURES)] == list(DEFAULT_MEASURES)
 
