@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-torch lint bench fuzz torture mutants clean
+.PHONY: demo test test-torch test-pythons test-minimum test-sdist lint bench fuzz torture mutants clean
 
 demo: $(VENV)/installed
 	@$(BIN)/rankscope demo
@@ -15,6 +15,21 @@ test: lint
 # What needs PyTorch, which `make test` does without.
 test-torch: $(VENV)/installed-torch
 	$(BIN)/python -m pytest -n 2 tests/with_torch
+
+# The fast part of the tests under every Python there is; `PYTHONS="--all 3.12"` for all tests of one.
+test-pythons: $(VENV)/installed-dev
+	$(BIN)/python -m reliability.pythons $(PYTHONS)
+
+# All tests with the lowest versions that pyproject.toml allows.
+test-minimum: $(VENV)/installed-dev
+	$(BIN)/python -m reliability.pythons --all lowest
+
+# What is published: the tests of the unpacked source distribution, as far as they are fast.
+test-sdist: $(VENV)/installed-dev
+	rm -rf $(VENV)/sdist && $(PIP) install build
+	$(BIN)/python -m build --sdist --outdir $(VENV)/sdist .
+	cd $(VENV)/sdist && tar xzf *.tar.gz && cd rankscope-*/ && \
+		PYTHONPATH=src ../../bin/python -m pytest -n 2 tests/test_*.py tests/tables tests/collection
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -142,7 +142,7 @@ def demo_picture() -> str:
     )  # fmt: skip
     console.print("[bold]$ make demo[/bold]")
     original = output.make_console
-    setattr(output, "make_console", lambda: console)  # noqa: B010
+    setattr(output, "make_console", lambda *_: console)  # noqa: B010
     try:
         with tempfile.TemporaryDirectory() as folder:
             app.main(["demo", "--output", folder], standalone_mode=False)

@@ -15,8 +15,11 @@ PACKAGE = Path(rankscope.__file__).parent
 FLOW: tuple[tuple[str, ...], ...] = (
     ("logs",),
     ("errors",),
+    ("hiding",),
+    ("printing",),
     ("part",),
     ("findings",),
+    ("temporary",),
     ("files",),
     ("document",),
     ("tables",),

@@ -12,6 +12,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import stat
 import sys
 import zlib
@@ -19,7 +20,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
 
-from rankscope.errors import FormatError, InputError
+from rankscope.errors import FormatError, InputError, shown
+from rankscope.printing import put
+from rankscope.temporary import flush_folder, lock, mark, move, sweep, unlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +40,13 @@ _ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at mos
 _LIMIT = "RANKSCOPE_MAX_BYTES"
 _LARGEST = 64 << 30  # bytes that a file may expand to, unless the environment says otherwise
 _HARMLESS = 256 << 20  # bytes that any file may expand to
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?) ?(?:([kKmMgGtT])(i)?)?[bB]?", re.ASCII)
 _RATIO = 250  # to one, beyond what is harmless; runs and qrels reach 50
+
+PARTS = ".rankscope-*.part"
+"""The names of temporary files."""
+
+_SWEPT: set[str] = set()  # folders: once in each process is enough
 
 
 def is_path(data: object) -> TypeGuard[PathLike]:
@@ -79,8 +88,12 @@ def open_raw(path: PathLike) -> BinaryIO:
         if sys.stdin is None or sys.stdin.buffer.closed:
             raise InputError("standard input is closed; name a file")
         return sys.stdin.buffer
+    if not text.strip():
+        raise InputError("the name of the file to read is empty; name a file, or - to read a pipe")
     try:
         return open(text, "rb", opener=_opened)
+    except InputError:
+        raise
     except IsADirectoryError:
         entries = sorted(os.listdir(text))
         example = f", such as {os.path.join(text, entries[0])}" if entries else ""
@@ -281,21 +294,60 @@ def _guarded(
     return io.BufferedReader(_Guarded(stream, source, packed), _BLOCK)
 
 
+def size_in_bytes(text: str, setting: str) -> int:
+    """Read a size such as ``500000``, ``10 GB`` or ``2GiB``; ``setting`` is what it was given for.
+
+    >>> size_in_bytes("1.5 kB", "--max-size"), size_in_bytes("2GiB", "--max-size")
+    (1500, 2147483648)
+    """
+    size = _SIZE.fullmatch(text.strip())
+    if size is None:
+        raise InputError(f"{setting} is {shown(text)}; expected a size such as 500000000 or 10GB")
+    number, letter, binary = size.groups()
+    scale = (1024 if binary else 1000) ** " kmgt".index((letter or " ").lower())
+    return int(float(number) * scale) if "." in number else int(number) * scale
+
+
+@contextmanager
+def max_size(size: str) -> Iterator[None]:
+    """Let files that are read meanwhile expand to this size and not further, in this process.
+
+    It does what ``RANKSCOPE_MAX_BYTES`` in the environment does, and takes its place.
+    """
+    size_in_bytes(size, "max_size")
+    before = os.environ.get(_LIMIT)
+    os.environ[_LIMIT] = size
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_LIMIT, None)
+        else:
+            os.environ[_LIMIT] = before
+
+
 def check_expansion(expanded: int, packed: int, source: str) -> None:
     """Refuse a file that expands to more than the limit, or far more than its size explains.
 
-    With ``RANKSCOPE_MAX_BYTES`` in the environment, that number of bytes is the only limit.
+    With ``RANKSCOPE_MAX_BYTES`` in the environment, that size is the only limit.
     """
     setting = os.environ.get(_LIMIT, "")
-    if setting and not (setting.isascii() and setting.isdigit()):
-        raise InputError(f"{_LIMIT} is {setting!r}; expected a number of bytes, such as {1 << 30}")
-    limit = int(setting) if setting else min(_LARGEST, max(_HARMLESS, _RATIO * packed))
+    most = min(_LARGEST, max(_HARMLESS, _RATIO * packed))
+    limit = size_in_bytes(setting, _LIMIT) if setting else most
     if expanded > limit:
         raise FormatError(
-            f"expands from {packed:,} to more than {limit:,} bytes; if that is meant, set "
-            f"{_LIMIT} to the number of bytes it may have",
+            f"expands from {packed:,} to more than {limit:,} bytes; if that is meant, give the "
+            f"size it may have: --max-size 10GB, or {_LIMIT} in the environment",
             source=source,
         )
+
+
+def folder_to_write(path: PathLike, setting: str) -> Path:
+    """Return a folder to write to; an empty name, which is the current folder's, is refused."""
+    text = os.fspath(path)
+    if not text.strip():
+        raise InputError(f"{setting}: the name is empty; name a folder to write to")
+    return Path(text)
 
 
 @contextmanager
@@ -333,7 +385,7 @@ def check_regular(path: Path) -> None:
 
 def read_bytes(path: PathLike) -> bytes:
     """Return all decompressed bytes of a source."""
-    with open_bytes(path) as stream:
+    with enough_memory(source_name(path)), open_bytes(path) as stream:
         return stream.read()
 
 
@@ -341,10 +393,15 @@ def read_bytes(path: PathLike) -> bytes:
 def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
     stream = _compressed(sink, path)
     try:
-        yield stream
-    finally:
-        if stream is not sink:
-            stream.close()
+        try:
+            yield stream
+        finally:
+            if stream is not sink:
+                stream.close()
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise MemoryError(str(error)) from None  # nothing else goes wrong when it compresses
 
 
 def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
@@ -370,7 +427,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     pointing where it did: the file behind it is replaced.
     """
     text = os.fspath(path)
-    if not text:
+    if not text.strip():
         raise InputError("the name of the file to write is empty; name a file, or - to print")
     if "\0" in text:
         raise InputError(f"{text!r}: not a usable file name (it holds a NUL)")
@@ -379,8 +436,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         raise InputError(f"{text}: is a folder; name a file to write")
     try:
         if text == "-":
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+            with _standard_output() as stream:
+                yield stream
         elif os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as device, _compressing(device, text) as stream:
                 yield stream
@@ -398,24 +455,61 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    """Open standard output; a terminal gets text, in which nothing can steer it."""
+    if not sys.stdout.isatty():
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    content = io.BytesIO()
+    yield content
+    try:
+        text = content.getvalue().decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            "standard output is a terminal, and this format is not text; name a file"
+        ) from None
+    put(text)
+
+
+@contextmanager
 def _renamed_when_done(target: str) -> Iterator[BinaryIO]:
     """Open a temporary file beside the target, and rename it over the target at the end."""
+    folder = os.path.dirname(target)
+    if folder not in _SWEPT:
+        _SWEPT.add(folder)
+        sweep(Path(folder).glob(PARTS))
     replaced = os.path.exists(target)
     mode = stat.S_IMODE(os.stat(target).st_mode) if replaced else 0o666
-
-    def created(name: str, flags: int) -> int:
-        return os.open(name, flags, mode)  # the kernel takes the umask from the mode
-
-    temporary = os.path.join(os.path.dirname(target), f".rankscope-{os.urandom(8).hex()}.part")
+    temporary, sink, handle = _new_temporary(folder, mode)
     try:
-        with open(temporary, "xb", opener=created) as sink:
+        with sink:
             yield sink
             sink.flush()
             os.fsync(sink.fileno())
         if replaced:
             os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        move(os.replace, temporary, target)
     except BaseException:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        unlock(handle)
+    flush_folder(folder)
+
+
+def _new_temporary(folder: str, mode: int) -> tuple[str, BinaryIO, int | None]:
+    """Create a temporary file: its name, itself, and the lock that says it is being written."""
+
+    def created(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)  # the kernel takes the umask from the mode
+
+    while True:
+        temporary = os.path.join(folder, PARTS.replace("*", mark()))
+        sink = open(temporary, "xb", opener=created)  # noqa: SIM115
+        handle = lock(temporary)
+        if os.path.exists(temporary):  # else it was swept before it was locked
+            return temporary, sink, handle
+        sink.close()
+        unlock(handle)

@@ -432,6 +432,8 @@ def test_names_that_are_fine(tmp_path: Path, name: str) -> None:
             "'a:b'",
             "c.yaml:5: systems.a:b: the name becomes a file name: expected letters, digits and",
         ),
+        ("Con", "c.yaml:5: systems.Con: the name becomes a file name: on Windows Con is a device"),
+        ("lpt1.x", "c.yaml:5: systems.lpt1.x: the name becomes a file name: on Windows"),
         ("😀", "c.yaml:5: systems.😀: the name becomes a file name: expected letters, digits and"),
         (
             "''",
@@ -520,6 +522,14 @@ def test_a_measure_asked_for_twice_is_reported_once(tmp_path: Path) -> None:
         ),
         ("targets:\n- a\n- nDCG@10: x", "c.yaml:7: targets.1.nDCG@10: expected a number, got 'x'"),
         (
+            "targets: {RR@10: 0.5, P@3: 0.5}",
+            "c.yaml:5: targets.P@3: P@3 is not measured; add it to measures, or take the target",
+        ),
+        (
+            "targets:\n- trec-kpi\n- P@3: 0.5",
+            "c.yaml:7: targets.1.P@3: P@3 is not measured",
+        ),
+        (
             "targets:\n- a\n- 5",
             "c.yaml:7: targets.1: expected numbers such as nDCG@10: 0.4, or the name or file of",
         ),
@@ -534,12 +544,21 @@ def test_measures_and_targets_that_cannot_be(tmp_path: Path, more: str, message:
     [
         ("{nDCG@10: 1}", {"nDCG@10": 1.0}),
         ("trec-kpi", "trec-kpi"),
-        ("[trec-kpi, {RR: 0.5}]", ["trec-kpi", {"RR": 0.5}]),
+        ("[trec-kpi, {mrr@10: 0.5}]", ["trec-kpi", {"mrr@10": 0.5}]),
         ("[]", []),
     ],
 )
 def test_targets_are_numbers_or_sets(tmp_path: Path, text: str, expected: Any) -> None:
     assert read(tmp_path, f"{SHORT}targets: {text}\n").config.targets == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("{AP@7: 0.4}", "targets.AP@7"), ("[trec-kpi, {nDCG@11: 0.4}]", "targets.1.nDCG@11")],
+)
+def test_a_target_on_what_is_not_measured(tmp_path: Path, text: str, key: str) -> None:
+    with pytest.raises(FormatError, match=rf"{key}: .* is not measured; add it to measures"):
+        read(tmp_path, f"{SHORT}targets: {text}\n")
 
 
 def test_one_set_of_bands_needs_no_list(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ CONFIG = """\
 name: soup
 collection: here
 depth: 100
-measures: [nDCG@10, AP@100]
+measures: [nDCG@10, AP@100, nDCG(gain=exp)@10]
 targets: {nDCG@10: 0.4}
 statistics: {seed: 7}
 systems:
@@ -77,9 +77,9 @@ def value(loaded: LoadedConfig, *keys: str | int) -> Any:
             ("systems", "hybrid", "fuse", "of", 1),
             {"bm25": {"k1": 2}},
         ),
-        ("measures=[nDCG@5, RR]", ("measures",), ["nDCG@5", "RR"]),
-        ("measures=nDCG@5", ("measures",), ["nDCG@5"]),
-        ("measures.1=RR", ("measures",), ["nDCG@10", "RR"]),
+        ("measures=[nDCG@10, RR]", ("measures",), ["nDCG@10", "RR"]),
+        ("measures=nDCG@10", ("measures",), ["nDCG@10"]),
+        ("measures.1=RR", ("measures",), ["nDCG@10", "RR", "nDCG(gain=exp)@10"]),
         ("targets.nDCG@10=0.5", ("targets", "nDCG@10"), 0.5),
         ("targets.nDCG(gain=exp)@10=0.5", ("targets", "nDCG(gain=exp)@10"), 0.5),
         ("targets=trec-kpi", ("targets",), "trec-kpi"),
@@ -132,11 +132,11 @@ def test_a_setting_changes_one_value(
         ),
         (
             "measures.7=RR",
-            "--set measures.7: measures is a list of 2, numbered from 0; it has no '7'",
+            "--set measures.7: measures is a list of 3, numbered from 0; it has no '7'",
         ),
         (
             "measures.x=RR",
-            "--set measures.x: measures is a list of 2, numbered from 0; it has no 'x'",
+            "--set measures.x: measures is a list of 3, numbered from 0; it has no 'x'",
         ),
         ("measures=nDGC@10", "--set measures: unknown measure 'nDGC'; nearest: nDCG"),
         (

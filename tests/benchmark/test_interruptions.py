@@ -331,6 +331,15 @@ def test_damaged_entries_are_made_again(
                 assert path.read_bytes() == data
 
 
+def test_what_is_known_of_models_does_not_depend_on_the_cache(
+    whole: tuple[World, Path], tmp_path: Path
+) -> None:
+    """All answers are there, so no system is given the corpus before the manifest is written."""
+    world, folder = whole
+    shutil.copytree(folder.parent / ".cache", tmp_path / ".cache")
+    assert contents(made(world, tmp_path)) == contents(folder)
+
+
 SWAPPED = ["stages", "answers", "indexes", "embeddings", "models"]
 
 

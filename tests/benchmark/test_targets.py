@@ -285,3 +285,10 @@ def test_the_band_is_the_highest_that_is_entered(
     [band] = load_targets({}, [name], folder).bands_of("P@1", value).values()
     entered = [bound for bound in bounds if bound <= value]
     assert band == (f"b{max(entered)!r}" if entered else f"below b{min(bounds)!r}")
+
+
+def test_a_set_that_measures_none_of_it() -> None:
+    measured = frozenset({"P@5", "nDCG@10"})
+    assert load_targets("trec-kpi", [], HERE, measured=measured).target_of("nDCG@10") == 0.35
+    with pytest.raises(InputError, match="none of the measures of the set 'trec-kpi' is measured"):
+        load_targets("trec-kpi", [], HERE, measured=frozenset({"P@5"}))

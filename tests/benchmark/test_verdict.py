@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
+from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
 from rankscope.statistics.pairwise import Pair
 from reports.sample import compared, sample, with_analyses
@@ -262,6 +263,31 @@ def test_two_queries() -> None:
     assert verdict(small(one))[0] == "Both systems have the same P@1 on each of 1 query: 1.0000."
 
 
+def test_a_measure_deeper_than_what_was_asked_for_decides_nothing() -> None:
+    report = sample()
+    whole = verdict(report)
+    deep = changed(report.measures[0], measure="nDCG@2000")
+    deeper = changed(report, measures=[deep, *report.measures])
+    sentence = (
+        f"nDCG@2000 looks deeper than the {report.depth} documents that each system was asked for, "
+        "and nothing here builds on that; raise depth, or lower the cutoff."
+    )
+    assert sorted(verdict(deeper)) == sorted([*whole, sentence])
+    assert verdict(deeper)[0] == whole[0]
+
+
+def test_measures_all_of_which_are_deeper_are_said_to_be() -> None:
+    report = sample(("hybrid",), None)
+    report = changed(report, depth=3)
+    assert any("look deeper than the 3 documents" in sentence for sentence in verdict(report))
+
+
+def test_all_documents_are_as_deep_as_there_are() -> None:
+    report = sample(("hybrid",), None)
+    small = changed(report, depth=3, collection=changed(report.collection, documents=3))
+    assert not any("deeper" in sentence for sentence in verdict(small))
+
+
 def test_nothing() -> None:
     report = sample()
     assert verdict(changed(report, systems=[])) == ["Nothing was measured."]
@@ -409,3 +435,22 @@ def test_sentences() -> None:
         for sentence in said:
             assert sentence.endswith(".")
             assert not re.search(r"\bnan\b|\bNone\b|-0\.000|p = 0\b(?!\.)", sentence)
+
+
+def test_nothing_is_concluded_from_measures_deeper_than_the_runs() -> None:
+    """R@100 of runs with 50 documents is R@50, whatever its name says."""
+    report = sample()
+    cutoffs = {info.measure: Measure.parse(info.measure).cutoff or 0 for info in report.measures}
+    deepest = max(cutoffs.values())
+    assert not any("deeper" in text for text in verdict(changed(report, depth=deepest)))
+    deep = [measure for measure, cutoff in cutoffs.items() if cutoff == deepest]
+    shallow = changed(report, depth=deepest - 1)
+    (text,) = [text for text in verdict(shallow) if "deeper" in text]
+    assert text.startswith(f"Nothing is concluded from {deep[0]}")
+    others = " ".join(one for one in verdict(shallow) if one != text)
+    assert not any(measure in others for measure in deep)
+    everything = changed(shallow, collection=changed(shallow.collection, documents=deepest - 1))
+    assert not any("deeper" in text for text in verdict(everything)), "there are no more documents"
+    none = verdict(changed(report, depth=1))
+    assert sum("deeper" in text for text in none) == 1
+    assert not any("better" in text for text in none)

@@ -22,6 +22,13 @@ class Done:
     stderr: str
 
 
+class Terminal(io.TextIOWrapper):
+    """Standard output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 Rankscope = Callable[..., Done]
 
 
@@ -30,21 +37,24 @@ def rankscope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rankscope:
     """Return a function that runs the command in ``tmp_path``."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str, given: str = "", encoding: str = "utf-8") -> Done:
+    def run(
+        *arguments: str, given: str = "", encoding: str = "utf-8", terminal: bool = False
+    ) -> Done:
         stdin = io.TextIOWrapper(io.BytesIO(given.encode()), "utf-8")
-        stdout = io.TextIOWrapper(io.BytesIO(), encoding)
-        stderr = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace")
+        output, errors = io.BytesIO(), io.BytesIO()
+        stdout = (Terminal if terminal else io.TextIOWrapper)(output, encoding, newline="")
+        stderr = io.TextIOWrapper(errors, encoding, errors="backslashreplace")
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", stdin)
             patch.setattr(sys, "stdout", stdout)
             patch.setattr(sys, "stderr", stderr)
             with pytest.raises(SystemExit) as stop:
                 main(arguments)
-        written = []
-        for stream in (stdout, stderr):
-            stream.flush()
-            written.append(stream.buffer.getvalue().decode(encoding))
+        stdout.flush()
+        stderr.flush()
         assert isinstance(stop.value.code, int)
-        return Done(stop.value.code, *written)
+        return Done(
+            stop.value.code, output.getvalue().decode(encoding), errors.getvalue().decode(encoding)
+        )
 
     return run

@@ -181,3 +181,5 @@ def test_output_that_cannot_be_written() -> None:
         assert done.stderr.startswith("rankscope: standard output")
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+    silent = subprocess.run(f"{command} >/dev/full 2>&1", shell=True, check=False)
+    assert silent.returncode == 2

@@ -218,7 +218,7 @@ def hostile(files: Path) -> Path:
 
 
 def test_a_hostile_name_stays_a_name(call: Call, hostile: Path) -> None:
-    for output in ("table", "markdown", "html", "latex", "trec"):
+    for output in ("table", "markdown", "html", "latex"):
         code, out, _ = call(
             "evaluate", "qrels", hostile, "bm25.run", "-m", "RR", "--format", output
         )

@@ -107,6 +107,18 @@ def test_guards(run: Run) -> None:
     assert run(*runs, "--missing", "zero").code == 0
 
 
+def test_a_commit_whose_report_failed_is_not_in_the_history(run: Run) -> None:
+    options = ("good.json", "mixed.json", "--anchor", "good.json", "--history", "history.json")
+    done = run(*options, "--junit", "no/such/folder/report.xml")
+    assert (done.code, done.out) == (2, "")
+    assert not Path("history.json").exists()
+    assert run(*options, "--junit", "report.xml", "-o", "no/such/folder/table").code == 2
+    assert not Path("history.json").exists()
+    assert 'errors="1"' in Path("report.xml").read_text()
+    assert run(*options).code == 0
+    assert json.loads(Path("history.json").read_text())["measures"]["nDCG@10"]["commits"] == 1
+
+
 def test_anchor_and_history(run: Run) -> None:
     options = ("--anchor", "good.json", "--history", "history.json")
     done = run("bad.json", "bad.json", "--anchor", "good.json")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from xml.etree import ElementTree as Xml
 
+import pytest
 from hypothesis import given, settings
 
 from document.samples import any_text, document
@@ -18,8 +20,48 @@ from rankscope.document.junit import as_junit
 @given(any_text)
 def test_csv_holds_any_text(text: str) -> None:
     made = Table((Column("name", "text"), Column("value")), plain_rows([[text, 0.1], ["b", None]]))
-    rows = list(csv.reader(io.StringIO(as_csv(Document("", (Section("", (made,)),))), newline="")))
+    shown = Document("", (Section("", (made,)),))
+    rows = list(csv.reader(io.StringIO(as_csv(shown, raw=True), newline="")))
     assert rows == [["name", "value"], [text, "0.1"], ["b", ""]]
+    (_, (safe, _), _) = csv.reader(io.StringIO(as_csv(shown), newline=""))
+    assert safe in {text, f"'{text}"}
+    assert re.match(r"[=+@\t\r\n-]", safe) is None or is_number(safe)
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("-a", "'-a"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("'=1", "''=1"),
+        ("-", "'-"),
+        ("-1-1", "'-1-1"),
+        ("-1", "-1"),
+        ("+0.5e-3", "+0.5e-3"),
+        ("'quoted'", "'quoted'"),
+        ("a=1", "a=1"),
+        ("", ""),
+    ],
+)
+def test_no_spreadsheet_takes_text_for_a_formula(text: str, written: str) -> None:
+    made = Table((Column("name", "text"), Column(text)), plain_rows([[text, -0.5]]))
+    shown = Document("", (Section("", (made,)),))
+    rows = list(csv.reader(io.StringIO(as_csv(shown), newline="")))
+    assert rows == [["name", written], [written, "-0.5"]]
+    rows = list(csv.reader(io.StringIO(as_csv(shown, raw=True), newline="")))
+    assert rows == [["name", text], [text, "-0.5"]]
 
 
 def test_csv_holds_every_digit() -> None:

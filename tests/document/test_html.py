@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from document.samples import HOSTILE, any_text, document, table
 from rankscope.document.blocks import Bar, Cell, Chart, Column, Document, Section, Table
 from rankscope.document.html import fragment, page
-from rankscope.document.text import visible
+from rankscope.printing import visible
 
 VOID = {"meta", "line", "circle", "rect"}
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from document.samples import HOSTILE, any_text, document, table
 from rankscope.document.blocks import Code, Document, Section, sentences
 from rankscope.document.markdown import as_markdown, code_span, escaped
-from rankscope.document.text import visible
+from rankscope.printing import visible
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 TAGS = {

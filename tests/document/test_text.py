@@ -20,7 +20,8 @@ from rankscope.document.blocks import (
     marked,
     together,
 )
-from rankscope.document.text import interval, number, p_value, plain_cell, visible
+from rankscope.document.text import interval, number, p_value, plain_cell
+from rankscope.printing import visible
 
 
 @pytest.mark.parametrize(

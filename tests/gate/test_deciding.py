@@ -310,9 +310,10 @@ def test_a_history_adds_up(tmp_path: Path) -> None:
         gate(previous, now, "AP", anchor=other, history=path)
     with pytest.raises(InputError, match="name it as the anchor"):
         gate(previous, now, "AP", history=path)
-    path.write_text("{")
-    with pytest.raises(InputError, match="expected the JSON of a gate's history"):
-        gate(previous, now, "AP", anchor=start, history=path)
+    for text in ("{", "[" * 100_000, "[" * 200 + "]" * 200, "1" * 5_000, "\ufeff{}"):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"not (valid|usable) JSON"):
+            gate(previous, now, "AP", anchor=start, history=path)
 
 
 def test_a_history_keeps_the_chance_of_any_false_alarm(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.stages.rerank import Candidates, Reranker
+from rankscope.retrieval.stages.rewrite import TextRewriter
 
 
 def asked(function: Any, depth: int = 10, **options: Any) -> Ranking:
@@ -371,6 +373,59 @@ class Exiting(System):
 def test_a_system_of_ones_own_cannot_end_the_process() -> None:
     fetched = fetch(build_system({"python": Exiting()}), {"1": "soup"}, retries=0)
     assert "would have ended the process" in fetched.failures["1"]
+
+
+class Spoiling(System):
+    """Changes all that it is given."""
+
+    def index(self, corpus: Corpus) -> None:
+        for document in corpus.documents():
+            document.fields.clear()  # type: ignore[attr-defined]
+
+    def identity(self) -> Identity:
+        return Identity(kind="own", name="own", version="1", parameters={}, snapshot="")
+
+    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:  # noqa: ARG002
+        for query in queries:
+            query.metadata["lang"]["code"] += "!"
+            object.__setattr__(query, "text", "spoilt")
+        rankings = [Ranking.of([("d1", 1.0)]) for _ in queries]
+        queries.clear()  # type: ignore[attr-defined]
+        return rankings
+
+
+class SpoilingReranker(Reranker):
+    def described(self) -> dict[str, Any]:
+        return {}
+
+    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
+        for candidates in batch:
+            candidates.query.metadata["lang"]["code"] += "!"
+        return [candidates.scores for candidates in batch]
+
+
+class SpoilingRewriter(TextRewriter):
+    def described(self) -> dict[str, Any]:
+        return {}
+
+    def rewrite(self, query: Query) -> str:
+        query.metadata["lang"]["code"] += "!"
+        return query.text
+
+
+@pytest.mark.parametrize("spec", [{"python": Spoiling()}, {"fuse": {"of": ["own", "bm25"]}}])
+def test_a_class_of_ones_own_gets_copies(spec: Any) -> None:
+    corpus = Corpus({"d1": "leek soup"})
+    query = Query("1", "soup", {"lang": {"code": "en"}})
+    system = build_system(spec, systems={"own": Spoiling()})
+    system.index(corpus)
+    fetched = fetch(system, [query], retries=0)
+    assert not fetched.failures
+    assert list(fetched.run["1"]) == ["d1"]
+    assert SpoilingRewriter().rewrite(query) == "soup"
+    assert SpoilingReranker().scores([Candidates(query, (), (1.0,))]) == [(1.0,)]
+    assert query == Query("1", "soup", {"lang": {"code": "en"}})
+    assert corpus["d1"].text == "leek soup"
 
 
 def test_what_code_does_to_its_arguments_stays_there() -> None:

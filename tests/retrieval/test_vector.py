@@ -233,7 +233,7 @@ def test_embedding_goes_on_where_it_was_stopped(
 
 def test_wordllama_is_as_its_package_makes_it() -> None:
     before = logging.getLogger().handlers[:], logging.getLogger().level
-    embedder = EMBEDDERS.build("wordllama", Context())
+    embedder = EMBEDDERS.build({"wordllama": {"case": "keep"}}, Context())
     assert (logging.getLogger().handlers, logging.getLogger().level) == before
     texts = ["leek soup", "a much longer text about baking bread in the oven", "", "Σούπα 日本"]
     vectors = embedded(embedder, texts)
@@ -241,8 +241,33 @@ def test_wordllama_is_as_its_package_makes_it() -> None:
     model = embedder._model  # type: ignore[attr-defined]
     model.tokenizer.enable_padding()
     assert np.array_equal(vectors, model.embed(texts))
-    small = EMBEDDERS.build({"wordllama": 64}, Context())
+    small = EMBEDDERS.build({"wordllama": {"dimensions": 64, "case": "keep"}}, Context())
     assert np.array_equal(embedded(small, texts), vectors[:, :64])
+
+
+def test_case_makes_no_difference_unless_it_is_kept(tmp_path: Path) -> None:
+    texts = ["leek soup", "Leek Soup", "LEEK SOUP", "ΣΟΎΠΑ ΜΕ ΠΡΆΣΑ"]
+    plain = EMBEDDERS.build("wordllama", Context())
+    vectors = embedded(plain, texts)
+    assert np.array_equal(vectors[0], vectors[1])
+    assert np.array_equal(vectors[0], vectors[2])
+    assert np.array_equal(vectors[3], embedded(plain, ["σούπα με πράσα"])[0])
+    keeping = EMBEDDERS.build({"wordllama": {"case": "keep"}}, Context())
+    kept = embedded(keeping, texts)
+    assert np.array_equal(kept[0], vectors[0])
+    cosine = kept[0] @ kept[2] / np.linalg.norm(kept[0]) / np.linalg.norm(kept[2])
+    assert cosine < 0.5
+    corpus = Corpus({"d1": "leek soup", "d2": "apple pie", "d3": "roast beef"})
+    keys, best = set(), []
+    for case in ("keep", "lower"):
+        spec = {"vector": {"embedder": {"wordllama": {"case": case}}}}
+        system = build_system(spec, cache=tmp_path)
+        system.index(corpus)
+        keys.add(system.identity().key)
+        best.append(system.search([Query("q", "LEEK SOUP")], 1)[0].scores[0])
+    assert len(keys) == 2  # neither takes what is kept for the other
+    assert best[1] == pytest.approx(1)
+    assert best[0] < 0.9
 
 
 @pytest.mark.parametrize(

@@ -338,3 +338,37 @@ def test_the_pieces_of_a_table_survive_a_cache(tmp_path: Path) -> None:
     assert again == qrels
     assert repr(again) == repr(qrels)
     assert again["q3"] == {}
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, [[[[1]]]], (1, 2), {1}, [[1], 2.5, None]])
+def test_polars_is_given_nothing_that_holds_other_values(
+    value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of values that are nested 90 deep it would think for minutes."""
+    make = pl.Series.__init__
+
+    def checked(
+        self: pl.Series, name: Any = None, values: Any = None, *rest: Any, **more: Any
+    ) -> None:
+        for item in values if isinstance(values, list) else ():
+            assert item is None or isinstance(item, str | int | float)
+        make(self, name, values, *rest, **more)
+
+    monkeypatch.setattr(pl.Series, "__init__", checked)
+    for data in (
+        {"q": {"d": value, "e": 1}},
+        [("q", "d", value)],
+        [{"query_id": "q", "doc_id": "d", "score": value}],
+    ):
+        with pytest.raises(InvalidDataError, match="which is not a number"):
+            Run(data)
+
+
+def test_numbers_of_any_kind_stay_numbers() -> None:
+    for values, expected in (
+        ([1.5, 2.5], [1.5, 2.5]),
+        ([1, 2.5], [1.0, 2.5]),
+        ([np.float32(1.5), np.array(2.0)], [1.5, 2.0]),
+    ):
+        run = Run({"q": dict(zip("de", values, strict=True))})
+        assert run.to_dict() == {"q": dict(zip("de", expected, strict=True))}

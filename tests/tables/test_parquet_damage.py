@@ -13,6 +13,7 @@ import pytest
 
 import rankscope
 from rankscope.errors import FormatError, RankscopeError
+from rankscope.tables import parquet_trial
 from rankscope.tables.columns import MOST_COLUMNS
 from rankscope.tables.parquet import parquet_frame
 from rankscope.tables.parquet_pages import check_parquet
@@ -133,3 +134,54 @@ def test_only_one_module_gives_parquet_to_polars() -> None:
         if re.search(r"pl\.(read|scan)_parquet", path.read_text())
     }
     assert users == {"tables/parquet.py"}
+
+
+SELDOM = {"use_dictionary": False, "column_encoding": {"query_id": "DELTA_BYTE_ARRAY"}}
+
+
+def of_arrow(table: pl.DataFrame, **options: object) -> bytes:
+    arrow = pytest.importorskip("pyarrow.parquet")
+    buffer = io.BytesIO()
+    arrow.write_table(table.to_arrow(), buffer, **options)
+    return buffer.getvalue()
+
+
+def test_an_unusual_file_is_tried_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nested = TABLE.with_columns(lists=pl.concat_list("doc_id", "tag"))
+    file = tmp_path / "a.parquet"
+    for data in (
+        of_arrow(TABLE, **SELDOM),
+        of_arrow(nested),
+        of_arrow(TABLE, compression="brotli"),
+    ):
+        file.write_bytes(data)
+        assert check_parquet(data, source="a")
+        for place in (data, str(file)):
+            assert parquet_frame(place, source="a").head(1)["doc_id"].to_list() == ["d0"]
+            with monkeypatch.context() as patch:
+                patch.setattr(parquet_trial, "_PROGRAM", "import os; os.abort()")
+                with pytest.raises(FormatError, match=r"a: not a parquet .*the engine breaks down"):
+                    parquet_frame(place, source="a")
+
+
+def test_a_trial_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_trial, "_PROGRAM", "import time; time.sleep(60)")
+    monkeypatch.setattr(parquet_trial, "_SECONDS", 0.2)
+    with pytest.raises(FormatError, match="the engine breaks down"):
+        parquet_frame(of_arrow(TABLE, **SELDOM), source="a")
+
+
+def test_usual_files_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of Polars, nested or not, and flat ones of other writers."""
+    monkeypatch.setattr(parquet_trial, "_PROGRAM", "import os; os.abort()")
+    nested = TABLE.with_columns(lists=pl.concat_list("doc_id", "tag"))
+    for table, data in (
+        (TABLE, written(TABLE)),
+        (nested, written(nested)),
+        (TABLE, of_arrow(TABLE)),
+    ):
+        assert parquet_frame(data, source="a").equals(table)
+    for version in ("1.0", "2.4", "2.6"):
+        assert not check_parquet(of_arrow(TABLE, version=version), source="a")

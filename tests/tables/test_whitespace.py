@@ -216,6 +216,7 @@ def test_a_line_with_too_few_columns_and_one_with_too_many_are_no_two_good_ones(
             assert clean((good + short + long).encode()) is None
 
 
+@settings(deadline=None)
 @given(files(), st.sampled_from(TAGS))
 def test_a_tag_that_is_expected_changes_no_table(data: bytes, tag: str) -> None:
     fast = clean(data, tag=tag)
@@ -224,6 +225,9 @@ def test_a_tag_that_is_expected_changes_no_table(data: bytes, tag: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(files(), st.integers(1, 60))
+@example(b"a\tb\tc d\n", 1)  # tabs and a space, in one block and in several
+@example(b"a b\tc\td\n", 3)
+@example(b"q Q0 d 1 1 t\nq\tQ0\td\t1\t1\tt\n", 13)
 def test_blocks_do_not_show(data: bytes, size: int) -> None:
     """However small the blocks in which a file is looked at, the table is the same."""
     shape, whole = shape_of(data, b"t"), exact(data)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rankscope.benchmark.folders import REPORT, file_ref
-from rankscope.benchmark.verify import inside, open_experiment
+from rankscope.benchmark.folders import REPORT, file_ref, inside
+from rankscope.benchmark.verify import open_experiment
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures

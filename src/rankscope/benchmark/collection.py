@@ -11,8 +11,8 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,7 +24,7 @@ from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
-from rankscope.errors import InputError, InvalidDataError, counted, shown
+from rankscope.errors import InputError, InvalidDataError, counted
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
@@ -32,8 +32,6 @@ from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
-
-_BLANKS = " \t\n\v\f\r"
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""
@@ -51,10 +49,10 @@ class CorpusFile:
     """A corpus on disk that is read when it is first needed.
 
     ``cache`` is the folder in which contents are remembered: by path, size, inode and time of the
-    last change.
+    last change (None: they are not).
     """
 
-    def __init__(self, path: Path, cache: Path) -> None:
+    def __init__(self, path: Path, cache: Path | None = None) -> None:
         self._path = path
         self._cache = cache
         self._corpus: Corpus | None = None
@@ -66,7 +64,6 @@ class CorpusFile:
         with self._reading:
             if self._corpus is None:
                 corpus = read_corpus(self._path)
-                _refuse_blanks("document", corpus.ids)
                 self._corpus = corpus
             return self._corpus
 
@@ -93,6 +90,8 @@ class CorpusFile:
 
     def _entry(self) -> Path | None:
         """Return where the contents are remembered; None for a pipe, which is read only once."""
+        if self._cache is None:
+            return None
         try:
             status = os.stat(self._path)
         except OSError:
@@ -114,6 +113,8 @@ class Collection:
     training: Training | None
     info: CollectionInfo
     findings: tuple[Finding, ...]
+    known_titles: Mapping[str, str | None] = field(default_factory=dict)
+    """Titles of documents where there is no corpus to look them up in."""
 
     @property
     def corpus(self) -> Corpus | None:
@@ -127,7 +128,9 @@ class Collection:
 
     def title_of(self, doc_id: str) -> str | None:
         """Return a document's title, or the beginning of its text; None if it is not known."""
-        if self.corpus is None or doc_id not in self.corpus:
+        if self.corpus is None:
+            return self.known_titles.get(doc_id)
+        if doc_id not in self.corpus:
             return None
         document = self.corpus[doc_id]
         return document.title or document.text[:120]
@@ -139,7 +142,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     With ``may_read`` false the corpus is not read for that: then ``info`` may not know it.
 
     Raises:
-        InputError: something is missing or broken, or has ids that a TREC run cannot hold.
+        InputError: something is missing or broken.
     """
     config = loaded.config
     files = config.collection.files(loaded.folder, config.training)
@@ -153,9 +156,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
             f"{files.queries}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
-    _refuse_blanks("query", (query.query_id for query in asked))
-    findings = _unknown(judged - {query.query_id for query in asked}, str(files.queries))
-    findings += _about(qrels)
+    findings = collection_findings(asked, qrels, source=str(files.queries))
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True)
     contents = None
@@ -168,11 +169,24 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         queries=len(asked),
         judgments=len(qrels),
         corpus_sha256=None if contents is None else contents.sha256,
-        queries_sha256=_hash([query.query_id, query.text, dict(query.metadata)] for query in asked),
+        queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
         training=training_name,
     )
     return Collection(corpus_file, asked, judgments, training, info, findings)
+
+
+def collection_findings(
+    asked: Iterable[Query], qrels: Qrels, *, source: str
+) -> tuple[Finding, ...]:
+    """Return what is to be said of queries, read from ``source``, and of their judgments."""
+    missing = set(qrels.query_ids) - {query.query_id for query in asked}
+    return _unknown(missing, source) + _about(qrels)
+
+
+def hash_of_queries(queries: Iterable[Query]) -> str:
+    """Return a hash of ids, texts and metadata."""
+    return _hash([query.query_id, query.text, dict(query.metadata)] for query in queries)
 
 
 def _about(qrels: Qrels) -> tuple[Finding, ...]:
@@ -185,15 +199,6 @@ def _about(qrels: Qrels) -> tuple[Finding, ...]:
     if errors:
         raise InvalidDataError(errors[0].sentence, errors)
     return findings
-
-
-def _refuse_blanks(noun: str, ids: Iterable[str]) -> None:
-    for record_id in ids:
-        if not record_id or any(blank in record_id for blank in _BLANKS):
-            raise InputError(
-                f"the {noun} id {shown(record_id)} is empty or contains white space, which a TREC "
-                f"run cannot hold; give every {noun} an id without"
-            )
 
 
 def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import polars as pl
 
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED
 from rankscope.benchmark.environment import git_state, machine, now
-from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, slug
+from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
 from rankscope.benchmark.plan import Results
-from rankscope.benchmark.targets import Targets, load_targets
+from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
-from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, fault_of, versions
+from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, fault_of
 from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed
 from rankscope.document.html import page
@@ -23,13 +24,16 @@ from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
 from rankscope.measures.language import Measure
+from rankscope.part import FileRef
 from rankscope.records import (
     Analyses,
     BenchmarkReport,
     Diagnostics,
     EvaluationReport,
     ExperimentManifest,
+    GitState,
     Kpi,
+    Machine,
     MeasureInfo,
     MeasureValue,
     RunInfo,
@@ -39,74 +43,131 @@ from rankscope.records import (
 )
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.retrieval.fetch import Fetched
-from rankscope.retrieval.protocol import fingerprint, models_of
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
+from rankscope.runs.table import Run
 from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
+from rankscope.tables.parquet import parquet_bytes
+from rankscope.tables.writing import write_trec
+
+QUERIES, QRELS = "queries.parquet", "qrels.parquet"
+"""The questions and judgments of an experiment."""
 
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
 
 
-def experiment_id(benchmark: Benchmark) -> str:
-    """Return the id: the config's name, and a hash of config, data, systems and versions.
-
-    How many queries are asked at a time decides nothing, and may differ between machines.
-    """
-    data = benchmark.collection.info.model_dump()
-    config = {key: value for key, value in benchmark.loaded.plain().items() if key != "fetch"}
-    targets = load_targets(config["targets"], config["bands"], benchmark.loaded.folder)
-    packages = versions(*benchmark.packages())
-    key = fingerprint(config, data, dict(benchmark.keys), packages, asdict(targets))
-    return f"{slug(benchmark.loaded.config.name)}-{key[:12]}"
-
-
 def write_experiment(
-    benchmark: Benchmark,
-    workflow: Workflow,
-    results: Results,
+    experiment: Experiment,
     folder: Unfinished,
     *,
+    models: Mapping[str, Sequence[Mapping[str, Any]]],
     started: str,
 ) -> BenchmarkReport:
-    """Write everything into a folder that is being filled; the manifest comes last."""
-    return _Writer(benchmark, workflow, results, folder, started).write()
+    """Write everything into a folder that is being filled; the manifest comes last.
+
+    ``models`` are those that took part, by system.
+    """
+
+    def described(name: str) -> FileRef:
+        return file_ref(folder.path(name), folder.folder)
+
+    for name, table in experiment.tables():
+        with replacing(folder.path(name)) as sink:
+            sink.write(parquet_bytes(table))  # Polars itself has errors of its own for a full disk
+    for name, run in experiment.runs().items():
+        if len(run):
+            write_trec(run, folder.path(run_file(name)))
+        else:
+            _write_text(folder, run_file(name), "")
+    report, evaluations = experiment.reports(described, created=now())
+    for name, evaluation in evaluations.items():
+        _write_text(folder, report_file(name), evaluation.to_json())
+    _write_text(folder, REPORT, report.to_json())
+    for name, text in pages(report).items():
+        _write_text(folder, name, text)
+    manifest = experiment.manifest(
+        report,
+        started=started,
+        finished=now(),
+        models=models,
+        git=git_state(experiment.benchmark.loaded.folder),
+        machine=machine(),
+        artifacts=folder.files(),
+    )
+    _write_text(folder, MANIFEST, manifest.to_json())
+    return report
 
 
-@dataclass(slots=True)
-class _Writer:
-    """Puts one experiment together."""
+def _write_text(folder: Unfinished, name: str, text: str) -> None:
+    with replacing(folder.path(name)) as sink:
+        sink.write(text.encode())
+
+
+def run_file(system: str) -> str:
+    """Return where the run of a system is in an experiment's folder."""
+    return f"runs/{system}.run.gz"
+
+
+def report_file(system: str) -> str:
+    """Return where the report of a system is in an experiment's folder."""
+    return f"EvaluationReport.{system}.json"
+
+
+def values_file(system: str) -> str:
+    """Return where the values by query of a system are."""
+    return f"per_query/{system}.parquet"
+
+
+def results_file(system: str) -> str:
+    """Return where the top of the answers of a system is."""
+    return f"results/{system}.parquet"
+
+
+def pages(report: BenchmarkReport) -> dict[str, str]:
+    """Draw the pages of a report, by file."""
+    document = benchmark_document(report)
+    return {"BenchmarkComparison.md": as_markdown(document), "BenchmarkReport.html": page(document)}
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What the stages of a benchmark made, as the records and tables that are kept of it.
+
+    Nothing is written here: a benchmark writes them, and `verify` makes them again of the runs in
+    the folder, to see whether what is recorded follows from these.
+    """
 
     benchmark: Benchmark
     workflow: Workflow
     results: Results
-    folder: Unfinished
-    started: str
 
-    def write(self) -> BenchmarkReport:
-        loaded = self.benchmark.loaded
+    def reports(
+        self, file: Callable[[str], FileRef], *, created: str
+    ) -> tuple[BenchmarkReport, dict[str, EvaluationReport]]:
+        """Return the report of all systems, and that of each; ``file`` describes a file."""
+        config = self.benchmark.loaded.config
         scores = self._scores()
-        targets = load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)
-        values = self._values(scores, targets)
-        self._tables(scores)
-        systems = []
-        for name in self.benchmark.specs:
-            system, report = self._system(name, scores, values.get(name, []))
-            self._text(system.report, report.to_json())
+        values = self._values(scores)
+        systems, evaluations = [], {}
+        for name in self.benchmark.systems:
+            system, evaluations[name] = self._system(
+                name, scores, values.get(name, []), file, created
+            )
             systems.append(system)
-        benchmark_report = BenchmarkReport(
-            experiment=experiment_id(self.benchmark),
-            name=loaded.config.name,
-            created=now(),
+        report = BenchmarkReport(
+            experiment=self.benchmark.experiment,
+            name=config.name,
+            created=created,
             collection=self.benchmark.collection.info,
-            depth=loaded.config.depth,
-            baseline=loaded.config.baseline,
+            depth=config.depth,
+            baseline=config.baseline,
             profile=scores.profile.name,
             rules=scores.rules,
-            measures=_measure_infos(scores, targets),
+            measures=_measure_infos(scores, self.benchmark.targets),
             systems=systems,
             comparison=self._comparison(),
             kpis=[
@@ -117,26 +178,15 @@ class _Writer:
             analyses=Analyses(**self._answers()),
             findings=self._findings(),
             verdict=[],
-            queries=file_ref(self.folder.path("queries.parquet"), self.folder.folder),
+            queries=file(QUERIES),
             top=TOP,
             seconds=self._seconds(),
         )
-        verdicts = {"verdict": verdict(benchmark_report)}
-        benchmark_report = benchmark_report.model_copy(update=verdicts)
-        self._text(REPORT, benchmark_report.to_json())
-        document = benchmark_document(benchmark_report)
-        self._text("BenchmarkComparison.md", as_markdown(document))
-        self._text("BenchmarkReport.html", page(document))
-        self._text(MANIFEST, self._manifest(benchmark_report).to_json())
-        return benchmark_report
+        return report.model_copy(update={"verdict": verdict(report)}), evaluations
 
-    def _text(self, name: str, text: str) -> None:
-        with replacing(self.folder.path(name)) as sink:
-            sink.write(text.encode())
-
-    def _parquet(self, table: pl.DataFrame, *parts: str) -> None:
-        with replacing(self.folder.path(*parts)) as sink:
-            table.write_parquet(sink)
+    def runs(self) -> dict[str, Run]:
+        """Return every run, by system."""
+        return {name: self._fetched(name).run for name in self.benchmark.systems}
 
     def _seconds(self) -> dict[str, float]:
         return {name: round(seconds, 6) for name, seconds in self.results.seconds.items()}
@@ -158,9 +208,9 @@ class _Writer:
 
     # --- values ----------------------------------------------------------------------------------
 
-    def _values(self, scores: Scores, targets: Targets) -> dict[str, list[MeasureValue]]:
+    def _values(self, scores: Scores) -> dict[str, list[MeasureValue]]:
         """Return every system's means with interval, target and bands."""
-        intervals = self._intervals(scores)
+        intervals, targets = self._intervals(scores), self.benchmark.targets
         values: dict[str, list[MeasureValue]] = {}
         for name in scores.runs:
             run = scores.run(name)
@@ -200,19 +250,19 @@ class _Writer:
     # --- systems ---------------------------------------------------------------------------------
 
     def _system(
-        self, name: str, scores: Scores, values: list[MeasureValue]
+        self,
+        name: str,
+        scores: Scores,
+        values: list[MeasureValue],
+        file: Callable[[str], FileRef],
+        created: str,
     ) -> tuple[SystemRecord, EvaluationReport]:
         fetched = self._fetched(name)
-        run, root = fetched.run, self.folder.folder
-        path = self.folder.path("runs", f"{name}.run.gz")
-        if len(run):
-            run.write(path, format="trec")
-        else:
-            self._text(f"runs/{name}.run.gz", "")
+        run, described = fetched.run, self.benchmark.systems[name]
         info = RunInfo(
             system=name,
             run_id=run.fingerprint(),
-            file=file_ref(path, root),
+            file=file(run_file(name)),
             queries=len(run.query_ids),
             rows=len(run),
             depth=self.benchmark.loaded.config.depth,
@@ -226,8 +276,8 @@ class _Writer:
         accounting = scores.run(name).accounting if fault is None else None
         stages = (self.workflow.fetches[name].name, self.workflow.checks[name].name)
         report = EvaluationReport(
-            experiment=experiment_id(self.benchmark),
-            created=now(),
+            experiment=self.benchmark.experiment,
+            created=created,
             run=info,
             collection=self.benchmark.collection.info,
             profile=scores.profile.name,
@@ -236,32 +286,32 @@ class _Writer:
             accounting=accounting,
             broken=broken,
             diagnostics=Diagnostics(
-                versions=versions(*self.benchmark.packages()),
+                versions=dict(self.benchmark.versions),
                 seconds={stage: self._seconds()[stage] for stage in stages},
                 timing=fetched.timings,
                 findings=self._run_findings(name),
                 notes=list(fetched.notes),
             ),
-            per_query=file_ref(self.folder.path("per_query", f"{name}.parquet"), root),
+            per_query=file(values_file(name)),
         )
         system = SystemRecord(
             name=name,
-            kind=self.benchmark.kind(name),
+            kind=described.kind,
             spec=self.benchmark.loaded.plain()["systems"][name],
-            of=list(self.benchmark.parents(name)),
-            report=f"EvaluationReport.{name}.json",
+            of=list(described.of),
+            report=report_file(name),
             run=info,
             measures=values,
             accounting=accounting,
             broken=broken,
             timing=fetched.timings,
             per_query=report.per_query,
-            results=file_ref(self.folder.path("results", f"{name}.parquet"), root),
+            results=file(results_file(name)),
         )
         return system, report
 
-    def _tables(self, scores: Scores) -> None:
-        """Write queries, judgments, values by query and the top of each answer."""
+    def tables(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Return queries, judgments, values by query and the top of each answer, by file."""
         collection = self.benchmark.collection
         queries = pl.DataFrame(
             [
@@ -275,23 +325,23 @@ class _Writer:
             schema=dict.fromkeys(("query_id", "text", "metadata"), pl.String),
             orient="row",
         )
-        self._parquet(queries, "queries.parquet")
+        yield QUERIES, queries
         titles = _Titles(collection.title_of)
         judged = collection.judgments.table.to_polars()
-        self._parquet(judged.with_columns(titles.of(judged["doc_id"])), "qrels.parquet")
+        yield QRELS, judged.with_columns(titles.of(judged["doc_id"]))
         grades = collection.judgments.pairs.select(
             "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
         )
-        values = scores.per_query
-        for name in self.benchmark.specs:
+        values = self._scores().per_query
+        for name in self.benchmark.systems:
             of_run = values.filter(pl.col("run") == name).drop("run")
-            self._parquet(of_run, "per_query", f"{name}.parquet")
+            yield values_file(name), of_run
             ranked = self._fetched(name).run.trec_columns()
             top = ranked.select("query_id", "rank", "doc_id", "score").filter(pl.col("rank") <= TOP)
             top = top.with_columns(titles.of(top["doc_id"]))
             top = top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
             ordered = top.select("query_id", "rank", "doc_id", "title", "score", "grade")
-            self._parquet(ordered, "results", f"{name}.parquet")
+            yield results_file(name), ordered
 
     # --- findings --------------------------------------------------------------------------------
 
@@ -318,7 +368,7 @@ class _Writer:
     def _findings(self) -> list[Finding]:
         findings = list(self.benchmark.collection.findings)
         lifted: dict[str, Finding] = {}  # what is about the collection is said once
-        for name in self.benchmark.specs:
+        for name in self.benchmark.systems:
             for finding in self._run_findings(name):
                 if finding.code in _OF_COLLECTION:
                     lifted[finding.code] = finding.model_copy(update={"system": None})
@@ -330,17 +380,25 @@ class _Writer:
         findings += [CONFIG_NOTE.finding(text) for text in self.benchmark.loaded.notes]
         return worst_first(findings)
 
-    def _manifest(self, report: BenchmarkReport) -> ExperimentManifest:
-        loaded = self.benchmark.loaded
-        models = {
-            name: loaded.secrets.hide(models_of(self.benchmark.systems[name]))
-            for name in self.benchmark.specs
-        }
+    def manifest(
+        self,
+        report: BenchmarkReport,
+        *,
+        started: str,
+        finished: str,
+        models: Mapping[str, Sequence[Mapping[str, Any]]],
+        git: GitState | None,
+        machine: Machine,
+        artifacts: list[FileRef],
+    ) -> ExperimentManifest:
+        """Return what is needed to repeat it."""
+        benchmark, loaded = self.benchmark, self.benchmark.loaded
+        hidden = {name: loaded.secrets.hide(list(models.get(name, ()))) for name in models}
         return ExperimentManifest(
             experiment=report.experiment,
             name=report.name,
-            started=self.started,
-            finished=now(),
+            started=started,
+            finished=finished,
             config=loaded.plain(),
             config_sha256=loaded.sha256,
             overrides=loaded.secrets.hide(loaded.overrides),
@@ -349,14 +407,16 @@ class _Writer:
                 RunRef(system=system.name, run_id=system.run.run_id, path=system.run.file.path)
                 for system in report.systems
             ],
-            versions=versions(*self.benchmark.packages()),
-            models={name: described for name, described in models.items() if described},
+            keys=dict(benchmark.keys),
+            targets=asdict(benchmark.targets),
+            versions=dict(benchmark.versions),
+            models={name: described for name, described in hidden.items() if described},
             snapshots={system.name: system.run.identity.snapshot for system in report.systems},
-            git=git_state(loaded.folder),
+            git=git,
             seed=loaded.config.statistics.seed,
-            machine=machine(),
+            machine=machine,
             seconds=self._seconds(),
-            artifacts=self.folder.files(),
+            artifacts=artifacts,
         )
 
 

@@ -10,17 +10,20 @@ import errno
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
+from rankscope.files import check_regular
 from rankscope.part import FileRef
+from rankscope.temporary import flush_folder, mark, move, new_folder, remove, sweep, unlock
 
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"
 _PARTIAL = ".unfinished-"
+_ASIDE = ".unfinished-old-"
+_END = "~"  # between the name of an experiment and what makes the name beside it its own
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 
@@ -34,6 +37,22 @@ def file_ref(path: Path, root: Path) -> FileRef:
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return FileRef(path=path.relative_to(root).as_posix(), sha256=digest, bytes=path.stat().st_size)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return where a file of an experiment is.
+
+    One that leads out of the folder is refused, and what is no file, such as a pipe.
+    """
+    path = folder / name
+    try:
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+    except (ValueError, OSError, RuntimeError):  # a NUL, a long name, or links in a circle
+        is_inside = False
+    if not is_inside:
+        raise InputError(f"{folder}: the file {shown(name)} is outside the experiment")
+    check_regular(path)
+    return path
 
 
 def experiment_folders(output: Path) -> list[Path]:
@@ -73,7 +92,7 @@ def unfinished(output: Path, name: str) -> Iterator[Unfinished]:
     try:
         output.mkdir(parents=True, exist_ok=True)
         _sweep(output)
-        partial, lock = _new(output, name)
+        partial, handle = new_folder(output, f"{_PARTIAL}{name}-")
     except OSError as error:
         raise _unwritable(output, error) from None
     try:
@@ -82,9 +101,8 @@ def unfinished(output: Path, name: str) -> Iterator[Unfinished]:
     except OSError as error:
         raise _unwritable(output, error) from None
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        remove(partial)
+        unlock(handle)
 
 
 def _unwritable(output: Path, error: OSError) -> InputError:
@@ -97,56 +115,35 @@ def _unwritable(output: Path, error: OSError) -> InputError:
 
 
 def _put(partial: Path, target: Path) -> None:
-    """Rename a folder to its place; a folder that is there is moved aside first."""
-    for _ in range(100):  # another process may put its own there at the same moment
-        try:
-            os.rename(partial, target)
-        except OSError as error:
-            if error.errno not in _TAKEN and not target.exists():
-                raise
+    """Rename a folder to its place; one that is there is moved aside first, and back on failure."""
+    aside = target.with_name(f"{_ASIDE}{target.name}{_END}{mark()}")
+    try:
+        for _ in range(100):  # another process may put its own there at the same moment
+            try:
+                move(os.rename, partial, target)
+                break
+            except OSError as error:
+                if error.errno not in _TAKEN and not target.exists():
+                    raise
+            with suppress(FileNotFoundError):
+                remove(aside)
+                move(os.rename, target, aside)
         else:
-            return
-        aside = target.with_name(f"{_PARTIAL}old-{os.urandom(4).hex()}")
-        with suppress(FileNotFoundError):
-            os.rename(target, aside)
-            shutil.rmtree(aside, ignore_errors=True)
-    os.rename(partial, target)
-
-
-def _new(output: Path, name: str) -> tuple[Path, int | None]:
-    """Make a folder to fill, and lock it; the system frees the lock when the process ends."""
-    while True:
-        partial = output / f"{_PARTIAL}{name}-{os.getpid()}-{os.urandom(4).hex()}"
-        partial.mkdir()
-        lock = _lock(partial)
-        if partial.is_dir():  # else it was swept before it was locked
-            return partial, lock
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(folder: Path, *, wait: bool = True) -> int | None:
-    """Lock a folder, and return what holds the lock; None where that is not possible."""
-    try:
-        import fcntl  # noqa: PLC0415
-    except ImportError:  # no such locks on this system: nothing is swept, either
-        return None
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
+            move(os.rename, partial, target)
+    except BaseException:
+        with suppress(OSError):  # it is there, or another process put its own
+            os.rename(aside, target)
+        raise
+    remove(aside)
+    flush_folder(target.parent)
 
 
 def _sweep(output: Path) -> None:
-    """Take away folders that nobody fills any more."""
-    for folder in output.glob(f"{_PARTIAL}*"):
-        lock = _lock(folder, wait=False)
-        if lock is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
+    """Take away folders that nobody fills any more; a finished experiment goes back to its place.
+
+    It was moved aside by a process that was killed before it could put another there.
+    """
+    for folder in output.glob(f"{_ASIDE}*"):
+        with suppress(OSError):
+            os.rename(folder, output / folder.name.removeprefix(_ASIDE).rpartition(_END)[0])
+    sweep(output.glob(f"{_PARTIAL}*"))

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import shutil
-import time
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
-from rankscope.benchmark.experiment import experiment_id, write_experiment
-from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, unfinished
+from rankscope.benchmark.experiment import Experiment, write_experiment
+from rankscope.benchmark.fetching import fetch_stages
+from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside, unfinished
 from rankscope.benchmark.plan import Results, StageState, Watcher
+from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
-from rankscope.benchmark.verify import inside
-from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow
-from rankscope.errors import InputError, RankscopeError, UnknownNameError
-from rankscope.files import PathLike
+from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.files import PARTS, PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.cache import DAY, make_folder, sweep
+from rankscope.retrieval.cache import make_folder
+from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
+from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
+from rankscope.tables.writing import write_trec
+from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
 
@@ -58,16 +62,8 @@ def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedC
     return read_config(config, settings=settings)
 
 
-@contextmanager
-def _no_secrets(loaded: LoadedConfig) -> Iterator[None]:
-    """Take secrets out of what an error says."""
-    try:
-        yield
-    except RankscopeError as error:
-        hidden = loaded.secrets.hide(str(error))
-        if hidden == str(error):
-            raise
-        raise InputError(hidden) from None
+def _cache_place(output: Path, cache: PathLike | None) -> Path:
+    return output / CACHE if cache is None else folder_to_write(cache, "cache")
 
 
 @contextmanager
@@ -77,20 +73,20 @@ def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
     real one afterwards, also when the benchmark was stopped.
     """
-    folder = make_folder(output / CACHE if cache is None else Path(cache))
-    sweep(folder)
-    for path in folder.glob(f"{_FRESH}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > DAY:  # of a process that was killed
-                shutil.rmtree(path)
+    folder = make_folder(_cache_place(output, cache))
+    sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
     if not fresh:
         yield folder
         return
-    with TemporaryDirectory(prefix=_FRESH, dir=folder, ignore_cleanup_errors=True) as name:
+    empty, handle = new_folder(folder, _FRESH)
+    try:
         try:
-            yield Path(name)
+            yield empty
         finally:
-            _move_files(Path(name), folder)
+            _move_files(empty, folder)
+    finally:
+        remove(empty)
+        unlock(handle)
 
 
 def _move_files(source: Path, target: Path) -> None:
@@ -99,15 +95,38 @@ def _move_files(source: Path, target: Path) -> None:
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         place = target / path.relative_to(source)
         make_folder(place.parent)
-        path.replace(place)
+        move(os.replace, path, place)
 
 
+@contextmanager
 def _prepared(
     loaded: LoadedConfig, cache: Path, python: PythonUse, *, may_read: bool = True
-) -> Benchmark:
-    load_targets(loaded.config.targets, loaded.config.bands, loaded.folder)  # refused early
+) -> Iterator[tuple[Benchmark, Systems]]:
+    """Yield a benchmark and its systems, which are closed afterwards."""
+    config = loaded.config
+    targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
     collection = load_collection(loaded, cache, may_read=may_read)
-    return Benchmark.of(loaded, collection, cache=cache, python=python)
+    systems = Systems(
+        loaded.systems(),
+        collection,
+        folder=loaded.folder,
+        cache=cache,
+        memory=Memory(),
+        python=python,
+    )
+    with closing(systems):
+        if not any(systems[name].trained for name in systems):
+            info = collection.info.model_copy(update={"training": None})
+            collection = replace(collection, info=info)
+        benchmark = Benchmark(
+            loaded,
+            collection,
+            described(loaded.systems()),
+            systems.identities(),
+            versions(*systems.packages()),
+            targets,
+        )
+        yield benchmark, systems
 
 
 def plan_benchmark(
@@ -125,12 +144,13 @@ def plan_benchmark(
     earlier run, neither is what of it can be reused.
     """
     loaded = _loaded(config, settings)
-    folder = Path(output) / CACHE if cache is None else Path(cache)
-    with _no_secrets(loaded):
-        benchmark = _prepared(loaded, folder, "named" if python else "refused", may_read=False)
+    folder = _cache_place(folder_to_write(output, "output"), cache)
+    with loaded.secrets.hidden_in_errors():
         store = Store(folder)
-        with closing(benchmark.systems):
-            states = make_workflow(benchmark).plan(store).states()
+        use: PythonUse = "named" if python else "refused"
+        with _prepared(loaded, folder, use, may_read=False) as (benchmark, systems):
+            fetches = fetch_stages(benchmark, systems, folder)
+            states = make_workflow(benchmark, fetches).plan(store).states()
     if fresh:
         return [replace(state, state="to do") for state in states]
     if benchmark.collection.is_known or store.is_empty():
@@ -162,28 +182,43 @@ def run_benchmark(
     """
     _check_jobs(jobs)
     started = now()
-    place = Path(output)
+    place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
-    with _no_secrets(loaded), _cache_folder(place, cache, fresh=fresh) as folder:
-        benchmark = _prepared(loaded, folder, "run" if python else "refused")
-        with closing(benchmark.systems):
-            name = experiment_id(benchmark)
-            finished = None if fresh else _finished(place / name)
-            if finished is not None:
-                return Result(place / name, finished, reused=True)
-            workflow, store = make_workflow(benchmark), Store(folder)
-            _check_corpus(benchmark, workflow, store)
-            results = workflow.plan(store).execute(watcher, jobs=jobs)
-            with unfinished(place, name) as experiment:
-                report = write_experiment(benchmark, workflow, results, experiment, started=started)
-            return Result(place / name, report, reused=False)
+    with (
+        loaded.secrets.hidden_in_errors(),
+        _cache_folder(place, cache, fresh=fresh) as folder,
+        _prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
+    ):
+        name = benchmark.experiment
+        finished = None if fresh else _finished(place / name)
+        if finished is not None:
+            return Result(place / name, finished, reused=True)
+        workflow = make_workflow(benchmark, fetch_stages(benchmark, systems, folder))
+        store = Store(folder)
+        _check_corpus(systems, workflow, store)
+        results = workflow.plan(store).execute(watcher, jobs=jobs)
+        made = Experiment(benchmark, workflow, results)
+        models = {name: _models(systems, name) for name in systems}
+        with unfinished(place, name) as folder_to_fill:
+            report = write_experiment(made, folder_to_fill, models=models, started=started)
+        return Result(place / name, report, reused=False)
 
 
-def _check_corpus(benchmark: Benchmark, workflow: Workflow, store: Store) -> None:
+def _models(systems: Systems, name: str) -> list[dict[str, Any]]:
+    """Describe a system's models, also what they know of the corpus.
+
+    A system whose answers were all kept has not been given the corpus yet.
+    """
+    if not models_of(systems[name]):
+        return []
+    return models_of(systems.indexed(name))
+
+
+def _check_corpus(systems: Systems, workflow: Workflow, store: Store) -> None:
     """Give the corpus to all systems that will be asked, so that they can refuse it at once."""
     for name, stage in workflow.fetches.items():
         if not store.has(stage.key):
-            benchmark.systems.indexed(name)
+            systems.indexed(name)
 
 
 def _check_jobs(jobs: object) -> None:
@@ -240,12 +275,14 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
-    place = make_folder(Path(output))
-    with _no_secrets(loaded), _cache_folder(place, cache) as folder:
-        benchmark = _prepared(loaded, folder, "run" if python else "refused")
-        with closing(benchmark.systems):
-            fetching = _Fetching(benchmark, Store(folder), place, jobs, watcher, written)
-            return fetching.fetch(list(dict.fromkeys(systems)) or list(benchmark.specs))
+    place = make_folder(folder_to_write(output, "output"))
+    with (
+        loaded.secrets.hidden_in_errors(),
+        _cache_folder(place, cache) as folder,
+        _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
+    ):
+        fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written)
+        return fetching.fetch(list(dict.fromkeys(systems)) or list(made))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,7 +290,8 @@ class _Fetching:
     """Makes run files, one after the other, or all at once where several jobs are allowed."""
 
     benchmark: Benchmark
-    store: Store
+    systems: Systems
+    cache: Path
     place: Path
     jobs: int
     watcher: Watcher | None
@@ -261,22 +299,23 @@ class _Fetching:
 
     def fetch(self, names: list[str]) -> list[FetchedRun]:
         for name in names:
-            if name not in self.benchmark.specs:
-                raise UnknownNameError("system", name, self.benchmark.specs)
+            if name not in self.systems:
+                raise UnknownNameError("system", name, self.systems)
         groups = [names] if self.jobs > 1 else [[name] for name in names]
         return [fetched for group in groups for fetched in self._group(group)]
 
     def _group(self, names: list[str]) -> list[FetchedRun]:
-        workflow = make_workflow(self.benchmark, only=names)
-        _check_corpus(self.benchmark, workflow, self.store)
-        results = workflow.plan(self.store).execute(self.watcher, jobs=self.jobs)
+        fetches = fetch_stages(self.benchmark, self.systems, self.cache, only=names)
+        workflow, store = make_workflow(self.benchmark, fetches, only_runs=True), Store(self.cache)
+        _check_corpus(self.systems, workflow, store)
+        results = workflow.plan(store).execute(self.watcher, jobs=self.jobs)
         return [self._write(name, workflow, results) for name in names]
 
     def _write(self, name: str, workflow: Workflow, results: Results) -> FetchedRun:
         fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
         if not len(fetched.run):
             raise InputError(_nothing(name, fetched.failures))
-        fetched.run.write(path, format="trec")
+        write_trec(fetched.run, path)
         fetched_run = FetchedRun(
             system=name,
             path=path,

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.collection import Collection
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
-from rankscope.retrieval.protocol import ProcessEndError, System, contained
-from rankscope.retrieval.registry import PythonUse, build_system
-from rankscope.retrieval.stages.rerank import Rerank
+from rankscope.retrieval.options import Reading
+from rankscope.retrieval.protocol import (
+    ProcessEndError,
+    System,
+    all_parts,
+    contained,
+    packages_of,
+)
+from rankscope.retrieval.registry import SYSTEMS, PythonUse, Spec, build_system
+from rankscope.retrieval.stages.rerank import RerankOptions
 from rankscope.retrieval.stages.stage import Memory
 
 
@@ -82,6 +90,18 @@ class Systems(Mapping[str, System]):
                 python=self._python,
             )
 
+    def identities(self) -> dict[str, str]:
+        """Return what each system is known by, without the corpus, which has a hash of its own."""
+        keys = {}
+        for name in self:
+            with naming(name):
+                keys[name] = self[name].identity().key
+        return keys
+
+    def packages(self) -> list[str]:
+        """Return the distributions that the systems compute with."""
+        return sorted({package for name in self for package in packages_of(self[name])})
+
     def close(self) -> None:
         """Close every system that was made."""
         for system in self._made.values():
@@ -104,11 +124,48 @@ def naming(name: str) -> Iterator[None]:
         raise _NamedError(f"system {name}: {error}") from error
 
 
-def builds_on(system: System) -> list[System]:
-    """Return the systems that a system asks, directly."""
-    return [part for part in system.parts() if isinstance(part, System)]
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a config says of a system, apart from how it is asked."""
+
+    kind: str
+    """bm25, vector, fuse, rerank, …"""
+    of: tuple[str, ...]
+    """The systems of the config that it asks, through unnamed ones too."""
+    depth: int | None
+    """How many documents a reranker looks at, if what it reranks is a system of the config."""
+    asks_others: bool
+    """Whether it puts other systems together, named or not."""
 
 
-def rerank_depth(system: System) -> int | None:
-    """Return how many documents a reranker looks at; None for another system."""
-    return system.depth if isinstance(system, Rerank) else None
+def described(specs: Mapping[str, Any]) -> dict[str, Description]:
+    """Describe systems by their specs; nothing is made or imported."""
+    reading = Reading(specs, unexpanded=True)
+    return {name: _description(SYSTEMS.read(spec, reading)) for name, spec in specs.items()}
+
+
+def _description(spec: Spec[System]) -> Description:
+    below, options = _below(spec), spec.options
+    is_visible = all(isinstance(part, str) for part in below)
+    depth = options.depth if is_visible and isinstance(options, RerankOptions) else None
+    return Description(spec.name, tuple(_names(spec)), depth, asks_others=bool(below))
+
+
+def _below(spec: Spec[System]) -> list[str | Spec[System]]:
+    """Return the systems that a spec puts together: names, and specs without one."""
+    of = getattr(spec.options, "of", None) or []
+    return of if isinstance(of, list) else [of]
+
+
+def _names(spec: Spec[System]) -> dict[str, None]:
+    names: dict[str, None] = {}
+    for part in _below(spec):
+        names.update({part: None} if isinstance(part, str) else _names(part))
+    return names
+
+
+def share_parts(system: System, other: System) -> bool:
+    """Tell whether two systems are, or ask, the same one: they are not asked at a time."""
+    return not {id(part) for part in all_parts(system)}.isdisjoint(
+        id(part) for part in all_parts(other)
+    )

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, model_validator
 
 from rankscope.benchmark.config.sections import Section, entries_of, read_section, refuse
 from rankscope.benchmark.config.syntax import read_config_file
@@ -159,7 +159,7 @@ class TargetSet:
 
 def _find(entry: str, key: str, folder: Path) -> TargetSet:
     """Find a set by its name or path, and read it."""
-    known = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
+    known = _built_in()
     if entry in known:
         return TargetSet.read(BUILT_IN / f"{entry}.yaml")
     path = folder / Path(entry).expanduser()
@@ -180,6 +180,11 @@ class Targets:
     by_measure: dict[str, float] = field(default_factory=dict)
     """The target of each measure, by its canonical name."""
     band_sets: tuple[TargetSet, ...] = ()
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Targets:
+        """Make them of what `asdict` returned, as a manifest keeps it."""
+        return TypeAdapter(cls).validate_python(data)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -205,14 +210,30 @@ class Targets:
         return by_set
 
 
+def names_files(
+    targets: Mapping[str, float] | str | Sequence[Mapping[str, float] | str], bands: Sequence[str]
+) -> bool:
+    """Tell whether the keys ``targets`` and ``bands`` of a config name files of the user's own."""
+    given = [targets] if isinstance(targets, Mapping | str) else targets
+    names = [entry for entry in (*given, *bands) if isinstance(entry, str)]
+    return any(name not in _built_in() for name in names)
+
+
+def _built_in() -> list[str]:
+    return sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
+
+
 def load_targets(
     targets: Mapping[str, float] | str | Sequence[Mapping[str, float] | str],
     bands: Sequence[str],
     folder: Path,
+    *,
+    measured: frozenset[str] | None = None,
 ) -> Targets:
     """Read what the keys ``targets`` and ``bands`` of a config name; a path starts in ``folder``.
 
-    Of several targets for a measure the last one counts.
+    Of several targets for a measure the last one counts. A set that has none for what is
+    ``measured`` is refused.
 
     >>> targets = load_targets({"ndcg_cut_10": 0.4}, ["trec-kpi"], Path())
     >>> targets.target_of("nDCG@10"), targets.bands_of("nDCG@10", 0.36)
@@ -226,6 +247,11 @@ def load_targets(
         target_set = _find(entry, "targets", folder)
         if not target_set.targets:
             raise InputError(f"targets: the set {shown(target_set.name)} has bands only, no target")
+        if measured is not None and not measured & target_set.targets.keys():
+            raise InputError(
+                f"targets: none of the measures of the set {shown(target_set.name)} is measured; "
+                f"add some of {', '.join(target_set.targets)} to measures"
+            )
         wanted.update(target_set.targets)
     sets: dict[str, TargetSet] = {}
     for entry in bands:

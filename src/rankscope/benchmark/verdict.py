@@ -2,8 +2,9 @@
 
 Three things, each in a sentence where there is something to say: which system is best on the main
 measure and whether that is more than chance; whether the other measures agree; what limits the
-result. Then, in short, what else a reader must know: queries without an answer,
-targets missed, a group of queries that contradicts the whole. A system whose run is broken is named
+result. Then, in short, what else a reader must know: measures that look deeper than the runs, from
+which nothing is concluded, queries without an answer, targets missed, a group of queries that
+contradicts the whole. A system whose run is broken is named
 first, and nothing is said about how it compares.
 
 Differences and their p-values are those of the pairs the comparison holds. Systems it holds no pair
@@ -62,10 +63,56 @@ def verdict(report: BenchmarkReport) -> list[str]:
     scored = [system for system in report.systems if system.broken is None]
     if not scored or not report.measures:
         return [*broken, "Nothing was measured."]
-    report = report.model_copy(update={"systems": scored})
-    sentences = [*broken, _main(report), _others(report), _limit(report)]
-    sentences += [*_failures(report), *_targets(report), *_contradictions(report)]
+    deep = [info.measure for info in report.measures if _is_deep(report, info.measure)]
+    report = _without(report.model_copy(update={"systems": scored}), deep)
+    sentences = list(broken)
+    if report.measures:
+        sentences += [_main(report), _others(report), _limit(report)]
+    sentences += [*_depth(report, deep), *_failures(report)]
+    if report.measures:
+        sentences += [*_targets(report), *_contradictions(report)]
     return [sentence for sentence in sentences if sentence]
+
+
+# --- measures that look deeper than the runs -----------------------------------------------------
+
+
+def _is_deep(report: BenchmarkReport, name: str) -> bool:
+    """Tell whether a measure looks at more documents than were asked for, and than there are."""
+    try:
+        cutoff = Measure.parse(name).cutoff
+    except RankscopeError:
+        return False
+    documents = report.collection.documents
+    has_all = documents is not None and report.depth >= documents
+    return cutoff is not None and cutoff > report.depth and not has_all
+
+
+def _without(report: BenchmarkReport, measures: Sequence[str]) -> BenchmarkReport:
+    """Return a report in which some measures are not spoken of."""
+    systems = [
+        system.model_copy(
+            update={"measures": [each for each in system.measures if each.measure not in measures]}
+        )
+        for system in report.systems
+    ]
+    return report.model_copy(
+        update={
+            "systems": systems,
+            "measures": [info for info in report.measures if info.measure not in measures],
+            "kpis": [kpi for kpi in report.kpis if kpi.measure not in measures],
+        }
+    )
+
+
+def _depth(report: BenchmarkReport, deep: Sequence[str]) -> list[str]:
+    """Say which measures nothing is concluded from."""
+    if not deep:
+        return []
+    verb = "looks" if len(deep) == 1 else "look"
+    asked = f"the {counted(report.depth, 'document')} that each query was asked for"
+    start = f"Nothing is concluded from {listed(deep, MOST)}, which {verb} deeper than {asked}"
+    return [f"{start}; raise depth, or cut earlier."]
 
 
 # --- the main measure ----------------------------------------------------------------------------

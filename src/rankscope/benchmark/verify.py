@@ -1,28 +1,37 @@
-"""Verify: is an experiment what its manifest says, and do its scores follow from its runs?"""
+"""Verify: is an experiment what its manifest says, and does what is recorded follow from its runs?
+
+Every file is hashed, and everything that is computed is computed again (by `replay`): values by
+query, means, intervals, tests, verdict, analyses, findings and pages. What only systems and machine
+know, such as their answers and how long they took, cannot be: for that, the manifest has a digest
+to be kept elsewhere, and a signature.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+import rankscope
 from rankscope.benchmark.config.loading import config_hash
-from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
-from rankscope.collection.qrels import Qrels, read_qrels
+from rankscope.benchmark.differences import Difference, differences
+from rankscope.benchmark.experiment import pages, report_file
+from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside
+from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
+from rankscope.benchmark.signatures import SIGNATURE, signed_by
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, InvalidDataError, RankscopeError, shown
-from rankscope.files import check_regular
-from rankscope.part import FileRef, Part
-from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
-from rankscope.runs.table import Run, read_run
-from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.soundness import KnownCorpus
-from rankscope.tables.parquet import parquet_frame
+from rankscope.errors import InputError, RankscopeError, counted
+from rankscope.files import read_bytes
+from rankscope.part import FileRef, Part, Record, left_out
+from rankscope.records import BenchmarkReport, ExperimentManifest
 
 EXACT = 1e-12
-"""Values that differ by more are not the same."""
+"""Values by query that differ by more are not the same."""
 
 
 class Checked(Part):
@@ -32,6 +41,8 @@ class Checked(Part):
     """What it is: a file, or what it should agree with."""
     problem: str = ""
     """What is wrong with it; '' if nothing."""
+    unchecked: str | None = left_out()
+    """Why it could not be looked at, where it could not."""
 
 
 class Verification(Part, Shown):
@@ -41,8 +52,12 @@ class Verification(Part, Shown):
     """The experiment's id."""
     folder: str
     """Where it is."""
+    digest: str
+    """The SHA-256 of its manifest, which holds those of all other files."""
     ok: bool
-    """Whether everything holds."""
+    """Whether everything holds that could be looked at."""
+    signer: str | None = left_out()
+    """The key that signed it, where one was asked for."""
     checks: tuple[Checked, ...]
     """Everything that was looked at."""
 
@@ -57,49 +72,58 @@ def open_experiment(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
     return ExperimentManifest.read(folder / MANIFEST), BenchmarkReport.read(folder / REPORT)
 
 
-def inside(folder: Path, name: str) -> Path:
-    """Return where a file of an experiment is.
+def digest_of(folder: Path) -> str:
+    """Return the SHA-256 of an experiment's manifest."""
+    return hashlib.sha256(read_bytes(folder / MANIFEST)).hexdigest()
 
-    One that leads out of the folder is refused, and what is no file, such as a pipe.
+
+def verify(
+    folder: Path, *, corpus: Path | None = None, digest: str = "", key: Path | None = None
+) -> Verification:
+    """Compute every hash and everything that follows from the runs again.
+
+    ``corpus`` is the file that was searched: with it titles are checked, too. ``digest`` is that
+    of the manifest as `benchmark run` printed it, or its beginning, and ``key`` an SSH public key,
+    or a file of allowed signers, that must have signed the manifest.
     """
-    path = folder / name
-    try:
-        is_inside = path.resolve().is_relative_to(folder.resolve())
-    except (ValueError, OSError, RuntimeError):  # a NUL, a long name, or links in a circle
-        is_inside = False
-    if not is_inside:
-        raise InputError(f"{folder}: the file {shown(name)} is outside the experiment")
-    check_regular(path)
-    return path
-
-
-def verify(folder: Path) -> Verification:
-    """Compute every hash and score of an experiment again."""
     manifest, report = open_experiment(folder)
-    checks = tuple(
-        Checked(what=what, problem=problem)
-        for what, problem in (*_files(folder, manifest), *_contents(folder, manifest, report))
-    )
+    recorded = Recorded(folder, manifest, report)
+    current = digest_of(folder)
+    checks = [*_files(folder, manifest), *_digest(current, digest)]
+    signer = None
+    if key is not None:
+        signer, problem = signed_by(folder, key)
+        checks.append(Checked(what="signature", problem=problem))
+    checks += _contents(recorded, corpus)
     return Verification(
         experiment=manifest.experiment,
         folder=str(folder),
+        digest=current,
         ok=not any(check.problem for check in checks),
-        checks=checks,
+        signer=signer,
+        checks=tuple(checks),
     )
 
 
-Look = tuple[str, str]
-"""What was looked at, and what is wrong with it ('' if nothing)."""
+def _digest(current: str, expected: str) -> Iterator[Checked]:
+    if expected:
+        same = current.startswith(expected.lower())
+        problem = f"has the digest {current}, and {expected} was expected"
+        yield Checked(what=MANIFEST, problem="" if same else problem)
 
 
-def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Look]:
+# --- files ---------------------------------------------------------------------------------------
+
+
+def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     for artifact in manifest.artifacts:
-        yield artifact.path, _file_problem(folder, artifact)
-    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST}
+        yield Checked(what=artifact.path, problem=_file_problem(folder, artifact))
+    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST, SIGNATURE}
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(names - listed):
-        yield name, "is not in the manifest: it was added later"
-    yield "config", _config_problem(manifest)
+        yield Checked(what=name, problem="is not in the manifest: it was added later")
+    yield Checked(what="config", problem=_config_problem(manifest))
+    yield Checked(what="times", problem=_times_problem(manifest))
 
 
 def _config_problem(manifest: ExperimentManifest) -> str:
@@ -108,6 +132,16 @@ def _config_problem(manifest: ExperimentManifest) -> str:
     except ValueError:  # infinite numbers and broken text, which are never written
         same = False
     return "" if same else "its hash differs from the one recorded: the manifest was changed"
+
+
+def _times_problem(manifest: ExperimentManifest) -> str:
+    try:
+        started, finished = map(datetime.fromisoformat, (manifest.started, manifest.finished))
+        if started <= finished:
+            return ""
+    except (ValueError, TypeError):
+        return "are not times"
+    return "it finished before it started"
 
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
@@ -120,139 +154,169 @@ def _file_problem(folder: Path, recorded: FileRef) -> str:
     return "" if current == recorded else "was changed: its hash differs from the one recorded"
 
 
-def _contents(
-    folder: Path, manifest: ExperimentManifest, report: BenchmarkReport
-) -> Iterator[Look]:
-    """Score the runs against the judgments again."""
-    if report.experiment != manifest.experiment:
-        yield REPORT, f"belongs to the experiment {shown(report.experiment)}"
-    yield MANIFEST, _manifest_problem(manifest, report)
+# --- what is computed ----------------------------------------------------------------------------
+
+
+def _contents(recorded: Recorded, corpus: Path | None) -> Iterator[Checked]:
+    """Make the experiment again, and compare everything."""
     try:
-        qrels = read_qrels(inside(folder, "qrels.parquet"))
-        asked = set(_table(inside(folder, report.queries.path))["query_id"].to_list())
-    except Exception as error:  # the folder may hold anything, and all of it is to be looked at
-        yield "qrels.parquet", f"cannot be read ({error}); no score can be computed"
+        replayed = replay(recorded, corpus)
+    except OtherRunError as error:
+        yield Checked(what=f"run of {error}", problem="is not the one that was scored")
         return
-    same = as_judgments(qrels).fingerprint == manifest.collection.qrels_sha256
-    yield "judgments", "" if same else "are not those that the manifest names"
-    for system in report.systems:
+    except Exception as error:  # the folder may hold anything
+        sentence = " ".join(str(error).split())
+        yield Checked(what="what is computed", problem=f"cannot be computed again ({sentence})")
+        return
+    comparing = _Comparing(recorded, replayed)
+    for checks in (comparing.tables(), comparing.reports(), comparing.pages()):
+        yield from checks
+    if replayed.out_of_reach:
+        codes = ", ".join(sorted(replayed.out_of_reach))
+        yield Checked(
+            what=f"titles, size and hash of the corpus, findings {codes}",
+            unchecked="the corpus was not given; name its file with --corpus",
+        )
+
+
+class _Comparing:
+    """Compares an experiment that was made again with what is recorded."""
+
+    def __init__(self, recorded: Recorded, replayed: Replay) -> None:
+        self._recorded = recorded
+        self._experiment = replayed.experiment
+        self._out_of_reach = replayed.out_of_reach
+        version = recorded.manifest.versions.get("rankscope")
+        self._other_version = "" if version == rankscope.__version__ else str(version)
+        self._is_older = recorded.manifest.keys is None
+
+    def tables(self) -> Iterator[Checked]:
+        """Compare questions, judgments, values by query and results."""
+        for name, table in self._experiment.tables():
+            yield Checked(what=f"{name}, its content", problem=self._table_problem(name, table))
+
+    def _table_problem(self, name: str, table: pl.DataFrame) -> str:
         try:
-            problem = _run_problem(folder, report, system, qrels, asked)
+            recorded = self._recorded.table(name)
         except Exception as error:  # likewise
-            problem = f"cannot be computed again ({error})"
-        yield f"scores of {system.name}", problem
+            return f"cannot be read ({error})"
+        if recorded.columns != table.columns:
+            return f"has the columns {', '.join(recorded.columns)}"
+        if len(recorded) != len(table):
+            return f"has {counted(len(recorded), 'row')}, and {len(table):,} follow from the runs"
+        apart = [column for column in table.columns if not _same(recorded[column], table[column])]
+        if not apart:
+            return ""
+        return f"is not what follows from the runs: {', '.join(apart)}"
+
+    def reports(self) -> Iterator[Checked]:
+        """Compare the records, field by field."""
+        recorded = self._recorded
+        files = {artifact.path: artifact for artifact in recorded.manifest.artifacts}
+        report, evaluations = self._experiment.reports(
+            lambda name: files.get(name, FileRef(path=name, sha256="", bytes=0)),
+            created=recorded.report.created,
+        )
+        for name, evaluation in evaluations.items():
+            apart = self._differences(recorded.evaluation(name), evaluation)
+            yield self._checked(f"{report_file(name)}, its content", apart)
+        of_report = self._differences(recorded.report, report)
+        for field in report.to_dict():
+            within = [apart for apart in of_report if apart.keys[0] == field]
+            yield self._checked(f"{REPORT}: {field}", within)
+        manifest = self._experiment.manifest(
+            report,
+            started=recorded.manifest.started,
+            finished=recorded.manifest.finished,
+            models=recorded.manifest.models,
+            git=recorded.manifest.git,
+            machine=recorded.manifest.machine,
+            artifacts=recorded.manifest.artifacts,
+        )
+        apart = self._differences(recorded.manifest, manifest)
+        yield self._checked(f"{MANIFEST}, its content", apart)
+        yield from self._identities()
+
+    def _identities(self) -> Iterator[Checked]:
+        """Compare ids, which are hashes of what is recorded, whatever version made them."""
+        manifest = self._recorded.manifest
+        if manifest.keys is None:
+            return
+        computed = self._experiment.benchmark.experiment
+        problem = f"is {manifest.experiment}, and {computed} follows from what is recorded"
+        same = computed == manifest.experiment
+        yield Checked(what="id of the experiment", problem="" if same else problem)
+        for name, described in self._experiment.benchmark.systems.items():
+            # the key of a system that asks others changes with these when they get the corpus
+            if name in manifest.keys and not described.asks_others:
+                yield self._identity(name, manifest.keys[name])
+
+    def _identity(self, name: str, key: str) -> Checked:
+        """Compare a system with its key, which was made before it was given the corpus."""
+        what = f"identity of {name}"
+        system = next(each for each in self._recorded.report.systems if each.name == name)
+        if "${" in str(system.spec):
+            return Checked(what=what, unchecked="it holds secrets, which are not recorded")
+        identity = system.run.identity
+        before = identity.model_copy(update={"snapshot": None})
+        same = key in (identity.key, before.key)
+        return Checked(what=what, problem="" if same else "is not what its key is the hash of")
+
+    def pages(self) -> Iterator[Checked]:
+        """Draw the pages of the report again."""
+        for name, text in pages(self._recorded.report).items():
+            try:
+                same = read_bytes(inside(self._recorded.folder, name)) == text.encode()
+            except (OSError, RankscopeError) as error:
+                yield Checked(what=f"{name}, its content", problem=f"cannot be read ({error})")
+                continue
+            apart = [] if same else [Difference((), f"it does not show what {REPORT} says")]
+            yield self._checked(f"{name}, its content", apart)
+
+    @staticmethod
+    def _differences(recorded: Record, again: Record) -> list[Difference]:
+        plain = (_without_files(json.loads(record.to_json())) for record in (recorded, again))
+        return list(differences(*plain))
+
+    def _checked(self, what: str, apart: list[Difference]) -> Checked:
+        """Say where a record differs; of another version, that this one cannot tell."""
+        if not apart:
+            return Checked(what=what)
+        more = f", and {counted(len(apart) - 1, 'more difference')}" if len(apart) > 1 else ""
+        sentence = f"{apart[0].sentence}{more}"
+        if self._other_version or self._is_older:
+            writer = self._other_version or "an earlier version"
+            return Checked(
+                what=what,
+                unchecked=f"rankscope {writer} wrote it, and this is {rankscope.__version__}, "
+                f"which computes or says it differently: {sentence}",
+            )
+        return Checked(what=what, problem=sentence)
 
 
-def _manifest_problem(manifest: ExperimentManifest, report: BenchmarkReport) -> str:
-    """Say what the manifest, which no hash protects, and the report say differently."""
-    statistics = manifest.config.get("statistics")
-    seed = statistics.get("seed") if isinstance(statistics, dict) else None
-    pairs = {
-        "name": (manifest.name, report.name),
-        "collection": (manifest.collection, report.collection),
-        "seconds": (manifest.seconds, report.seconds),
-        "seed": (manifest.seed, seed),
-        "runs": (
-            [(run.system, run.run_id, run.path) for run in manifest.runs],
-            [(system.name, system.run.run_id, system.run.file.path) for system in report.systems],
-        ),
-        "snapshots": (
-            manifest.snapshots,
-            {system.name: system.run.identity.snapshot for system in report.systems},
-        ),
+_ELSEWHERE = ("source", "line")
+"""What a place of a finding says of files that are not in the folder."""
+
+
+def _without_files(data: Any, *, is_place: bool = False) -> Any:
+    """Leave out in which files and lines findings are."""
+    if isinstance(data, list):
+        return [_without_files(entry, is_place=is_place) for entry in data]
+    if not isinstance(data, dict):
+        return data
+    return {
+        key: _without_files(value, is_place=key == "places" and "severity" in data)
+        for key, value in data.items()
+        if not (is_place and key in _ELSEWHERE)
     }
-    apart = [name for name, (in_manifest, in_report) in pairs.items() if in_manifest != in_report]
-    return f"and {REPORT} differ in {', '.join(apart)}" if apart else ""
 
 
-def _run_problem(
-    folder: Path, report: BenchmarkReport, system: SystemRecord, qrels: Qrels, asked: set[str]
-) -> str:
-    """Say what differs when one system is scored again; '' if nothing does."""
-    path = inside(folder, system.run.file.path)
-    run = read_run(path) if system.run.rows else Run(name=system.name)
-    if run.fingerprint() != system.run.run_id:
-        return "the run is not the one that was scored"
-    empty = asked - set(run.query_ids) - set(system.run.failures)
-    whole: dict[str, dict[str, float]] = {**run.to_dict(), **{query_id: {} for query_id in empty}}
-    evaluation = EvaluationReport.read(inside(folder, system.report))
-    if evaluation.measures != system.measures:
-        return f"{system.report} and {REPORT} give different values"
-    if evaluation.run != system.run or evaluation.accounting != system.accounting:
-        return f"{system.report} and {REPORT} describe different runs"
-    if system.broken is not None:
-        return _broken_problem(folder, report, system, run, qrels)
-    measures = [info.asked for info in report.measures]
-    known = (
-        None if report.collection.documents is None else KnownCorpus(report.collection.documents)
-    )
-    runs = {system.name: Run(whole)}
-    scores = evaluate(qrels, runs, measures, profile=report.profile, corpus=known)
-    for recorded in system.measures:
-        value = scores.run(system.name).means[recorded.measure]
-        if not abs(value - recorded.value) <= EXACT * max(1.0, abs(value)):
-            return f"{recorded.measure} is {value!r}, and {recorded.value!r} is recorded"
-    repeated = _repeated_problem(report, system)
-    if repeated:
-        return repeated
-    recorded_values = _table(inside(folder, system.per_query.path))
-    values = scores.per_query.drop("run")
-    joined = values.join(recorded_values, on=["query_id", "measure"], how="full", suffix="_then")
-    apart = (pl.col("value") - pl.col("value_then")).abs() > EXACT
-    differing = joined.filter(apart | pl.col("value").is_null() | pl.col("value_then").is_null())
-    if len(differing):
-        return f"{len(differing):,} values by query differ from those recorded"
-    return _results_problem(folder, report, system, run, qrels)
-
-
-def _table(path: Path) -> pl.DataFrame:
-    return parquet_frame(str(path), source=path.name)
-
-
-def _broken_problem(
-    folder: Path, report: BenchmarkReport, system: SystemRecord, run: Run, qrels: Qrels
-) -> str:
-    """Say whether a system that was not scored has values, or a run that could be scored."""
-    if system.measures or len(_table(inside(folder, system.per_query.path))):
-        return "it is recorded as broken, and has values"
-    try:
-        evaluate(qrels, {system.name: run}, report.measures[0].asked, queries="all")
-    except InvalidDataError:
-        return _results_problem(folder, report, system, run, qrels)
-    return "it is recorded as broken, and its run can be scored"
-
-
-def _repeated_problem(report: BenchmarkReport, system: SystemRecord) -> str:
-    """Say where the report repeats a mean of a system, and does so wrongly."""
-    means = {value.measure: value.value for value in system.measures}
-    for kpi in report.kpis:
-        if kpi.system == system.name and kpi.value != means.get(kpi.measure):
-            return f"{REPORT} has another {kpi.measure} among its targets"
-    compared = report.comparison
-    accounting = system.accounting
-    if compared is None or accounting is None or compared.queries != accounting.queries:
-        return ""  # where runs lack queries, it is over those that all have
-    for mean in compared.means:
-        value = means.get(mean.measure)
-        if mean.run == system.name and not (
-            value is not None and abs(value - mean.mean) <= EXACT * max(1.0, abs(value))
-        ):
-            return f"{REPORT} has another {mean.measure} in its comparison"
-    return ""
-
-
-def _results_problem(
-    folder: Path, report: BenchmarkReport, system: SystemRecord, run: Run, qrels: Qrels
-) -> str:
-    """Say whether the table of results is not the top of the run, with its grades."""
-    columns = ["query_id", "rank", "doc_id", "score", "grade"]
-    grades = as_judgments(qrels).pairs.select(
-        "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
-    )
-    top = run.trec_columns().filter(pl.col("rank") <= report.top)
-    expected = top.join(grades, on=["query_id", "doc_id"], how="left").select(columns)
-    recorded = _table(inside(folder, system.results.path)).select(columns)
-    order = ["query_id", "rank"]
-    same = recorded.schema == expected.schema
-    same = same and recorded.sort(order).equals(expected.sort(order))
-    return "" if same else f"{system.results.path} is not the top of the run"
+def _same(recorded: pl.Series, again: pl.Series) -> bool:
+    """Tell whether two columns hold the same; numbers, up to the order of additions."""
+    if recorded.dtype != again.dtype:
+        return False
+    if not recorded.dtype.is_float():
+        return recorded.equals(again, null_equal=True)
+    if not (recorded.is_null() == again.is_null()).all():
+        return False
+    return not ((recorded - again).abs() > EXACT * (1 + again.abs())).any()

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import metadata
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,20 +21,18 @@ import rankscope
 from rankscope.benchmark.artifacts import Content, Form, PartForm, Store
 from rankscope.benchmark.collection import Collection
 from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.benchmark.folders import slug
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
-from rankscope.benchmark.systems import Systems, builds_on, naming, rerank_depth
+from rankscope.benchmark.systems import Description
+from rankscope.benchmark.targets import Targets
 from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
-from rankscope.retrieval.fetch import Fetched, fetch
-from rankscope.retrieval.protocol import System, all_parts, packages_of
-from rankscope.retrieval.registry import PythonUse
-from rankscope.retrieval.stages.stage import Memory
-from rankscope.runs.origin import Identity, Timings, fingerprint
+from rankscope.retrieval.fetch import Fetched
+from rankscope.runs.origin import fingerprint
 from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
-from rankscope.runs.table import Run
 from rankscope.runs.validation import Reference, Validation
 from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.rules import profile_named
@@ -52,49 +49,19 @@ _PACKAGES = ("numpy", "polars", "scipy")
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """A config with its collection and systems: all that stages are made of."""
+    """A config with its collection and what is known of its systems: all that stages are made of.
+
+    Nothing in it can be asked: runs come from systems, or from the files of an experiment.
+    """
 
     loaded: LoadedConfig
     collection: Collection
-    systems: Systems
-    specs: Mapping[str, Any]
-    """The systems' specs, with secrets in them."""
+    systems: Mapping[str, Description]
     keys: Mapping[str, str]
     """What each system is known by, without the corpus, which is known by its own hash."""
-    cache: Path
-
-    @classmethod
-    def of(
-        cls,
-        loaded: LoadedConfig,
-        collection: Collection,
-        *,
-        cache: Path,
-        python: PythonUse = "run",
-    ) -> Benchmark:
-        """Make the systems of a config; the corpus is not read yet."""
-        specs = loaded.systems()
-        systems = Systems(
-            specs,
-            collection,
-            folder=loaded.folder,
-            cache=cache,
-            memory=Memory(),
-            python=python,
-        )
-        if not any(systems[name].trained for name in specs):
-            info = collection.info.model_copy(update={"training": None})
-            collection = replace(collection, info=info)
-        keys = {}
-        for name in specs:
-            with naming(name):
-                keys[name] = systems[name].identity().key
-        return cls(loaded, collection, systems, specs, keys, cache)
-
-    def packages(self) -> list[str]:
-        """Return the distributions that the systems compute with."""
-        names = (packages_of(self.systems[name]) for name in self.specs)
-        return sorted({package for packages in names for package in packages})
+    versions: Mapping[str, str]
+    """rankscope, Python, and the packages that take part."""
+    targets: Targets
 
     @cached_property
     def settings(self) -> Settings:
@@ -119,44 +86,28 @@ class Benchmark:
         known = Reference.read(queries=ids, corpus=self.collection.corpus)
         return replace(known, qrels=self.collection.judgments.table)
 
-    def parents(self, name: str) -> tuple[str, ...]:
-        """Return the systems of the config that a system asks, through unnamed ones too."""
-        names: dict[str, None] = {}
-        for below in builds_on(self.systems[name]):
-            names.update(dict.fromkeys(self._named(below)))
-        return tuple(names)
+    @cached_property
+    def experiment(self) -> str:
+        """The id: the config's name, and a hash of config, data, systems, versions and targets.
 
-    def share_systems(self, name: str, other: str) -> bool:
-        """Tell whether two systems are, or ask, the same one: they are not asked at a time."""
-        ids = ({id(part) for part in all_parts(self.systems[each])} for each in (name, other))
-        return not set.isdisjoint(*ids)
-
-    def _named(self, system: System) -> list[str]:
-        """Return the name of a system of the config; of another, those of the systems it asks."""
-        if self._is_named(system):
-            return [system.name]
-        return [name for below in builds_on(system) for name in self._named(below)]
+        How many queries are asked at a time decides nothing, and may differ between machines.
+        """
+        config = {key: value for key, value in self.loaded.plain().items() if key != "fetch"}
+        key = fingerprint(
+            config,
+            self.collection.info.model_dump(),
+            dict(self.keys),
+            dict(self.versions),
+            asdict(self.targets),
+        )
+        return f"{slug(self.loaded.config.name)}-{key[:12]}"
 
     def pipeline(self) -> list[StageSpec]:
         """Describe the systems as stages of pipelines."""
         return [
-            StageSpec(name, self.kind(name), self.parents(name), self._visible_depth(name))
-            for name in self.specs
+            StageSpec(name, system.kind, system.of, system.depth)
+            for name, system in self.systems.items()
         ]
-
-    def _visible_depth(self, name: str) -> int | None:
-        """Return a reranker's depth, if what it reranks is a system of the config."""
-        system = self.systems[name]
-        is_visible = all(self._is_named(below) for below in builds_on(system))
-        return rerank_depth(system) if is_visible else None
-
-    def _is_named(self, system: System) -> bool:
-        return system.name in self.specs and self.systems[system.name] is system
-
-    def kind(self, name: str) -> str:
-        """Return what kind of system it is."""
-        spec = self.specs[name]
-        return spec if isinstance(spec, str) else str(next(iter(spec)))
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -185,22 +136,31 @@ class Workflow:
     analyses: Mapping[str, Stage[Answer]] | None = None
     """By name: what each analysis says."""
 
-    def plan(self, store: Store) -> Plan:
-        """Put the stages in order."""
+    def stages(self) -> list[Stage[Any]]:
+        """Return the stages in an order in which they can be done."""
         stages: list[Stage[Any]] = [*self.fetches.values(), *self.checks.values()]
         stages += [stage for stage in (self.score, self.compare) if stage is not None]
-        return Plan([*stages, *(self.analyses or {}).values()], store)
+        return [*stages, *(self.analyses or {}).values()]
+
+    def plan(self, store: Store) -> Plan:
+        """Return the plan by which they are done."""
+        return Plan(self.stages(), store)
 
 
-def make_workflow(benchmark: Benchmark, *, only: Sequence[str] | None = None) -> Workflow:
-    """Make the stages; ``only`` names systems whose runs are fetched and checked, and no more."""
-    names = benchmark.specs if only is None else only
-    fetches: dict[str, Stage[Fetched]] = {}
-    for name in names:
-        shared = [fetches[other] for other in fetches if benchmark.share_systems(name, other)]
-        fetches[name] = _fetch(benchmark, name, after=shared)
-    checks = {name: _check(benchmark, name, stage) for name, stage in fetches.items()}
-    if only is not None:
+def make_workflow(
+    benchmark: Benchmark,
+    fetches: Mapping[str, Stage[Fetched]],
+    *,
+    only_runs: bool = False,
+    reference: Callable[[str], Reference] | None = None,
+) -> Workflow:
+    """Make the stages that follow from runs; ``only_runs``: they are checked, and no more.
+
+    ``reference`` says what the run of a system is checked against; if not given, the collection.
+    """
+    against = reference or (lambda _: benchmark.reference)
+    checks = {name: _check(benchmark, name, stage, against) for name, stage in fetches.items()}
+    if only_runs:
         return Workflow(fetches, checks)
     score = _score(benchmark, fetches, checks)
     compare = None
@@ -228,98 +188,19 @@ def _stage(  # noqa: PLR0917
 # --- runs ----------------------------------------------------------------------------------------
 
 
-class FetchedForm:
-    """A fetched run is kept as its columns, best first, and the sizes of its queries."""
-
-    def pack(self, made: Fetched, /) -> Content:
-        """Return what is kept."""
-        run = made.run
-        data = {
-            "name": run.name,
-            "fingerprint": run.fingerprint(),
-            "failures": made.failures,
-            "timings": made.timings.to_dict(),
-            "identity": made.identity.to_dict(),
-            "notes": list(made.notes),
-        }
-        rows = run.trec_columns().select("doc_id", "score")
-        queries = pl.DataFrame(
-            {"query_id": pl.Series(run.query_ids, dtype=pl.String), "size": run.sizes}
-        )
-        return Content(data, {"rows": rows, "queries": queries})
-
-    def unpack(self, content: Content, /) -> Fetched:
-        """Make the run again; it was checked when it was made."""
-        data, rows, queries = content.data, content.tables["rows"], content.tables["queries"]
-        run = Run.trusted(
-            queries["query_id"],
-            queries["size"].to_numpy(),
-            rows["doc_id"],
-            rows["score"],
-            name=data["name"],
-            is_best_first=True,
-            fingerprint=data["fingerprint"],
-        )
-        return Fetched(
-            run,
-            data["failures"],
-            Timings.model_validate(data["timings"]),
-            Identity.model_validate(data["identity"]),
-            tuple(data["notes"]),
-        )
-
-
-def _fetch(benchmark: Benchmark, name: str, *, after: Sequence[Stage[Any]]) -> Stage[Fetched]:
-    """Make the stage of one run.
-
-    What the system says about itself and its failures is rid of secrets before it goes anywhere.
-    """
-    config, collection = benchmark.loaded.config, benchmark.collection
-
-    def work(_: Results, step: Step) -> Output[Fetched]:
-        with naming(name):
-            fetched = fetch(
-                benchmark.systems.indexed(name),
-                collection.queries,
-                depth=config.depth,
-                batch=config.fetch.batch,
-                jobs=config.fetch.jobs,
-                retries=config.fetch.retries,
-                timeout=config.fetch.timeout,
-                stage_timeout=config.fetch.stage_timeout,
-                rate=config.fetch.rate,
-                store=benchmark.cache,
-                progress=step,
-                indexing=lambda done, total: step(done, total, "indexing"),
-                name=name,
-            )
-        hide = benchmark.loaded.secrets.hide
-        identity = Identity.model_validate(hide(fetched.identity.to_dict()))
-        hidden = replace(
-            fetched,
-            failures=hide(fetched.failures),
-            identity=identity,
-            notes=tuple(hide(list(fetched.notes))),
-        )
-        return Output(hidden, complete=not fetched.failures)
-
-    info = collection.info
-    searched = (info.corpus_sha256, info.queries_sha256, config.depth)
-    key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
-    sources = [source for part in all_parts(benchmark.systems[name]) for source in part.sources]
-    code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
-    about = f"{benchmark.kind(name)}{code}"
-    return Stage(f"fetch {name}", key, work, FetchedForm(), after=tuple(after), about=about)
-
-
-def _check(benchmark: Benchmark, name: str, fetched: Stage[Fetched]) -> Stage[Validation]:
+def _check(
+    benchmark: Benchmark,
+    name: str,
+    fetched: Stage[Fetched],
+    reference: Callable[[str], Reference],
+) -> Stage[Validation]:
     depth = benchmark.loaded.config.depth
     documents = benchmark.collection.info.documents
     if documents:
         depth = min(depth, documents)  # nobody can find more
 
     def work(results: Results, _: Step) -> Output[Validation]:
-        return Output(benchmark.reference.validate(results[fetched].run, depth=depth))
+        return Output(reference(name).validate(results[fetched].run, depth=depth))
 
     info = benchmark.collection.info
     parts = (depth, info.corpus_sha256, info.qrels_sha256)

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError
+from rankscope.printing import hide_with, put_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(_status(arguments))
+        status = _status(arguments)
+    except MemoryError as error:  # anywhere: also where a command is imported
+        from rankscope.cli.debugging import show_traceback
+
+        show_traceback(error)
+        say("not enough memory for this input; split it and try again")
+        status = CANNOT_ANSWER
     finally:
         from rankscope.cli.debugging import stop_listening
 
         stop_listening()
+        hide_with()
+    sys.exit(status)
 
 
 def _status(arguments: Sequence[str] | None) -> int:
@@ -51,7 +60,10 @@ def _status(arguments: Sequence[str] | None) -> int:
         )
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)  # it may repeat what was typed
+        for line in message.getvalue().rstrip("\n").split("\n"):
+            put_line(line)
         return CANNOT_ANSWER
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
@@ -72,11 +84,11 @@ def _status(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"standard output could not be written ({error.strerror or error}); make room for it")
         return CANNOT_ANSWER
-    except MemoryError as error:
-        show_traceback(error)
-        say("not enough memory for this input; split it and try again")
-        return CANNOT_ANSWER
-    except Exception as error:  # a fault of our own must not look like an answer
+    except (MemoryError, SystemExit):
+        raise
+    except (
+        BaseException
+    ) as error:  # a panic in Rust, too; a fault of our own must not look like an answer
         show_traceback(error)
         say(
             f"this is a fault of rankscope ({type(error).__name__}: {error}); run again with "
@@ -88,8 +100,4 @@ def _status(arguments: Sequence[str] | None) -> int:
 
 def say(sentence: str) -> None:
     """Print one sentence on standard error."""
-    import click
-
-    from rankscope.document.text import visible
-
-    click.echo(f"rankscope: {visible(sentence)}", err=True)
+    put_line(f"rankscope: {sentence}")

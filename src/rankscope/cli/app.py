@@ -84,6 +84,7 @@ BENCHMARK = LazyGroup(
     lazy={
         "run": ("benchmark_run", "run", "Run a config, and write its experiment."),
         "verify": ("benchmark_verify", "verify", "Is an experiment still what was recorded?"),
+        "sign": ("benchmark_sign", "sign", "Sign an experiment with an SSH key."),
         "compare": ("benchmark_compare", "compare", "What changed between two experiments."),
         "list": ("benchmark_list", "list_", "The experiments of a folder, newest first."),
         "schema": ("benchmark_schema", "schema", "The JSON schema of configs and records."),

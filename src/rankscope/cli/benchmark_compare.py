@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankscope.cli.options import SEED, SYSTEMS, TARGET, format_option, measures_option
+from rankscope.cli.options import MAX_SIZE, SEED, SYSTEMS, TARGET, format_option, measures_option
 from rankscope.cli.output import emit
 
 
@@ -18,6 +18,7 @@ from rankscope.cli.output import emit
 @SEED
 @format_option()
 @TARGET
+@MAX_SIZE
 def compare(
     *,
     before: Path,

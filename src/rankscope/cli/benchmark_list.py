@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankscope.cli.options import TARGET, format_option
+from rankscope.cli.options import MAX_SIZE, TARGET, format_option
 from rankscope.cli.output import emit
 
 
@@ -14,6 +14,7 @@ from rankscope.cli.output import emit
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR", default="benchmarks")
 @format_option()
 @TARGET
+@MAX_SIZE
 def list_(*, folder: Path, format: str, target: str | None) -> None:
     """Show the experiments of a folder, newest first, with main measure and verdict."""
     from rankscope.benchmark.listing import list_experiments

@@ -12,6 +12,7 @@ from rankscope.cli.options import (
     CACHE,
     CONFIG,
     JOBS,
+    MAX_SIZE,
     NO_PYTHON,
     QUIET,
     SET,
@@ -52,6 +53,7 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
 @NO_PYTHON
 @format_option()
 @QUIET
+@MAX_SIZE
 def run(
     *,
     config: str,
@@ -81,15 +83,16 @@ def run(
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
-    from rankscope.document.text import visible
+    from rankscope.printing import hide_with, put_line
 
     loaded = read_config(config, settings=settings)
+    hide_with(loaded.secrets.hide)
     limits = read_limits(fail_under, loaded.config)
     if dry_run:
         rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh, python=not no_python)
         show_plan(rows, format=format, quiet=quiet)
         return 0
-    with watching(quiet=quiet) as watcher:
+    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
         result = run_benchmark(
             loaded,
             output=output,
@@ -97,12 +100,12 @@ def run(
             jobs=jobs,
             fresh=fresh,
             python=not no_python,
-            watcher=watcher,
+            watcher=watched.watcher,
         )
     status = show_result(result, format=format, quiet=quiet)
     for limit in limits:
         for sentence in limit.missed(result.report):
-            click.echo(visible(sentence), err=True)
+            put_line(sentence)
             status = ANSWER_IS_NO
     return status
 
@@ -142,6 +145,7 @@ def show_plan(states: list[StageState], *, format: str, quiet: bool) -> None:
 
 def show_result(result: Result, *, format: str, quiet: bool) -> int:
     """Print a finished benchmark, and return 1 if a run is broken or a query failed."""
+    from rankscope.benchmark.verify import digest_of
     from rankscope.cli import ANSWER_IS_NO
 
     if result.reused and format == "table" and not quiet:
@@ -154,5 +158,6 @@ def show_result(result: Result, *, format: str, quiet: bool) -> int:
         print_line()
         for path in [path for path in paths if path.exists()] or [result.folder]:
             print_line(f"written to {path}")
+        print_line(f"digest {digest_of(result.folder)}")
     has_errors = any(finding.severity == "error" for finding in result.report.findings)
     return ANSWER_IS_NO if has_errors else 0

@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     DEFAULTS,
+    MAX_SIZE,
     ORDER,
     PROFILE,
     RESAMPLES,
@@ -88,6 +89,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
 @format_option()
 @TARGET
+@MAX_SIZE
 def compare(
     *,
     qrels: str,

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import OutputName
-from rankscope.document.text import visible
+from rankscope.cli.options import MAX_SIZE, OutputName
 from rankscope.errors import counted
+from rankscope.printing import put_line
 
 
 @click.command()
@@ -28,6 +28,7 @@ from rankscope.errors import counted
     help="How several raters' grades of one pair become one.",
 )
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+@MAX_SIZE
 def convert(source: str, target: str, **options: Any) -> None:
     """Convert IN to OUT: qrels, a run, queries or a corpus, between any two formats.
 
@@ -45,4 +46,4 @@ def convert(source: str, target: str, **options: Any) -> None:
     noun = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "document"}
     where = "standard output" if target == "-" else target
     count = counted(done.rows, noun[done.kind])
-    click.echo(visible(f"{done.kind}: {count} written to {where}"), err=True)
+    put_line(f"{done.kind}: {count} written to {where}")

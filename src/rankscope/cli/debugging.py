@@ -7,6 +7,7 @@ import sys
 from typing import TextIO
 
 from rankscope.logs import ROOT
+from rankscope.printing import without_secrets
 
 log = logging.getLogger(__name__)
 
@@ -15,11 +16,19 @@ class _ToStandardError(logging.StreamHandler[TextIO]):
     """The handler that ``--debug`` adds."""
 
 
+class _Formatter(logging.Formatter):
+    """Writes messages and tracebacks without secrets."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a message."""
+        return without_secrets(super().format(record))
+
+
 def listen() -> None:
     """Print debug messages on standard error from now on."""
     stop_listening()
     handler = _ToStandardError(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Formatter("%(levelname)s %(name)s: %(message)s"))
     ROOT.addHandler(handler)
     ROOT.setLevel(logging.DEBUG)
     log.debug("Python %s, %s", sys.version.split()[0], " ".join(sys.argv))

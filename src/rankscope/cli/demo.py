@@ -31,6 +31,6 @@ def demo(*, output: str, format: str, quiet: bool) -> int:
     from rankscope.cli.benchmark_run import show_result
     from rankscope.cli.progress import watching
 
-    with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watcher:
-        result = run_benchmark(data / "demo.yaml", output=output, watcher=watcher)
+    with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watched:
+        result = run_benchmark(data / "demo.yaml", output=output, watcher=watched.watcher)
     return show_result(result, format=format, quiet=quiet)

@@ -9,6 +9,7 @@ import click
 from rankscope.cli.options import (
     ALPHA,
     DEFAULTS,
+    MAX_SIZE,
     PROFILE,
     RESAMPLES,
     SEED,
@@ -41,6 +42,7 @@ from rankscope.cli.output import emit
 @PROFILE
 @format_option()
 @TARGET
+@MAX_SIZE
 def diagnose(
     *,
     qrels: str,

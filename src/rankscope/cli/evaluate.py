@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     DEFAULTS,
+    MAX_SIZE,
     ORDER,
     PROFILE,
     TARGET,
@@ -50,6 +51,7 @@ from rankscope.cli.output import emit, print_warnings, write_text
 @click.option("--corpus", metavar="FILE", help="The documents there are; gold outside is named.")
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @TARGET
+@MAX_SIZE
 def evaluate(
     *,
     qrels: str,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankscope.cli.options import (
+    MAX_SIZE,
     ORDER,
     PROFILE,
     TARGET,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 @ORDER
 @format_option()
 @TARGET
+@MAX_SIZE
 def explain(
     *,
     qrels: str,

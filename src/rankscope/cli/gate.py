@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    MAX_SIZE,
     ORDER,
     RESAMPLES,
     SEED,
@@ -25,6 +26,7 @@ from rankscope.statistics.choices import PAIR_TESTS
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
+    from rankscope.statistics.gate import GateResult
 
 
 @click.command()
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
 @click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request's comment.")
 @format_option()
 @TARGET
+@MAX_SIZE
 def gate(
     *,
     baseline: str,
@@ -145,6 +148,15 @@ def gate(
     fields = query_fields(queries_file, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
+
+    def report(result: GateResult) -> None:
+        document = gate_document(result)
+        _write_reports(document, junit, markdown)
+        if format == "markdown":
+            write_text(_comment(document), target)
+        else:
+            emit(document, format=format, target=target, data=result.to_dict)
+
     try:
         result = decide(
             baseline,
@@ -155,17 +167,12 @@ def gate(
             minimum=_floors(floors),
             clusters=fields["cluster"],
             weights=fields["weights"],
+            report=report,
             **options,
         )
     except RankscopeError as error:  # a report of an earlier day must not stay and be believed
         _write_reports(no_answer_document(str(error)), junit, markdown)
         raise
-    document = gate_document(result)
-    _write_reports(document, junit, markdown)
-    if format == "markdown":
-        write_text(_comment(document), target)
-    else:
-        emit(document, format=format, target=target, data=result.to_dict)
     return 0 if result.passed else ANSWER_IS_NO
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rankscope.cli.output import FORMATS
+from rankscope.cli.output import FORMATS, RAW
 from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
 
@@ -35,14 +35,26 @@ def measures_option(text: str) -> Callable[[Command], Command]:
 
 
 def format_option(*more: str) -> Callable[[Command], Command]:
-    """Make the option that says how the result is written; ``more`` are formats of one command."""
-    return click.option(
+    """Make the options that say how the result is written; ``more`` are formats of one command."""
+    chosen = click.option(
         "--format",
         type=click.Choice([*FORMATS, *more]),
         default="table",
         show_default=True,
         help="How the result is written.",
     )
+    raw = click.option(
+        "--raw",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_raw,
+        help="In csv, leave text that a spreadsheet takes for a formula as it is.",
+    )
+    return lambda command: chosen(raw(command))
+
+
+def _keep_raw(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[RAW] = value
 
 
 DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
@@ -64,6 +76,22 @@ TARGET = click.option(
     "-o", "--output", "target", type=OutputName(), metavar="FILE", help="Write there instead."
 )
 
+
+def _limited(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
+    if size is not None:
+        from rankscope.files import max_size, size_in_bytes
+
+        size_in_bytes(size, "--max-size")
+        ctx.with_resource(max_size(size))
+
+
+MAX_SIZE = click.option(
+    "--max-size",
+    metavar="SIZE",
+    expose_value=False,
+    callback=_limited,
+    help="What a compressed file may expand to, such as 10GB (also RANKSCOPE_MAX_BYTES).",
+)
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),
@@ -104,6 +132,7 @@ SET = click.option(
 )
 CACHE = click.option(
     "--cache",
+    type=OutputName(),
     metavar="DIR",
     help="Where indexes, embeddings and finished stages are kept (.cache in the output folder).",
 )

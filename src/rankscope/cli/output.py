@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+
+from rankscope.printing import put, put_line, visible, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,11 +17,17 @@ if TYPE_CHECKING:
 
     from rankscope.document.blocks import Document
 
+RAW = f"{__name__}.raw"
+"""In the context of a command: whether ``--raw`` was given."""
+
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 
 
-def make_console() -> Console:
-    """Return a console for standard output; rich honours NO_COLOR and pipes by itself."""
+def make_console(file: TextIO | None = None) -> Console:
+    """Return a console for standard output; rich honours NO_COLOR and pipes by itself.
+
+    ``file`` is standard output where `sys.stdout` leads elsewhere for a while.
+    """
     from rich.console import Console
 
     from rankscope.document.terminal import WIDTH
@@ -28,15 +36,15 @@ def make_console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # for `main` to handle, as everywhere else
 
-    width = None if sys.stdout.isatty() else WIDTH
-    return Output(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+    width = None if (file or sys.stdout).isatty() else WIDTH
+    return Output(
+        file=file, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width
+    )
 
 
-def print_line(text: str = "") -> None:
+def print_line(text: str = "", file: TextIO | None = None) -> None:
     """Print a line that is not broken, such as a path."""
-    from rankscope.document.text import visible
-
-    make_console().print(visible(text), soft_wrap=True)
+    make_console(file).print(visible(without_secrets(text)), soft_wrap=True)
 
 
 def emit(
@@ -75,10 +83,8 @@ def emit(
 
 def print_warnings(lines: Iterable[str]) -> None:
     """Say on standard error what numbers alone would hide."""
-    from rankscope.document.text import visible
-
     for line in lines:
-        click.echo(visible(line), err=True)
+        put_line(line)
 
 
 def rendered(document: Document, format: str) -> str:
@@ -98,18 +104,16 @@ def rendered(document: Document, format: str) -> str:
     if format == "csv":
         from rankscope.document.csv_text import as_csv
 
-        return as_csv(document)
+        return as_csv(document, raw=click.get_current_context().meta.get(RAW, False))
     from rankscope.document.terminal import as_text
 
     return as_text(document)
 
 
 def write_text(text: str, target: str | None) -> None:
-    """Write text to standard output, where nothing in it can steer a terminal, or to a file."""
-    from rankscope.document.text import visible_lines
-
+    """Write text to standard output, or to a file."""
     if target is None:
-        click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=False)
+        put(text)
     else:
         write_file(target, text)
 
@@ -136,4 +140,4 @@ def json_text(value: Any, *, unicode: bool = True) -> str:
 def print_json(value: Any) -> None:
     """Print one JSON document and nothing else."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    click.echo(json_text(value, unicode=unicode), nl=False)
+    put(json_text(value, unicode=unicode))

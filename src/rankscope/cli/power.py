@@ -9,6 +9,7 @@ import click
 
 from rankscope.cli.options import (
     ALPHA,
+    MAX_SIZE,
     ORDER,
     SEED,
     TARGET,
@@ -43,6 +44,7 @@ from rankscope.cli.output import emit
 @SEED
 @format_option()
 @TARGET
+@MAX_SIZE
 def power(
     *,
     files: tuple[str, ...],

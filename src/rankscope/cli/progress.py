@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
 
-from rankscope.document.text import visible
+from rankscope.cli.diverting import Streams, diverted
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
 
+    from rankscope.benchmark.config.secrets import Secrets
     from rankscope.benchmark.plan import Watcher
 
 
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Who watches, and standard output as it was."""
+
+    watcher: Watcher
+    output: TextIO
+
+
 @contextmanager
-def watching(*, quiet: bool = False) -> Iterator[Watcher]:
+def watching(*, quiet: bool = False, secrets: Secrets | None = None) -> Iterator[Watching]:
     """Show on standard error what is being done, if it is a terminal.
 
-    What the user's code prints meanwhile goes to standard error too: standard output is for the
-    answer.
+    What the user's code prints meanwhile goes to standard error too (`rankscope.cli.diverting`).
     """
-    with redirect_stdout(sys.stderr), _watcher(quiet=quiet) as watcher:
-        yield watcher
+    with diverted(secrets) as streams, _watcher(streams, secrets, quiet=quiet) as watcher:
+        yield Watching(watcher, streams.output)
 
 
 @contextmanager
-def _watcher(*, quiet: bool) -> Iterator[Watcher]:
+def _watcher(streams: Streams, secrets: Secrets | None, *, quiet: bool) -> Iterator[Watcher]:
     from rankscope.benchmark.plan import Silent
 
-    if quiet or not sys.stderr.isatty():
+    if quiet or not streams.errors.isatty():
         yield Silent()
         return
     from rich.console import Console
@@ -51,7 +60,14 @@ def _watcher(*, quiet: bool) -> Iterator[Watcher]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    is_filtered = secrets is not None and bool(secrets.names)
+    with Progress(
+        *columns,
+        console=Console(file=streams.errors),
+        transient=True,
+        redirect_stdout=not is_filtered,  # else what Python prints would not be filtered
+        redirect_stderr=not is_filtered,
+    ) as progress:
         yield _Bars(progress)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +10,7 @@ from rankscope.cli.options import (
     CACHE,
     CONFIG,
     JOBS,
+    MAX_SIZE,
     NO_PYTHON,
     QUIET,
     SET,
@@ -19,8 +18,8 @@ from rankscope.cli.options import (
     OutputName,
 )
 from rankscope.cli.output import print_json, print_line
-from rankscope.document.text import visible
 from rankscope.errors import counted
+from rankscope.printing import hide_with, put_line
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import FetchedRun
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     help="A line for each run as soon as it is written, or JSON at the end.",
 )
 @QUIET
+@MAX_SIZE
 def fetch(
     *,
     config: str,
@@ -70,34 +70,34 @@ def fetch(
     failed or a run has errors. A config is code: the Python functions that it names are run;
     --no-python refuses such a config.
     """
+    from rankscope.benchmark.config.loading import read_config
     from rankscope.benchmark.run import fetch_runs
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
 
-    stdout = sys.stdout  # while systems work, what they print goes to standard error
+    loaded = read_config(config, settings=settings)
+    hide_with(loaded.secrets.hide)
+    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
 
-    def report(run: FetchedRun) -> None:
-        if format == "table" and not quiet:
-            with redirect_stdout(stdout):
-                print_line(_line(run))
+        def report(run: FetchedRun) -> None:
+            if format == "table" and not quiet:
+                print_line(_line(run), watched.output)
 
-    with watching(quiet=quiet) as watcher:
         runs = fetch_runs(
-            config,
+            loaded,
             systems=systems,
             output=output,
             cache=cache,
-            settings=settings,
             jobs=jobs,
             python=not no_python,
-            watcher=watcher,
+            watcher=watched.watcher,
             written=report,
         )
     if format == "json":
         print_json([_plain(run) for run in runs])
     for run in runs:
         for sentence in _problems(run):
-            click.echo(visible(f"{run.system}: {sentence}"), err=True)
+            put_line(f"{run.system}: {sentence}")
     return 0 if all(run.ok for run in runs) else ANSWER_IS_NO
 
 

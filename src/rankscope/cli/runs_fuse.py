@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import OutputName, check_standard_input
-from rankscope.document.text import visible
+from rankscope.cli.options import MAX_SIZE, OutputName, check_standard_input
 from rankscope.errors import counted
+from rankscope.printing import put, put_line
 
 
 def _list_methods(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -20,7 +20,7 @@ def _list_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     wide = max(map(len, METHODS))
     for method in METHODS.values():
         options = " ".join(f"--{option}" for option in method.options)
-        click.echo(f"{method.name:<{wide}}  {method.summary} [{options}]")
+        put(f"{method.name:<{wide}}  {method.summary} [{options}]\n")
     context.exit()
 
 
@@ -78,6 +78,7 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
     callback=_list_methods,
     help="List all methods and the options they take.",
 )
+@MAX_SIZE
 def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: Any) -> None:
     """Fuse each RUN's lists into one, written to OUT.
 
@@ -95,4 +96,4 @@ def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: An
     where = "standard output" if target == "-" else target
     size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"
     runs = counted(len(run), "run")
-    click.echo(visible(f"{fused.name}: {size}, fused from {runs}, written to {where}"), err=True)
+    put_line(f"{fused.name}: {size}, fused from {runs}, written to {where}")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rankscope import __version__
+from rankscope.cli.options import MAX_SIZE
+from rankscope.printing import put, put_line
 
 if TYPE_CHECKING:
     from rankscope.scoring.trec_eval import Relevance
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(f"trec_eval version 10.0 as printed by rankscope {__version__}", err=True)
+        put_line(f"trec_eval version 10.0 as printed by rankscope {__version__}")
         context.exit()
 
 
@@ -95,6 +97,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     callback=_print_version,
     help="Show which trec_eval this is, and exit.",
 )
+@MAX_SIZE
 def trec_eval(
     *,
     qrels: str,
@@ -140,4 +143,4 @@ def trec_eval(
         for line in trec_eval_lines(qrels, results, options):
             printed.append(line + "\n")  # noqa: PERF401  (what came before an error is printed)
     finally:
-        click.echo("".join(printed), nl=False)
+        put("".join(printed))

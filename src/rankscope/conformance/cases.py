@@ -19,6 +19,7 @@ from rankscope.errors import FormatError, RankscopeError, UnknownNameError
 from rankscope.files import PathLike, read_bytes, source_name
 from rankscope.measures.language import Measure
 from rankscope.part import Part
+from rankscope.tables.delimited import decoded
 
 CASES = Path(__file__).with_name("cases.jsonl")
 
@@ -140,7 +141,7 @@ def read_cases(path: PathLike = CASES, *, only: Iterable[str] = ()) -> tuple[Cas
     """
     source = source_name(path)
     cases: dict[str, Case] = {}
-    for number, line in enumerate(read_bytes(path).decode("utf-8").splitlines(), start=1):
+    for number, line in enumerate(decoded(read_bytes(path), source=source).splitlines(), start=1):
         if not line.strip():
             continue
         try:

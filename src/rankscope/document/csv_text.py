@@ -1,17 +1,30 @@
-"""A document's numbers as csv: every digit, no signs, for programs."""
+"""A document's numbers as csv: every digit, no signs, for programs and spreadsheets.
+
+A spreadsheet takes text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end for a
+formula. Such text gets an apostrophe before it, as spreadsheets themselves write it, and so does
+text that begins with an apostrophe before such a sign, so that a reader can take one away without
+looking further. Numbers stay as they are, also negative ones, and text that is one.
+"""
 
 from __future__ import annotations
 
 import csv
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document, Value
 
 
-def as_csv(document: Document) -> str:
-    """Return the document's data, or its first table; an interval takes two more columns."""
+_FORMULA = re.compile(r"(?![+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\Z)'*[=+@\t\r\n-]", re.IGNORECASE)
+
+
+def as_csv(document: Document, *, raw: bool = False) -> str:
+    """Return the document's data, or its first table; an interval takes two more columns.
+
+    ``raw``: text is left as it is, also where a spreadsheet would take it for a formula.
+    """
     table = document.data() if document.data else document.first_table
     if table is None:
         return ""
@@ -25,12 +38,13 @@ def as_csv(document: Document) -> str:
     for column, has_ends in zip(table.columns, with_interval, strict=True):
         ends = [f"{column.title} low", f"{column.title} high"] if has_ends else []
         head += [column.title, *ends]
-    writer.writerow(head)
+    write_field = _field if raw else _safe_field
+    writer.writerow(map(write_field, head))
     for row in table.rows:
         values: list[str] = []
         for cell, has_ends in zip(row, with_interval, strict=True):
             low, high = cell.interval or (None, None)
-            values += map(_field, (cell.value, *((low, high) if has_ends else ())))
+            values += map(write_field, (cell.value, *((low, high) if has_ends else ())))
         writer.writerow(values)
     return "".join(lines)
 
@@ -41,6 +55,12 @@ class _Lines(list[str]):
     def write(self, row: str) -> None:
         """Keep a row."""
         self.append(row.removesuffix("\r\n") + "\n")
+
+
+def _safe_field(value: Value) -> str:
+    text = _field(value)
+    is_formula = isinstance(value, str) and _FORMULA.match(text)
+    return f"'{text}" if is_formula else text
 
 
 def _field(value: Value) -> str:

@@ -19,13 +19,13 @@ from rankscope.document.text import (
     interval,
     interval_of,
     number,
+    readable,
     table_notes,
     title_of,
     value_of,
-    visible,
-    visible_lines,
 )
 from rankscope.errors import counted
+from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Bar, Block, Cell, Column, Document, Section, Tone
@@ -51,7 +51,7 @@ _TONE_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "warning": "!"}
 
 
 def _safe(text: object) -> str:
-    return escape(visible(text))
+    return escape(readable(text))
 
 
 def page(document: Document) -> str:
@@ -229,7 +229,7 @@ def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
 
 
 def _cell(cell: Cell, column: Column, scale: tuple[float, float] | None, *, is_name: bool) -> str:
-    value = visible(value_of(cell, column))
+    value = readable(value_of(cell, column))
     parts = [f'<span class="value">{escape(value)}</span>{_safe(cell.marker)}']
     if cell.letters:
         parts.append(f' <span class="letters">{_safe(cell.letters)}</span>')

@@ -13,10 +13,10 @@ from rankscope.document.text import (
     behind,
     findings_table,
     interval_of,
+    readable,
     table_notes,
     title_of,
     value_of,
-    visible,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _RAISED = str.maketrans({"†": r"\dagger", "‡": r"\ddagger", "↑": r"\uparro
 
 def escaped(text: object) -> str:
     """Return text that LaTeX shows as it is."""
-    return visible(text).translate(_ESCAPES)
+    return readable(text).translate(_ESCAPES)
 
 
 def as_latex(document: Document) -> str:

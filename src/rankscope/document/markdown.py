@@ -16,12 +16,12 @@ from rankscope.document.text import (
     behind,
     findings_table,
     interval_of,
+    readable,
     table_notes,
     title_of,
     value_of,
-    visible,
-    visible_lines,
 )
+from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Cell, Column, Document
@@ -40,7 +40,7 @@ def escaped(text: object) -> str:
 
 def _inside(text: str) -> str:
     """Escape what is special inside a line."""
-    line = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = readable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\g<0>", line)
 
 

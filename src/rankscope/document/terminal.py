@@ -31,12 +31,13 @@ from rankscope.document.text import (
     SIGNS,
     behind,
     interval_of,
+    readable,
     table_notes,
     title_of,
     value_of,
-    visible,
 )
 from rankscope.errors import counted
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Document
@@ -78,9 +79,9 @@ def draw(document: Document, console: Console) -> None:
     """Print a document."""
     is_first = True
     if document.is_titled:
-        _line(console, Text(visible(document.title), "bold"))
+        _line(console, Text(readable(document.title), "bold"))
         if document.subtitle:
-            _line(console, Text(visible(document.subtitle), "dim"))
+            _line(console, Text(readable(document.subtitle), "dim"))
         is_first = False
     for section in document.sections:
         blocks = [block for block in section.blocks if not isinstance(block, Chart)]
@@ -89,7 +90,7 @@ def draw(document: Document, console: Console) -> None:
                 console.print()
             is_first = False
             if section.title and not place:
-                _line(console, Text(visible(section.title), "bold underline"))
+                _line(console, Text(readable(section.title), "bold underline"))
             _draw_block(block, console)
 
 
@@ -110,12 +111,12 @@ def _draw_block(block: Block, console: Console) -> None:
 
 
 def _sentence(sentence: Sentence) -> Text:
-    return Text(visible(sentence.text), _STYLES[sentence.tone])
+    return Text(readable(sentence.text), _STYLES[sentence.tone])
 
 
 def _draw_notes(texts: Iterable[str], console: Console) -> None:
     for text in texts:
-        _line(console, Text(visible(text), "dim"))
+        _line(console, Text(readable(text), "dim"))
 
 
 def _line(console: Console, text: Text) -> None:
@@ -150,17 +151,17 @@ def _draw_findings(block: Findings, console: Console) -> None:
 
 
 def _draw_finding(finding: Finding, console: Console) -> None:
-    system = "" if finding.system is None else f"  {visible(finding.system)}"
+    system = "" if finding.system is None else f"  {readable(finding.system)}"
     head = Text.assemble(
         (f"{SIGNS[finding.severity]} {finding.severity:<7} ", _SEVERITIES[finding.severity]),
-        (f" {visible(finding.code)} {visible(finding.name)}", "bold"),
+        (f" {readable(finding.code)} {readable(finding.name)}", "bold"),
         (f"{system}  {counted(finding.count, finding.unit)}", "dim"),
     )
     _line(console, head)
     lines = [
-        Text(visible(finding.message)),
-        Text.assemble(("do: ", "bold"), visible(finding.advice)),
-        *(Text(f"at: {visible(place)}", "dim") for place in finding.places),
+        Text(readable(finding.message)),
+        Text.assemble(("do: ", "bold"), readable(finding.advice)),
+        *(Text(f"at: {readable(place)}", "dim") for place in finding.places),
     ]
     if finding.count > len(finding.places) > 0:
         lines.append(Text(f"    and {finding.count - len(finding.places):,} more", "dim"))
@@ -174,7 +175,7 @@ def _draw_short(findings: Sequence[Finding], console: Console) -> None:
     for finding in errors[:_MOST_ERRORS]:
         who = "" if finding.system is None else f"{finding.system}: "
         text = f"error: {who}{finding.message} [{finding.code}]; {finding.advice}"
-        _line(console, Text(visible(text), "bold red"))
+        _line(console, Text(readable(text), "bold red"))
     if len(errors) > _MOST_ERRORS:
         _line(console, Text(f"and {counted(len(errors) - _MOST_ERRORS, 'error')} more", "bold red"))
     by_code: dict[str, list[Finding]] = {}
@@ -187,7 +188,7 @@ def _draw_short(findings: Sequence[Finding], console: Console) -> None:
         )
         who = f"{systems}: " if systems else ""
         words = same[0].name.replace("-", " ") if len(same) > 1 else same[0].message
-        _line(console, Text(visible(f"warning: {who}{words} [{code}]"), "yellow"))
+        _line(console, Text(readable(f"warning: {who}{words} [{code}]"), "yellow"))
     notes = sum(finding.severity == "note" for finding in findings)
     parts = ["what to do"] if len(findings) > notes else []
     parts += [counted(notes, "note")] if notes else []
@@ -224,7 +225,7 @@ class _Drawn:
 
 def _draw_table(table: Table, console: Console) -> None:
     if table.title:
-        _line(console, Text(visible(table.title), "bold"))
+        _line(console, Text(readable(table.title), "bold"))
     is_plain = console.color_system is None
     layouts = [
         _drawn(shape, is_plain=is_plain, stacked=stacked)
@@ -255,7 +256,7 @@ def _drawn(table: Table, *, is_plain: bool, stacked: bool) -> list[_Drawn]:
             lines = _number_cells(cells, column, is_plain=is_plain, stacked=stacked)
         columns.append(
             _Drawn(
-                Text(visible(title_of(column)), "bold"),
+                Text(readable(title_of(column)), "bold"),
                 lines,
                 right=column.kind != "text" and not has_intervals,
                 is_text=column.kind == "text",
@@ -271,14 +272,14 @@ def _style(cell: Cell) -> str:
 
 def _text_cell(cell: Cell, *, is_name: bool) -> Text:
     style = _style(cell) or ("bold" if is_name else "")
-    text = Text(visible(f"{NOTHING if cell.value is None else cell.value}{cell.marker}"), style)
-    return text.append(f" ({visible(cell.note)})", "not bold dim") if cell.note else text
+    text = Text(readable(f"{NOTHING if cell.value is None else cell.value}{cell.marker}"), style)
+    return text.append(f" ({readable(cell.note)})", "not bold dim") if cell.note else text
 
 
 def _with_short_note(cell: Cell) -> Cell:
     """Cut a note that would not fit beside a number, which is never broken."""
-    is_long = len(visible(cell.note)) > _LONGEST_NOTE
-    return replace(cell, note=f"{visible(cell.note)[:_LONGEST_NOTE]}…") if is_long else cell
+    is_long = len(readable(cell.note)) > _LONGEST_NOTE
+    return replace(cell, note=f"{readable(cell.note)[:_LONGEST_NOTE]}…") if is_long else cell
 
 
 def _number_cells(
@@ -287,10 +288,10 @@ def _number_cells(
     """Return the lines of each cell; numbers, intervals and letters are below each other."""
     parts = [
         (
-            visible(value_of(cell, column)),
+            readable(value_of(cell, column)),
             cell.marker + ("*" if is_plain and cell.best else ""),
             interval_of(cell, column),
-            visible(f"{cell.letters} {behind(_with_short_note(cell), column)}".strip()),
+            readable(f"{cell.letters} {behind(_with_short_note(cell), column)}".strip()),
         )
         for cell in cells
     ]

@@ -1,8 +1,8 @@
 r"""How values and foreign text are written, the same in every form.
 
 Numbers, intervals and p-values become text here and nowhere else. Names and messages come from
-anywhere: `visible` spells out what could steer a terminal or hide what is shown; what is special to
-one form (``<``, ``|``, ``\``) is escaped by that form's renderer.
+anywhere: `rankscope.printing.visible` spells out what could steer a terminal or hide what is shown;
+what is special to one form (``<``, ``|``, ``\``) is escaped by that form's renderer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Cell, Column, Table, plain_rows, text_columns
 from rankscope.errors import counted
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Findings
@@ -23,21 +24,21 @@ SIGNS = {"error": "✗", "warning": "!", "note": "·"}
 """The sign of each severity."""
 
 
-def visible(text: object) -> str:
-    r"""Return text on one line, with control characters spelt out.
+LONGEST_TEXT = 10_000
+"""Characters of one text that a document shows: a longer one is read by nobody, and breaking a name
+of megabytes into lines, or aligning a column with it, takes minutes."""
 
-    >>> visible("\x1b[31mred\n")
-    '\\x1b[31mred\\n'
+
+def readable(text: object) -> str:
+    """Return text on one line, as `visible`, and cut where it is far too long.
+
+    >>> readable("a" * 12_000)[-24:]
+    'aaa… (12,000 characters)'
     """
     line = str(text)
-    if line.isprintable():
-        return line
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
-
-
-def visible_lines(text: str) -> str:
-    """Return text with control characters spelt out and its line ends kept."""
-    return "".join(f"{visible(line)}\n" for line in text.split("\n"))[:-1]
+    if len(line) <= LONGEST_TEXT:
+        return visible(line)
+    return f"{visible(line[:LONGEST_TEXT])}… ({counted(len(line), 'character')})"
 
 
 def percent(share: float) -> str:

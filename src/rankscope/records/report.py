@@ -111,7 +111,7 @@ class RunInfo(Part):
     run_id: str
     """The hash of the run's content: query ids, document ids and scores."""
     file: FileRef
-    """The run as a TREC file."""
+    """The run as a TREC file; it says which ids are encoded, if any had to be."""
     queries: int
     """Queries that were answered, perhaps without documents."""
     rows: int

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _ALPHA = 0.05
 
+SHORT = 16
+"""How much of a digest people are shown: enough that nobody makes another manifest with it."""
+
 
 @view
 def changes_document(comparison: ExperimentComparison) -> Document:
@@ -142,8 +145,8 @@ def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
     """Show the experiments of a folder, newest first."""
     sections = tuple(map(_listed, experiments))
     empty = Section("", (sentences([f"{folder} holds no experiment"]),))
-    titles = ("folder", "experiment", "finished", "collection", "queries", "systems", "measure",
-              "best", "value", "verdict", "problem")  # fmt: skip
+    titles = ("folder", "experiment", "digest", "signed", "finished", "collection", "queries",
+              "systems", "measure", "best", "value", "verdict", "problem")  # fmt: skip
     return Document(
         f"Experiments in {folder}",
         sections or (empty,),
@@ -173,7 +176,11 @@ def _listed(experiment: Listed) -> Section:
             f"{experiment.measure}{value} ({experiment.best}); "
             f"systems: {', '.join(experiment.systems)}"
         ),
-        Sentence(f"finished {finished}, in {experiment.folder}", "quiet"),
+        Sentence(
+            f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}"
+            f"{', signed' if experiment.signed else ''}",
+            "quiet",
+        ),
     ]
     return Section(experiment.experiment, (Sentences(tuple(lines)),))
 
@@ -182,20 +189,32 @@ def _listed(experiment: Listed) -> Section:
 def verification_document(verification: Verification) -> Document:
     """Show whether an experiment is what was recorded, and what is not."""
     wrong = [check for check in verification.checks if check.problem]
-    count = len(verification.checks)
-    answer = (
-        f"{len(wrong)} of {count} checks failed: this is not the experiment that was recorded"
-        if wrong
-        else f"{verification.experiment} holds: {count} checks, every file and every score is as "
-        "recorded"
-    )
-    problems = [Sentence(f"✗ {check.what}: {check.problem}", "bad") for check in wrong]
-    lines = (Sentence(answer, good_if(not wrong)), *problems)
+    unchecked = [check for check in verification.checks if check.unchecked]
+    count = len(verification.checks) - len(unchecked)
+    if wrong:
+        failed = f"{len(wrong)} of {count} checks failed"
+        answer = f"{failed}: this is not the experiment that was recorded"
+    else:
+        so_far = " as far as it could be checked" if unchecked else ""
+        answer = (
+            f"{verification.experiment} holds{so_far}: {count} checks, every file and all that "
+            "follows from the runs is as recorded"
+        )
+    lines = [Sentence(answer, good_if(not wrong))]
+    lines += [Sentence(f"✗ {check.what}: {check.problem}", "bad") for check in wrong]
+    lines += [
+        Sentence(f"not checked: {check.what}: {check.unchecked}", "warning") for check in unchecked
+    ]
+    if verification.signer is not None:
+        lines.append(Sentence(f"signed by {verification.signer}", "good"))
+    lines.append(Sentence(f"digest {verification.digest}", "quiet"))
     return Document(
         f"Verification of {verification.experiment}",
-        (Section("", (Sentences(lines),)),),
+        (Section("", (Sentences(tuple(lines)),)),),
         data=lambda: Table(
-            text_columns("check", "problem"),
-            plain_rows((check.what, check.problem) for check in verification.checks),
+            text_columns("check", "problem", "unchecked"),
+            plain_rows(
+                (check.what, check.problem, check.unchecked) for check in verification.checks
+            ),
         ),
     )

@@ -18,11 +18,11 @@ from rankscope.document.blocks import (
     text_columns,
     warning_lines,
 )
-from rankscope.document.text import visible
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
+from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
@@ -261,10 +261,10 @@ def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
     for name in scores.runs:
         run = scores.run(name)
         if len(scores.runs) > 1:
-            lines.append(f"{'runid':<22}\tall\t{visible(name)}")
+            lines.append(f"{'runid':<22}\tall\t{_trec_name(name)}")
         if per_query:
             lines += [
-                f"{labels[measure]}\t{query_id}\t{_trec_number(measure, value)}"
+                f"{labels[measure]}\t{_trec_name(query_id)}\t{_trec_number(measure, value)}"
                 for query_id, column in zip(run.query_ids, run.values.T.tolist(), strict=True)
                 for measure, value in zip(scores.measures, column, strict=True)
                 if Measure.parse(measure).definition.aggregate != "geometric"
@@ -275,6 +275,11 @@ def scores_as_trec(scores: Scores, *, per_query: bool) -> str:
             for measure, value in run.means.items()
         ]
     return "\n".join(lines) + "\n"
+
+
+def _trec_name(name: str) -> str:
+    """Return an id as it is, unless it would make columns or lines of its own."""
+    return visible(name) if any(sign in name for sign in "\t\n\v\f\r") else name
 
 
 def _trec_number(measure: str, value: float) -> str:

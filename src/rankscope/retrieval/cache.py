@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -26,7 +24,6 @@ from rankscope.files import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DAY = 24 * 60 * 60
 _DIGEST = hashlib.sha256().digest_size
 _LENGTH = 2  # bytes that hold the length of the key
 
@@ -91,12 +88,3 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
             return {name: stored[name] for name in stored.files}
     except (ValueError, OSError, BadZipFile, AttributeError):  # of another version
         return None
-
-
-def sweep(folder: Path) -> None:
-    """Remove what writers left behind that were killed a day ago or more."""
-    oldest = time.time() - DAY
-    for path in folder.rglob(".rankscope-*.part"):
-        with suppress(OSError):
-            if path.stat().st_mtime < oldest:
-                path.unlink()

@@ -34,6 +34,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
+from rankscope.hiding import hidden_in_errors, scrub
 from rankscope.retrieval.answers import Answers, query_key
 from rankscope.retrieval.progress import Progress, current_cancel, watched
 from rankscope.retrieval.protocol import (
@@ -252,18 +253,18 @@ class _Task:
     def __post_init__(self) -> None:
         self.alone = None if self.system.capabilities.concurrent else threading.Lock()
 
+    def hide(self, text: str) -> str:
+        """Take the system's secrets out of a text."""
+        return without_secrets(text, self.system)
+
 
 @contextmanager
 def _going_on(task: _Task) -> Iterator[None]:
     """Within it, other fetches keep to the pace of this one, and no error holds a secret."""
     token = PACE.set(task.pace)
     try:
-        yield
-    except InputError as error:
-        text = without_secrets(str(error), task.system)
-        if text == str(error):
-            raise
-        raise InputError(text) from None
+        with hidden_in_errors(task.hide):
+            yield
     finally:
         PACE.reset(token)
 
@@ -377,6 +378,7 @@ def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
             return [_asked(task, [query])[0] for query in queries]
         return [Ranking.failed(task.limits.sentence(), time.monotonic() - began)]
     except Exception as error:
+        scrub(error, task.hide)
         log.debug("%d queries failed", len(queries), exc_info=True)
         rankings = [Ranking.failed_by(error)] * len(queries)
     if len(rankings) != len(queries):
@@ -409,7 +411,7 @@ def _searched(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
 def _checked(task: _Task, ranking: Ranking) -> Ranking:
     """Return a ranking in the one order, or why it is none."""
     if ranking.error is not None:
-        return replace(ranking, error=without_secrets(ranking.error, task.system))
+        return replace(ranking, error=task.hide(ranking.error))
     problem = refusal(ranking, task.depth)
     if problem is not None:
         return Ranking.failed(problem, ranking.seconds)

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
-from urllib.parse import quote, quote_plus
+from functools import lru_cache, wraps
+from typing import Any, ClassVar, Literal, Self
 from uuid import uuid4
 
 from rankscope.collection.corpus import Corpus
 from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, shown
+from rankscope.hiding import Hider
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
 from rankscope.runs.order import ranked
@@ -204,6 +205,23 @@ class Capabilities:
         )
 
 
+def _given_copies(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that is given copies of queries, so that it cannot change them for others."""
+
+    @wraps(method)
+    def given(self: Component, *arguments: Any, **options: Any) -> Any:
+        named = {name: _copy(value) for name, value in options.items()}
+        return method(self, *map(_copy, arguments), **named)
+
+    return given
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_copy(item) for item in value]
+    return value.copied() if hasattr(value, "copied") else value
+
+
 class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     """A system, or a part of one: an embedder, a rewriter, a reranker.
 
@@ -220,6 +238,15 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     trained: bool = False
     owned: Sequence[Component] = ()
     sources: Sequence[str] = ()
+    asked_by: ClassVar[tuple[str, ...]] = ()
+    """The methods that are given queries; those of a class that is not ours get copies."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__module__.startswith("rankscope."):
+            for name in cls.asked_by:
+                if name in vars(cls):
+                    setattr(cls, name, _given_copies(vars(cls)[name]))
 
     def parts(self) -> Sequence[Component]:
         """Return the components that this one asks, directly."""
@@ -270,11 +297,17 @@ def models_of(component: Component) -> list[dict[str, Any]]:
 
 def without_secrets(text: str, component: Component) -> str:
     """Take out of a text what the options of a component and its parts say is secret."""
-    for part in all_parts(component):
-        for secret in part.options.secrets() if part.options is not None else ():
-            for form in (secret, quote(secret, safe=""), quote_plus(secret)):
-                text = text.replace(form, "…") if form else text
-    return text
+    secrets = {
+        secret
+        for part in all_parts(component)
+        for secret in (part.options.secrets() if part.options is not None else ())
+    }
+    return _hider(frozenset(secrets)).hide(text) if secrets else text
+
+
+@lru_cache(maxsize=16)
+def _hider(secrets: frozenset[str]) -> Hider:
+    return Hider(dict.fromkeys(secrets, "…"))
 
 
 _TIME_LIMIT: ContextVar[float | None] = ContextVar("time_limit", default=None)
@@ -305,6 +338,7 @@ class System(Component):
     batch_size: int = 64
     seconds_indexing: float = 0.0
     name: str = ""
+    asked_by = ("search", "ready_run")
 
     @abstractmethod
     def index(self, corpus: Corpus) -> None:

@@ -9,8 +9,6 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.options import Options, given_as
@@ -67,27 +65,7 @@ class RunSystem(System):
 
     def ready_run(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the part of the run that is asked for."""
-        run, depth = self._run, check_depth(depth)
-        place = {query_id: at for at, query_id in enumerate(run.query_ids)}
-        asked = [query.query_id for query in queries]
-        groups = np.array([place.get(query_id, len(place)) for query_id in asked], np.int64)
-        sizes = np.minimum(np.append(run.sizes, 0)[groups], depth)  # the last is for a missing one
-        ends = np.cumsum(sizes)
-        rows = np.arange(ends[-1] if len(ends) else 0)
-        rows += np.repeat(run.offsets[groups] - (ends - sizes), sizes)
-        order = run.best_first()
-        if order is not None:
-            rows = order[rows]
-        is_whole = len(rows) == len(run) and bool((np.diff(groups[sizes > 0]) > 0).all())
-        return Run.trusted(
-            asked,
-            sizes,
-            run.doc_ids.gather(rows),
-            run.scores.gather(rows),
-            name=run.name,
-            is_best_first=True,
-            fingerprint=run.fingerprint() if is_whole else "",
-        )
+        return self._run.answers([query.query_id for query in queries], check_depth(depth))
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the run's documents."""

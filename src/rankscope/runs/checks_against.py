@@ -16,6 +16,7 @@ from rankscope.runs.run_codes import (
     NO_DOCUMENT_IN_COMMON,
     NO_QUERY_IN_COMMON,
     QUERIES_MISSING,
+    UNKNOWN_DOCUMENTS,
 )
 
 if TYPE_CHECKING:
@@ -131,14 +132,9 @@ def unjudged_queries(against: RunAgainst) -> Seen | Unable | None:
     return against.seen("the run has queries without judgments", unjudged)
 
 
-@AGAINST_CHECKS.add(
-    "RS165",
-    "error",
-    unit="document",
-    advice="check that the run was made from this corpus, and that ids were not changed on the way",
-)
+@AGAINST_CHECKS.under(UNKNOWN_DOCUMENTS)
 def unknown_documents(against: RunAgainst) -> Seen | Unable | None:
-    """The run names documents that are not in the corpus."""
+    """See documents that cannot have been found."""
     if against.corpus_ids is None:
         return Unable("no corpus was given")
     docs, unknown = against.run.doc_id, against.absent[0]

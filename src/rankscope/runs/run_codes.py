@@ -70,6 +70,15 @@ QUERIES_MISSING = declare(
     rules leave them out.""",
 )
 
+UNKNOWN_DOCUMENTS = declare(
+    "RS165",
+    "unknown-documents",
+    "error",
+    unit="document",
+    advice="check that the run was made from this corpus, and that ids were not changed on the way",
+    meaning="The run names documents that are not in the corpus.",
+)
+
 GOLD_OUTSIDE = declare(
     "RS166",
     "gold-outside-corpus",

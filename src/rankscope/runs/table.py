@@ -7,7 +7,7 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import polars as pl
@@ -151,6 +151,33 @@ class Run(PairTable):
         run._set(**{**self.__getstate__(), "_name": name})
         return run
 
+    def answers(self, query_ids: Sequence[str], depth: int | None = None) -> Run:
+        """Return the run for these queries, in this order, with so many documents each at most.
+
+        A query that is not in it has no documents.
+        """
+        place = {query_id: at for at, query_id in enumerate(self.query_ids)}
+        groups = np.array([place.get(query_id, len(place)) for query_id in query_ids], np.int64)
+        sizes = np.append(self.sizes, 0)[groups]  # the last is for a missing one
+        if depth is not None:
+            sizes = np.minimum(sizes, depth)
+        ends = np.cumsum(sizes)
+        rows = np.arange(ends[-1] if len(ends) else 0)
+        rows += np.repeat(self.offsets[groups] - (ends - sizes), sizes)
+        order = self.best_first()
+        if order is not None:
+            rows = order[rows]
+        is_whole = len(rows) == len(self) and bool((np.diff(groups[sizes > 0]) > 0).all())
+        return Run.trusted(
+            query_ids,
+            sizes,
+            self.doc_ids.gather(rows),
+            self.scores.gather(rows),
+            name=self.name,
+            is_best_first=True,
+            fingerprint=self.fingerprint() if is_whole else "",
+        )
+
     @property
     def is_sorted(self) -> bool:
         """Whether `best_first` is known already."""
@@ -188,7 +215,10 @@ class Run(PairTable):
 
         buffer = io.BytesIO()
         columns = self.trec_columns().select("query_id", "doc_id", "score")
-        columns.write_csv(buffer, separator="\t", include_header=False, quote_style="never")
+        ids = (self.doc_ids, pl.Series(self.query_ids, dtype=pl.String))
+        ambiguous = any(values.str.contains(r"[\t\n]").any() for values in ids)
+        quotes: Literal["always", "never"] = "always" if ambiguous else "never"
+        columns.write_csv(buffer, separator="\t", include_header=False, quote_style=quotes)
         return hashlib.sha256(buffer.getbuffer()).hexdigest()
 
     def _title(self) -> str:
@@ -239,9 +269,14 @@ def read_run(path: PathLike, *, format: str | None = None, name: str | None = No
     return run_from(TableFile.open(path, RUN, format=format), name=name)
 
 
+LONGEST_NAME = 200
+"""Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
+
+
 def run_from(file: TableFile, *, name: str | None = None) -> Run:
     """Make a run of a file that was opened."""
-    name = name or file.first_tag or stem_of(file.path)
+    tag = file.first_tag or ""
+    name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
     try:
         run = Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
         return run._not_a_list() if _ranks_go_by_score(file, run) else run

@@ -21,7 +21,7 @@ one-sided one's (docs/gate.md has numbers).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -318,6 +318,7 @@ def gate(
     baseline_run: str | None = None,
     candidate_run: str | None = None,
     order: Order = "score",
+    report: Callable[[GateResult], None] | None = None,
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
 
@@ -331,6 +332,9 @@ def gate(
     baseline that is compared with as well; ``history`` a file that holds what all commits since
     then say together, which is read and written. ``noise``: repeated runs of one system, which
     widen all intervals. ``clusters``, ``weights`` and ``order`` as in `compare`.
+
+    ``report`` is called with the result before the history is written: if a report fails, the
+    history does not have the commit yet, and the gate can be asked again.
 
     `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure or a
     value is missing.
@@ -372,17 +376,17 @@ def gate(
     judge = _Judge(settings, max_drop, max_query_drop, power)
     checks, pairs = judge.checks(matrix, noises)
     floor_checks = _check_floors(floors, both)
-    anchored = None
+    anchored = longer = None
     if anchor is not None:
         measured = [str(scale.name) for scale in matrix.scales]
         fixed = paired_runs(anchor, both.sides[1], measured, runs=(None, candidate_run), **options)
         fixed_matrix = replace(fixed.matrix, sample=sample)
-        anchored = judge.against_anchor(fixed_matrix, noises, history, both.sides[0].qrels)
+        anchored, longer = judge.against_anchor(fixed_matrix, noises, history, both.sides[0].qrels)
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
     answers += [] if anchored is None else [anchored.answer]
     answer = overall(answers)
-    return GateResult(
+    result = GateResult(
         answer=answer,
         passed=answer == "no regression" or (answer == "undecided" and undecided == "pass"),
         undecided=undecided,
@@ -411,6 +415,11 @@ def gate(
         notes=tuple(filter(None, (*_notes(both, max_age), sample_note(matrix)))),
         findings=both.findings,
     )
+    if report is not None:
+        report(result)
+    if history is not None and longer is not None:
+        longer.write(history)
+    return result
 
 
 def overall(answers: Sequence[Answer]) -> Answer:
@@ -446,25 +455,26 @@ class _Judge:
 
     def against_anchor(
         self, matrix: Matrix, noises: Noises, path: PathLike | None, qrels: str
-    ) -> AnchorResult:
+    ) -> tuple[AnchorResult, History | None]:
         """Compare with a fixed baseline; with a history, add this commit to those before it.
 
         A history decides in place of this commit's own test: one test for each commit raises a
-        false alarm some day.
+        false alarm some day. It is returned, and not written yet.
         """
         checks, _ = self.checks(matrix, noises)
         watched: tuple[Watched, ...] = ()
+        history = None
         if path is not None:
             history = History.read(path, matrix, qrels=qrels, alpha=self.settings.alpha)
             history = history.added(matrix)
-            history.write(path)
             watched = history.watched(matrix, self.max_drop)
             checks = tuple(map(_left_to_history, checks))
         answers: list[Answer] = [check.answer for check in checks]
         answers += ["regression" for measure in watched if measure.regressed]
-        return AnchorResult(
+        result = AnchorResult(
             anchor=matrix.systems[0], answer=overall(answers), checks=checks, watched=watched
         )
+        return result, history
 
     def _check(
         self, matrix: Matrix, row: int, pair: Pair, alpha: float, *, noisy: bool

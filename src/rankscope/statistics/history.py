@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from rankscope.errors import FormatError, InputError, counted
+from rankscope.errors import InputError, counted
 from rankscope.files import read_bytes, replacing, source_name
 from rankscope.part import Part, Record
 from rankscope.statistics.paired import paired_tests
@@ -88,10 +88,11 @@ class History(Record):
         if not os.path.exists(path):
             return begun
         source = source_name(path)
-        try:
-            data = json.loads(read_bytes(path))
-        except ValueError:
-            raise FormatError("expected the JSON of a gate's history", source=source) from None
+        from rankscope.tables.delimited import decoded  # noqa: PLC0415
+        from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
+
+        text = decoded(read_bytes(path), source=source)
+        data = parse_json(text, source=source)
         history = cls.from_data(data, source=source)
         differs = [
             what

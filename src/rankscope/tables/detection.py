@@ -31,6 +31,8 @@ _MOST = 1 << 26
 """So many are looked at if the first line of data does not end before."""
 
 BOM = b"\xef\xbb\xbf"
+MARK = b"# rankscope: ids in percent-encoding (RFC 3986); those that are encoded are listed below\n"
+"""The first line of a file with encoded ids."""
 PARQUET_MAGIC = b"PAR1"
 
 _SYNONYMS = {"beir": "tsv", "ndjson": "jsonl", "json-lines": "jsonl", "trec_eval": "trec"}
@@ -62,6 +64,7 @@ class Sniffed:
     separator: str = ","
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
+    is_encoded: bool = False
 
 
 def read_head(stream: BinaryIO) -> bytes:
@@ -98,6 +101,7 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         separator,
         tuple(cells_of(lines[0], separator)),
         tuple(width for width, _ in widths.most_common()),
+        is_encoded=head.startswith(MARK),
     )
 
 

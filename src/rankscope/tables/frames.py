@@ -55,8 +55,8 @@ class _Silence:
                 self._aside = TemporaryFile()  # noqa: SIM115
                 os.dup2(self._aside.fileno(), 2)
 
-    def end(self, *, failed: bool) -> None:
-        if failed:  # other threads of the engine may still be writing that they panicked, too
+    def end(self, *, panicked: bool) -> None:
+        if panicked:  # other threads of the engine may still be writing that they did, too
             sleep(0.01)
         with self._lock:
             self._users -= 1
@@ -77,13 +77,15 @@ _SILENCE = _Silence()
 
 @contextmanager
 def _quiet_panics() -> Iterator[None]:
-    failed = True
+    panicked = False
     _SILENCE.begin()
     try:
         yield
-        failed = False
+    except pl.exceptions.PanicException:
+        panicked = True
+        raise
     finally:
-        _SILENCE.end(failed=failed)
+        _SILENCE.end(panicked=panicked)
 
 
 @contextmanager

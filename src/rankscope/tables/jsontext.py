@@ -82,6 +82,8 @@ def parse_json(
         problem = f"not usable JSON ({error})"
     except RecursionError:
         problem = "not usable JSON (nested too deeply)"
+    except MemoryError:
+        problem = "not enough memory to read it; split it, or use a machine with more"
     except ValueError:  # all that is left: Python refuses to parse so long an integer
         problem = "not usable JSON (a number has too many digits)"
     raise FormatError(problem, source=source, line=line)

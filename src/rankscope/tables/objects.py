@@ -347,11 +347,18 @@ def _encodable(text: str) -> bool:
 
 
 def _value_series(name: str, values: Sequence[Any]) -> pl.Series:
-    """Return the values as numbers if they all are, else as the text a message can show."""
-    try:
-        return pl.Series(name, values, dtype=pl.Int64, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        pass
+    """Return the values as numbers if they all are, else as the text a message can show.
+
+    Polars is not given anything that holds other values: it takes minutes for deeply nested ones.
+    """
+    kinds = set(map(type, values))
+    if kinds == {float}:
+        return pl.Series(name, values, dtype=pl.Float64)
+    if not any(issubclass(kind, Iterable) and kind is not str for kind in kinds):
+        try:
+            return pl.Series(name, values, dtype=pl.Int64, strict=True)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            pass
     if all(hasattr(value, "__float__") for value in values):
         try:
             return pl.Series(name, [float(value) for value in values], dtype=pl.Float64)

@@ -17,6 +17,7 @@ from rankscope.tables.columns import find_name
 from rankscope.tables.frames import engine_errors
 from rankscope.tables.jsontext import parse_json
 from rankscope.tables.parquet_pages import check_parquet
+from rankscope.tables.parquet_trial import try_in_a_process
 from rankscope.tables.record_rows import frame_rows
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def _damage_reported(source: str) -> AbstractContextManager[None]:
 
 def scan_parquet(data: str | bytes, *, source: str) -> pl.LazyFrame:
     """Open a file, by its name or its bytes; the one place where Polars is given a Parquet file."""
-    check_parquet(data, source=source)
+    if check_parquet(data, source=source):
+        try_in_a_process(data, source=source)
     with _damage_reported(source):
         return pl.scan_parquet(data, glob=False, hive_partitioning=False)
 

@@ -5,6 +5,10 @@ less than nothing, and the process is aborted, which no ``except`` can catch. So
 page headers (Thrift, compact protocol) are walked here: every size is within the file, every count
 agrees with the others, and what the file says it expands to is within the limits of `files`. The
 content of pages is not decoded; damage there is an error of the engine's that can be caught.
+
+Of hundreds of thousands of damaged files with the usual encodings, none that passed ended the
+process. What is seldom written is seldom tried, by those who write engines too: `check_parquet`
+tells where a file has such things, and `parquet_trial` lets a process of its own read it first.
 """
 
 from __future__ import annotations
@@ -30,6 +34,13 @@ _DICTIONARY_PAGE = 2
 _LARGEST_DEPTH = 32  # levels of nested columns
 _FIXED_LENGTH = 7  # the physical type whose values all have the length that the schema states
 _WIDEST_VALUE = 1 << 20
+_NAME = 100  # bytes of a text in a header that may be its writer's name
+
+# Numbers, truth and text; plain, by dictionary, run lengths and bits; none, Snappy, gzip, Zstandard
+# and LZ4.
+_USUAL_TYPES = frozenset({0, 1, 2, 4, 5, 6})
+_USUAL_ENCODINGS = frozenset({0, 2, 3, 4, 8})
+_USUAL_COMPRESSIONS = frozenset({0, 1, 2, 6, 7})
 
 Struct = dict[int, Any]
 """The fields of a Thrift struct by their number."""
@@ -39,11 +50,15 @@ class _DamagedError(Exception):
     """What is wrong with the skeleton."""
 
 
-def check_parquet(data: str | bytes, *, source: str) -> None:
-    """Raise `FormatError` unless the skeleton of a file, by its name or bytes, is sound."""
+def check_parquet(data: str | bytes, *, source: str) -> bool:
+    """Raise `FormatError` unless the skeleton of a file, by its name or bytes, is sound.
+
+    Returns whether the file is an unusual one: not written by Polars, as rankscope's own are, and
+    with nested columns, or with encodings, compressions or types that are seldom used.
+    """
     with _bytes_of(data) as content:
         try:
-            _check(content, source)
+            return _check(content, source)
         except _DamagedError as damage:
             raise FormatError(
                 f"not a parquet file that can be read ({damage}); write it again", source=source
@@ -63,7 +78,7 @@ def _bytes_of(data: str | bytes) -> Iterator[Buffer]:
             yield mapped
 
 
-def _check(content: Buffer, source: str) -> None:
+def _check(content: Buffer, source: str) -> bool:
     end = len(content) - _TAIL
     if end < len(_MAGIC) or content[:4] != _MAGIC or content[-4:] != _MAGIC:
         raise _DamagedError("it does not begin and end with PAR1, or was cut short")
@@ -88,11 +103,26 @@ def _check(content: Buffer, source: str) -> None:
     )
     # A run of equal values takes no room in the file, and at least a byte for each row in memory.
     check_expansion(max(expanded, rows * len(flat)), len(content), source)
+    unusual = not all(flat)
     for group, columns in chunks:
         for column, is_flat in zip(columns, flat, strict=True):
-            values = _check_chunk(content, _struct(column, 3, "column"), start)
+            chunk = _struct(column, 3, "column")
+            values = _check_chunk(content, chunk, start)
             if is_flat and values != group[3]:
                 raise _DamagedError("a column has more or fewer values than rows")
+            unusual = unusual or _is_unusual(chunk)
+    return unusual and not (footer.get(6) or b"").startswith(b"Polars")
+
+
+def _is_unusual(chunk: Struct) -> bool:
+    """Tell whether a column has a type, an encoding or a compression that is seldom used."""
+    encodings = chunk.get(2)
+    return (
+        chunk.get(1) not in _USUAL_TYPES
+        or chunk.get(4) not in _USUAL_COMPRESSIONS
+        or not isinstance(encodings, list)
+        or not _USUAL_ENCODINGS.issuperset(encodings)
+    )
 
 
 def _leaves(schema: list[Struct]) -> list[bool]:
@@ -223,7 +253,10 @@ class _Thrift:
 
     def _value(self, kind: int, depth: int) -> Any:
         if kind == 8:  # binary
-            return self._skip(self._varint())
+            size = self._varint()
+            begin = self.position
+            self._skip(size)
+            return bytes(self._content[begin : begin + size]) if size <= _NAME else None
         if kind in (4, 5, 6):  # integers of 16, 32 and 64 bits
             return self._zigzag()
         if kind == 12:

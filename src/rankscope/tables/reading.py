@@ -35,6 +35,7 @@ from rankscope.tables.detection import (
     sniff,
     usual_width,
 )
+from rankscope.tables.escaping import decoded_ids
 from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
 from rankscope.tables.objects import rows_from_frame, rows_from_lines, rows_from_object
@@ -172,6 +173,8 @@ class TableFile:
         if rows is None:
             with self._stream() as stream:
                 rows = read_exact(stream, columns, types, source=self.source, layout=layout)
+        if self.sniffed.is_encoded:
+            rows = replace(rows, frame=decoded_ids(rows.frame), groups=None)
         return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows
 
     def _if_clean(self, columns: tuple[str | None, ...], types: dict[str, Any]) -> Rows | None:

@@ -45,6 +45,7 @@ _BLOCK = 1 << 18  # fits a core's own cache
 _LINES = 1 << 23  # bytes that are split at a time
 _IN_NUMBERS = "-+.0-9aefintyAEFINTY"  # nan, infinity, 1e3
 _NOT_IN_NUMBERS = re.compile(rf"[^{_IN_NUMBERS}][{_IN_NUMBERS}]*$")
+_LONGEST_END = 64
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 
@@ -162,15 +163,18 @@ def _shape_in_threads(read: Callable[[int, int, Bytes], Bytes], size: int, endin
 def telling_end(tag: str, separator: bytes) -> bytes:
     """Return how a line ends whose last column is this tag and no number; empty if it may be one.
 
-    That is the tag from its last character that no number can hold, else all of it. A line with
-    this end and a number for its score, the column before the tag, has at least as many columns as
-    it should.
+    That is the tag from its last character that no number can hold, else all of it; of a tag that
+    is very long only the end is looked at, as every block of the file is compared with it. A line
+    with this end and a number for its score, the column before the tag, has at least as many
+    columns as it should.
     """
     if not tag or not tag.isascii():
         return b""
-    end = _NOT_IN_NUMBERS.search(tag)
+    end = _NOT_IN_NUMBERS.search(tag[-_LONGEST_END:])
     if end:
         return end.group().encode()
+    if len(tag) > _LONGEST_END:
+        return b""
     try:
         float(tag)
     except ValueError:

@@ -10,7 +10,8 @@ import polars as pl
 from rankscope.errors import InputError, shown
 from rankscope.files import replacing, source_name
 from rankscope.tables.delimited import delimited_bytes, records_as_tsv
-from rankscope.tables.detection import format_for
+from rankscope.tables.detection import MARK, format_for
+from rankscope.tables.escaping import encoded, unfit_id
 from rankscope.tables.jsontext import dump_json, json_pieces
 from rankscope.tables.parquet import parquet_bytes
 
@@ -54,20 +55,31 @@ def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
 
 def _by_white_space(frame: pl.DataFrame, format: str, separator: str) -> bytes:
     """Refuse ids that would be read as something else where white space separates columns."""
-    for role in ("query_id", "doc_id", "subtopic", "tag"):
-        if role not in frame.columns:
-            continue
-        ids = frame[role].unique()
-        bad = ids.filter(ids.str.contains(r"[ \t\n\v\f\r]") | (ids == ""))
-        if role == "query_id":
-            bad = pl.concat([bad, ids.filter(ids.str.contains("^[#\ufeff]"))])
-        if len(bad):
-            raise InputError(
-                f"the {role} {shown(bad[0])} cannot be written to a {format} file, where white "
-                "space separates columns and # begins a comment; write csv, tsv, json, jsonl or "
-                "parquet"
-            )
+    unfit = unfit_id(frame)
+    if unfit is not None:
+        raise InputError(
+            f"the {unfit[0]} {shown(unfit[1])} cannot be written to a {format} file, where white "
+            "space separates columns and # begins a comment; write csv, tsv, json, jsonl or "
+            "parquet"
+        )
+    return _separated(frame, separator)
+
+
+def _separated(frame: pl.DataFrame, separator: str) -> bytes:
     return frame.write_csv(include_header=False, separator=separator, quote_style="never").encode()
+
+
+def write_trec(table: PairTable, path: PathLike) -> None:
+    """Write a TREC file; ids that it cannot hold are encoded, and the file says which and how."""
+    columns = table.trec_columns()
+    with replacing(path) as sink:
+        if unfit_id(columns) is None:
+            sink.write(_separated(columns, " "))
+        else:
+            columns, listed = encoded(columns)
+            sink.write(MARK)
+            sink.write(_separated(columns, " "))
+            sink.write(listed)
 
 
 def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> None:

@@ -17,13 +17,22 @@ from pydantic import (
 
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
-from rankscope.benchmark.config.sections import Measures, Names, Section, read_section, refuse
+from rankscope.benchmark.config.sections import (
+    Measures,
+    Names,
+    Section,
+    entries_of,
+    read_section,
+    refuse,
+)
 from rankscope.benchmark.config.specs import SystemSpecs
 from rankscope.benchmark.targets import TargetsGiven
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
+from rankscope.measures.language import Measure
 from rankscope.retrieval.options import SpecError
+from rankscope.scoring.evaluate import meant
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
 from rankscope.statistics.choices import Correction, Family, Method, PairTest
@@ -196,6 +205,13 @@ class Config(_WithAnalyses):
         """The sections of analyses, by their keys."""
         return {key: getattr(self, key) for key in ANALYSES}
 
+    @property
+    def measured(self) -> frozenset[str]:
+        """The measures by their canonical names: as asked for, and as the profile means them."""
+        parsed = meant(self.measures, profile_named(self.profile))
+        asked = (Measure.parse(measure.asked) for measure in parsed)
+        return frozenset(map(str, [*asked, *(measure.measure for measure in parsed)]))
+
     @field_validator("name")
     @classmethod
     def _name(cls, name: str) -> str:
@@ -216,4 +232,19 @@ class Config(_WithAnalyses):
     def _baseline(self) -> Self:
         if self.baseline is not None and self.baseline not in self.systems:
             refuse(str(UnknownNameError("system", self.baseline, self.systems)), "baseline")
+        return self
+
+    @model_validator(mode="after")
+    def _measured_targets(self) -> Self:
+        """Refuse a target of what is not measured; a set may have more than is needed."""
+        measured = self.measured
+        for keys, entry in entries_of(self.targets):
+            for name in entry if isinstance(entry, dict) else ():
+                if str(Measure.parse(name)) not in measured:
+                    refuse(
+                        f"{name} is not measured; add it to measures, or take the target away",
+                        "targets",
+                        *keys,
+                        name,
+                    )
         return self

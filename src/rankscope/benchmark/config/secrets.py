@@ -6,19 +6,17 @@ recorded.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from rankscope.benchmark.config.overrides import Origins
 from rankscope.errors import InputError, shown
+from rankscope.hiding import Hider, hidden_in_errors
 from rankscope.retrieval.options import Keys, SpecError
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
-_SHORT = 4
-"""A value with fewer characters is hidden only where it is a word by itself."""
 
 
 class Secrets:
@@ -31,19 +29,21 @@ class Secrets:
     'refused: Bearer ${KEY}'
     """
 
-    __slots__ = ("_names", "_values")
+    __slots__ = ("_hider", "_values")
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values = dict(values or {})
-        self._names: dict[str, str] = {}
-        for name, value in self._values.items():
-            for spelling in _spellings(value):
-                self._names.setdefault(spelling, name)
+        self._hider = Hider(self.replacements)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables, by name."""
         return tuple(self._values)
+
+    @property
+    def replacements(self) -> dict[str, str]:
+        """What is written instead of each value."""
+        return {value: f"${{{name}}}" for name, value in self._values.items()}
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
@@ -62,45 +62,13 @@ class Secrets:
     def hide(self, data: Any) -> Any:
         """Return plain data in which every value is written as ``${NAME}`` again.
 
-        Values are recognised as they are and as Python, JSON and web addresses write them, also
-        where a message cut them short. One of fewer than 4 characters must be a word by itself.
+        In which forms it is recognised, `rankscope.hiding` says.
         """
-        if not self._names:
-            return data
-        references = [re.escape(f"${{{name}}}") for name in self._values]
-        spellings = sorted(self._names, key=len, reverse=True)
-        pattern = re.compile("|".join([*references, *map(_pattern, spellings)]))
+        return _mapped(data, self._hider.hide, keys=True) if self._values else data
 
-        def hidden(text: str) -> str:
-            text = pattern.sub(lambda match: self._reference(match[0]), text)
-            return self._hide_cut(text) if "…" in text else text
-
-        return _mapped(data, hidden, keys=True)
-
-    def _reference(self, text: str) -> str:
-        return f"${{{self._names[text]}}}" if text in self._names else text
-
-    def _hide_cut(self, text: str) -> str:
-        """Hide the beginnings of values before an ellipsis."""
-        pieces = text.split("…")
-        for at, piece in enumerate(pieces[:-1]):
-            for spelling, name in self._names.items():
-                for length in range(min(len(spelling), len(piece)), _SHORT - 1, -1):
-                    if piece.endswith(spelling[:length]):
-                        pieces[at] = f"{piece[: len(piece) - length]}${{{name}}}"
-                        break
-        return "…".join(pieces)
-
-
-def _spellings(value: str) -> Iterator[str]:
-    """Yield the ways in which a value is written."""
-    yield from (value, repr(value)[1:-1], json.dumps(value)[1:-1])
-    yield from (quote(value, safe=""), quote(value), quote_plus(value))
-
-
-def _pattern(spelling: str) -> str:
-    escaped = re.escape(spelling)
-    return escaped if len(spelling) >= _SHORT else rf"(?<!\w){escaped}(?!\w)"
+    def hidden_in_errors(self) -> AbstractContextManager[None]:
+        """Return a context in which any exception, what led to it included, holds no value."""
+        return hidden_in_errors(self._hider.hide) if self._values else nullcontext()
 
 
 def _mapped(data: Any, change: Callable[[str], str], *, keys: bool) -> Any:

@@ -16,6 +16,13 @@ from rankscope.retrieval.registry import SYSTEMS
 _INSIDE = "-_.+ ,="
 _LONGEST = 80
 _MOST_BYTES = 200
+_DEVICES = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{kind}{at}" for kind in ("com", "lpt") for at in "123456789"),
+}
 
 
 def _checked_names(systems: dict[str, Any]) -> dict[str, Any]:
@@ -46,6 +53,8 @@ def _name_problem(name: str) -> str | None:
         return f"expected letters, digits and {_INSIDE.strip()}, got {shown(others[0])}"
     if not _is_letter(name[0]) or name[-1] in ". ":
         return "it must begin with a letter or digit, and not end with a dot or space"
+    if name.partition(".")[0].rstrip().casefold() in _DEVICES:
+        return f"on Windows {name} is a device; add something to it"
     return None
 
 

@@ -273,11 +273,13 @@ class LTR(Reranker):
         return model
 
     def _learnt(self, folds: Folds) -> bytes:
-        """Train on the questions of all other folds; nothing, if they teach nothing."""
-        if not self._examples:
-            self._examples = self._asked()
+        """Train on the questions of all other folds."""
+        examples = self.examples()
         queries = self._training.without(folds)
-        examples = [self._examples[query.query_id] for query in queries]
+        return self.learnt_from([examples[query.query_id] for query in queries])
+
+    def learnt_from(self, examples: Sequence[Example]) -> bytes:
+        """Train a model on questions with these features; nothing, if they teach nothing."""
         all_labels = iter(labels_of([grade for example in examples for grade in example.grades]))
         labelled = [
             (example.rows, [next(all_labels) for _ in example.grades]) for example in examples
@@ -309,8 +311,13 @@ class LTR(Reranker):
             "verbosity": 0,
         }
 
+    def examples(self) -> dict[str, Example]:
+        """Return the training questions by id, with the features of their candidates."""
+        if not self._examples:
+            self._examples = self._asked()
+        return self._examples
+
     def _asked(self) -> dict[str, Example]:
-        """Ask the training questions, and make features of the candidates."""
         stage, queries = self._stage, self._training.queries
         assert stage is not None
         below = training_answers("ltr", stage.inner, queries, stage.depth)

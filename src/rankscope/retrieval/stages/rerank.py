@@ -43,9 +43,15 @@ class Candidates:
     documents: tuple[Document, ...]
     scores: tuple[float, ...]
 
+    def copied(self) -> Candidates:
+        """Return the same with a query of its own; documents are made anew for every batch."""
+        return replace(self, query=self.query.copied())
+
 
 class Reranker(Component):
     """Gives new scores to candidates."""
+
+    asked_by = ("scores",)
 
     def over(self, stage: Rerank) -> None:
         """Take the stage this serves, for those that ask its system themselves."""

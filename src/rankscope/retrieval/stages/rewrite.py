@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 class Rewriter(Component):
     """Answers queries in other words, by means of the system below."""
 
+    asked_by = ("search", "rewrite")
+
     def check(self, inner: System) -> None:
         """Refuse a system this cannot work over."""
 

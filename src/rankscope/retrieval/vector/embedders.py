@@ -93,6 +93,9 @@ class WordLlamaOptions(Options):
 
     dimensions: Literal[64, 128, 256] = 256
     """How many of the 256 dimensions to use."""
+    case: Literal["lower", "keep"] = "lower"
+    """Whether texts are brought to lower case, or kept as they are: the model tells SOUP from soup,
+    and knows most words in lower case only."""
 
 
 @EMBEDDERS.add("wordllama", WordLlamaOptions, summary="static vectors of 256 dimensions, offline")
@@ -114,6 +117,7 @@ class WordLlama(Embedder):
             "version": engine_version("wordllama"),
             "model": "l2_supercat",
             "dimensions": self.options.dimensions,
+            "case": self.options.case,
         }
 
     def embed(self, texts: list[str]) -> Floats:
@@ -129,11 +133,46 @@ class WordLlama(Embedder):
             self._model.tokenizer.no_padding()  # pooled one by one, so padding would only cost
         weights = self._model.embedding
         vectors = np.zeros((len(texts), weights.shape[1]), np.float32)
-        for row, encoded in enumerate(self._model.tokenize(texts)):
-            if encoded.ids:
-                tokens = np.minimum(encoded.ids, len(weights) - 1)
-                weights[tokens].mean(axis=0, out=vectors[row])
+        if self.options.case == "lower":
+            texts = [text.lower() for text in texts]
+        short = [row for row, text in enumerate(texts) if len(text) <= _PIECE]
+        for low in range(0, len(short), _TOGETHER):
+            rows = short[low : low + _TOGETHER]
+            for row, tokens in zip(rows, self._tokens([texts[at] for at in rows]), strict=True):
+                if tokens.size:
+                    weights[tokens].mean(axis=0, out=vectors[row])
+        for row in sorted({*range(len(texts))}.difference(short)):
+            total, count = np.zeros(weights.shape[1]), 0
+            for piece in pieces_of(texts[row], _PIECE):
+                [tokens] = self._tokens([piece])
+                total += weights[tokens].sum(axis=0, dtype=np.float64)
+                count += tokens.size
+            vectors[row] = total / max(count, 1)
         return vectors
+
+    def _tokens(self, texts: list[str]) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers of each text's tokens."""
+        last = len(self._model.embedding) - 1
+        for encoded in self._model.tokenize(texts):
+            yield np.minimum(np.asarray(encoded.ids, np.int64), last)
+
+
+# The tokenizer takes some 300 bytes for each character, and a token's vector 1 KB: of a text that
+# is longer than a book's chapter they are made piece by piece, of others so many at a time.
+_PIECE = 1 << 16
+_TOGETHER = 64
+
+
+def pieces_of(text: str, most: int) -> Iterator[str]:
+    """Cut a text into pieces of at most so many characters, between words where there are any."""
+    begin = 0
+    while begin < len(text):
+        end = begin + most
+        if end < len(text):
+            space = text.rfind(" ", begin, end)
+            end = space if space > begin else end
+        yield text[begin:end]
+        begin = end
 
 
 @contextmanager

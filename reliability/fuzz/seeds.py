@@ -1,0 +1,153 @@
+"""Valid input to begin with: tables in every format, a config, scores, and two experiments.
+
+Clocks stand still while the experiments are made, so that all bytes are the same each time.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from rankscope.benchmark import experiment as benchmark_experiment
+from rankscope.benchmark import run as benchmark_run
+from rankscope.cli import main
+from rankscope.collection.corpus import Corpus
+from rankscope.collection.qrels import Qrels
+from rankscope.collection.queries import Queries
+from rankscope.files import COMPRESSIONS
+from rankscope.runs.table import Run
+
+_RUN = Run(
+    {"q1": {"d1": 2.5, "dö": 1.5, "d3": 1.5}, "007": {'"x,y"': 0.5, "d1": 0.5}, "q3": {"d2": 1}},
+    name="bm25",
+)
+_OTHER = Run({"q1": {"d3": 3, "d1": 2}, "007": {"d1": 1}, "q3": {"d2": 2, "d1": 1}}, name="dense")
+_QRELS = Qrels({"q1": {"d1": 2, "d3": 0}, "007": {"d1": 1, "x": 0}, "q3": {"d2": 1, "d1": 1}})
+_SUBTOPICS = Qrels({"q1": {"d1": {"1": 2, "2": 0}}, "007": {"x": {"1": 1}}})
+_QUERIES = Queries(
+    {
+        "q1": {"text": "apple pie", "group": "a", "weight": 2, "tags": ["x", "y"]},
+        "007": {"text": 'the "best" bread, really', "group": "b", "weight": 1.5, "more": {"a": 1}},
+        "q3": {"text": "café\nau lait", "group": "a"},
+    }
+)
+_CORPUS = Corpus(
+    {
+        "d1": {"title": "Apples", "text": "apple pie and more"},
+        "d2": {"title": "", "text": "bread\tand butter", "year": 1999},
+        "dö": {"title": "Émile", "text": "naïve", "parts": [1, 2]},
+        "d3": {"text": "nothing"},
+    }
+)
+_TABLES: dict[str, tuple[Any, ...]] = {
+    "run": (_RUN, _OTHER),
+    "qrels": (_QRELS, _SUBTOPICS),
+    "queries": (_QUERIES,),
+    "corpus": (_CORPUS,),
+}
+_SUFFIXES = {
+    "run": (".run", ".csv", ".tsv", ".json", ".jsonl", ".parquet"),
+    "qrels": (".qrels", ".csv", ".tsv", ".json", ".jsonl", ".parquet"),
+    "queries": (".tsv", ".csv", ".json", ".jsonl", ".parquet", ".xml", ".topics"),
+    "corpus": (".tsv", ".csv", ".json", ".jsonl", ".parquet"),
+}
+_PLAIN_QUERIES = Queries({"1": "apple pie", "2": "bread & butter", "3": "a < b"})
+
+CONFIG = """\
+name: small
+collection: {corpus: corpus.jsonl, queries: queries.jsonl, qrels: qrels.tsv}
+systems:
+  words: bm25
+  more: {bm25: {k1: 0.4, b: 0.3}}
+  both: {fuse: {of: [words, more], method: rrf, k: 60}}
+depth: 10
+baseline: words
+measures: [nDCG@5, RR@10, R@10]
+targets: {nDCG@5: 0.4}
+segments: [group]
+statistics: {resamples: 100, seed: 3, alpha: 0.05}
+"""
+TARGETS = """\
+name: ours
+source: a wish
+measures:
+  nDCG@10: {target: 0.4, bands: {poor: 0.1, fair: 0.3, good: 0.5}}
+  RR@10: {target: 0.5}
+"""
+
+
+def tables(folder: Path) -> dict[str, dict[str, list[bytes]]]:
+    """Return by kind and suffix the content of valid files; ``folder`` is for writing them."""
+    contents: dict[str, dict[str, list[bytes]]] = {}
+    for kind, examples in _TABLES.items():
+        contents[kind] = {}
+        for suffix in _SUFFIXES[kind]:
+            markup = suffix in (".xml", ".topics")
+            for packed in ("", *COMPRESSIONS):
+                for table in (_PLAIN_QUERIES,) if markup else examples:
+                    path = folder / f"a{suffix}{packed}"
+                    form = {".xml": "trec-xml", ".topics": "trec"}.get(suffix)
+                    table.write(path, format=form if markup else None)
+                    contents[kind].setdefault(suffix + packed, []).append(path.read_bytes())
+                    path.unlink()
+    return contents
+
+
+def world(folder: Path) -> None:
+    """Write what commands are tried on: files of all kinds, and experiments in ``experiments``."""
+    _QRELS.write(folder / "qrels.txt", format="trec")
+    _QRELS.write(folder / "qrels.tsv")
+    Run({"q1": {"d1": 2.5, "d3": 1.5}, "007": {"d1": 0.5}, "q3": {"d2": 1}}, name="bm25").write(
+        folder / "a.run"
+    )
+    _OTHER.write(folder / "b.run")
+    _QUERIES.write(folder / "queries.jsonl")
+    _CORPUS.write(folder / "corpus.jsonl")
+    (folder / "config.yaml").write_text(CONFIG)
+    (folder / "targets.yaml").write_text(TARGETS)
+    for name in "ab":
+        _command(
+            *("evaluate", f"{folder}/qrels.txt", f"{folder}/{name}.run", "--per-query"),
+            *("--format", "json", "-o", f"{folder}/{name}.scores.json"),
+        )
+    with _stopped_clocks():
+        for k1 in ("0.4", "1.4"):
+            benchmark_run.run_benchmark(
+                folder / "config.yaml",
+                output=folder / "experiments",
+                cache=folder / "cache",
+                settings=[f"systems.more.bm25.k1={k1}"],
+            )
+    shutil.rmtree(folder / "cache")
+    for place, path in enumerate(sorted((folder / "experiments").iterdir())):
+        path.rename(path.with_name("xy"[place]))
+    _command(
+        *("gate", f"{folder}/a.scores.json", f"{folder}/b.scores.json"),
+        *("--anchor", f"{folder}/a.scores.json", "--history", f"{folder}/history.json"),
+    )
+
+
+def _command(*arguments: str) -> None:
+    try:
+        with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")):
+            main(arguments)
+    except SystemExit as ended:
+        if ended.code not in (0, 1):
+            raise RuntimeError(f"the seed {json.dumps(arguments)} was not made") from None
+
+
+@contextmanager
+def _stopped_clocks() -> Iterator[None]:
+    with (
+        patch.object(time, "perf_counter", lambda: 0.0),
+        patch.object(benchmark_run, "now", lambda: "2026-01-01T00:00:00Z"),
+        patch.object(benchmark_experiment, "now", lambda: "2026-01-01T00:00:01Z"),
+    ):
+        yield

@@ -1,0 +1,116 @@
+"""Runs as stages of a benchmark: what systems answer, and how that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankscope.benchmark.artifacts import Content
+from rankscope.benchmark.plan import Output, Results, Stage, Step
+from rankscope.benchmark.systems import Systems, naming, share_parts
+from rankscope.benchmark.workflow import Benchmark, versions
+from rankscope.retrieval.fetch import Fetched, fetch
+from rankscope.retrieval.protocol import all_parts
+from rankscope.runs.origin import Identity, Timings, fingerprint
+from rankscope.runs.table import Run
+
+
+def fetch_stages(
+    benchmark: Benchmark, systems: Systems, cache: Path, *, only: Sequence[str] | None = None
+) -> dict[str, Stage[Fetched]]:
+    """Make a stage for each system, or for those named, in which it is asked every query."""
+    stages: dict[str, Stage[Fetched]] = {}
+    for name in benchmark.systems if only is None else only:
+        shared = [stages[other] for other in stages if share_parts(systems[name], systems[other])]
+        stages[name] = _fetch(benchmark, systems, cache, name, after=shared)
+    return stages
+
+
+class FetchedForm:
+    """A fetched run is kept as its columns, best first, and the sizes of its queries."""
+
+    def pack(self, made: Fetched, /) -> Content:
+        """Return what is kept."""
+        run = made.run
+        data = {
+            "name": run.name,
+            "fingerprint": run.fingerprint(),
+            "failures": made.failures,
+            "timings": made.timings.to_dict(),
+            "identity": made.identity.to_dict(),
+            "notes": list(made.notes),
+        }
+        rows = run.trec_columns().select("doc_id", "score")
+        queries = pl.DataFrame(
+            {"query_id": pl.Series(run.query_ids, dtype=pl.String), "size": run.sizes}
+        )
+        return Content(data, {"rows": rows, "queries": queries})
+
+    def unpack(self, content: Content, /) -> Fetched:
+        """Make the run again; it was checked when it was made."""
+        data, rows, queries = content.data, content.tables["rows"], content.tables["queries"]
+        run = Run.trusted(
+            queries["query_id"],
+            queries["size"].to_numpy(),
+            rows["doc_id"],
+            rows["score"],
+            name=data["name"],
+            is_best_first=True,
+            fingerprint=data["fingerprint"],
+        )
+        return Fetched(
+            run,
+            data["failures"],
+            Timings.model_validate(data["timings"]),
+            Identity.model_validate(data["identity"]),
+            tuple(data["notes"]),
+        )
+
+
+def _fetch(
+    benchmark: Benchmark, systems: Systems, cache: Path, name: str, *, after: Sequence[Stage[Any]]
+) -> Stage[Fetched]:
+    """Make the stage of one run.
+
+    What the system says about itself and its failures is rid of secrets before it goes anywhere.
+    """
+    config, collection = benchmark.loaded.config, benchmark.collection
+
+    def work(_: Results, step: Step) -> Output[Fetched]:
+        with naming(name):
+            fetched = fetch(
+                systems.indexed(name),
+                collection.queries,
+                depth=config.depth,
+                batch=config.fetch.batch,
+                jobs=config.fetch.jobs,
+                retries=config.fetch.retries,
+                timeout=config.fetch.timeout,
+                stage_timeout=config.fetch.stage_timeout,
+                rate=config.fetch.rate,
+                store=cache,
+                progress=step,
+                indexing=lambda done, total: step(done, total, "indexing"),
+                name=name,
+            )
+        hide = benchmark.loaded.secrets.hide
+        identity = Identity.model_validate(hide(fetched.identity.to_dict()))
+        hidden = replace(
+            fetched,
+            failures=hide(fetched.failures),
+            identity=identity,
+            notes=tuple(hide(list(fetched.notes))),
+        )
+        return Output(hidden, complete=not fetched.failures)
+
+    info = collection.info
+    searched = (info.corpus_sha256, info.queries_sha256, config.depth)
+    key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
+    sources = [source for part in all_parts(systems[name]) for source in part.sources]
+    code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
+    about = f"{benchmark.systems[name].kind}{code}"
+    return Stage(f"fetch {name}", key, work, FetchedForm(), after=tuple(after), about=about)

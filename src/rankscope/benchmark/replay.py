@@ -1,0 +1,249 @@
+"""Replay: an experiment made again of its own runs, questions and judgments.
+
+What a benchmark computes follows from its config, what the systems answered, and the collection.
+All of these are in the folder, but for the corpus; so everything else can be computed again, by the
+same stages. What only the systems and the machine know (answers, failures, times, identities,
+models, versions) is taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankscope.benchmark.codes import CONFIG_NOTE
+from rankscope.benchmark.collection import (
+    Collection,
+    CorpusFile,
+    collection_findings,
+    hash_of_queries,
+)
+from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.benchmark.config.model import Config
+from rankscope.benchmark.config.secrets import Secrets
+from rankscope.benchmark.config.sections import read_section
+from rankscope.benchmark.experiment import (
+    QRELS,
+    QUERIES,
+    Experiment,
+    report_file,
+    results_file,
+    run_file,
+)
+from rankscope.benchmark.fetching import FetchedForm
+from rankscope.benchmark.folders import REPORT, inside
+from rankscope.benchmark.plan import Output, Results, Stage
+from rankscope.benchmark.systems import described
+from rankscope.benchmark.targets import Targets, load_targets, names_files
+from rankscope.benchmark.workflow import Benchmark, make_workflow
+from rankscope.collection.qrels import read_qrels
+from rankscope.errors import InputError, shown
+from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
+from rankscope.retrieval.fetch import Fetched
+from rankscope.retrieval.protocol import Query
+from rankscope.runs.origin import fingerprint
+from rankscope.runs.run_codes import GOLD_OUTSIDE, NO_DOCUMENT_IN_COMMON, UNKNOWN_DOCUMENTS
+from rankscope.runs.table import Run, read_run
+from rankscope.runs.validation import Reference
+from rankscope.scoring.judgments import Judgments
+from rankscope.tables.jsontext import parse_json
+from rankscope.tables.parquet import parquet_frame
+
+
+class OtherRunError(InputError):
+    """The run in the folder is not the one that was scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The records of an experiment, as they are in its folder."""
+
+    folder: Path
+    manifest: ExperimentManifest
+    report: BenchmarkReport
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Read one of its tables."""
+        return parquet_frame(str(inside(self.folder, name)), source=name)
+
+    def evaluation(self, system: str) -> EvaluationReport:
+        """Read the report of a system."""
+        return EvaluationReport.read(inside(self.folder, report_file(system)))
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An experiment that was made again.
+
+    ``out_of_reach`` are the codes of findings that need the corpus, where it was not given.
+    """
+
+    experiment: Experiment
+    out_of_reach: frozenset[str]
+
+
+def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
+    """Make an experiment again; ``corpus`` is the file that was searched, if it is there.
+
+    Raises:
+        InputError: something of the folder cannot be used.
+        OtherRunError: a run is not the one that was scored.
+    """
+    manifest, report = recorded.manifest, recorded.report
+    config = read_section(Config, manifest.config)
+    benchmark = Benchmark(
+        _loaded(config, recorded),
+        _collection(recorded, corpus),
+        described(config.systems),
+        manifest.keys or {},
+        manifest.versions,
+        _targets(config, manifest),
+    )
+    fetched = {name: _fetched(recorded, benchmark, name) for name in benchmark.systems}
+    fetches = {name: _stage(name, answer) for name, answer in fetched.items()}
+    reference = None
+    if corpus is None and report.collection.documents is not None:
+        runs = {name: answer.run for name, answer in fetched.items()}
+        reference = partial(_without_corpus, recorded, benchmark, runs)
+    workflow = make_workflow(benchmark, fetches, reference=reference)
+    results = Results()
+    for stage in workflow.stages():
+        output = stage.work(results, _no_step)
+        results.add(stage, output, report.seconds.get(stage.name, 0.0))
+    out_of_reach = frozenset() if reference is None else _NEEDS_CORPUS
+    return Replay(Experiment(benchmark, workflow, results), out_of_reach)
+
+
+_NEEDS_CORPUS = frozenset({UNKNOWN_DOCUMENTS.code, GOLD_OUTSIDE.code})
+
+
+def _no_step(done: int, total: int, /, part: str = "") -> None:
+    """Show nothing."""
+
+
+def _loaded(config: Config, recorded: Recorded) -> LoadedConfig:
+    notes = [
+        finding.message for finding in recorded.report.findings if finding.code == CONFIG_NOTE.code
+    ]
+    overrides = recorded.manifest.overrides
+    return LoadedConfig(config, recorded.folder, overrides, Secrets(), tuple(notes))
+
+
+def _targets(config: Config, manifest: ExperimentManifest) -> Targets:
+    """Return what should be reached: of the manifest where the config names files for it."""
+    if manifest.targets is not None and names_files(config.targets, config.bands):
+        return Targets.from_plain(manifest.targets)
+    return load_targets(config.targets, config.bands, Path())
+
+
+def _collection(recorded: Recorded, corpus: Path | None) -> Collection:
+    """Put the collection together of the questions and judgments in the folder."""
+    info = recorded.report.collection
+    queries = tuple(
+        Query(query_id, text, _metadata(metadata))
+        for query_id, text, metadata in recorded.table(QUERIES)
+        .select("query_id", "text", "metadata")
+        .iter_rows()
+    )
+    qrels = read_qrels(inside(recorded.folder, QRELS))
+    judgments = Judgments(qrels, remember=True)
+    contents: dict[str, Any] = {}
+    corpus_file = None
+    if corpus is not None:
+        corpus_file = CorpusFile(corpus)
+        corpus_now = corpus_file.contents()
+        contents = {"documents": corpus_now.documents, "corpus_sha256": corpus_now.sha256}
+    return Collection(
+        corpus_file,
+        queries,
+        judgments,
+        None,
+        info.model_copy(
+            update={
+                "queries": len(queries),
+                "judgments": len(qrels),
+                "queries_sha256": hash_of_queries(queries),
+                "qrels_sha256": judgments.fingerprint,
+                **contents,
+            }
+        ),
+        collection_findings(queries, qrels, source=QUERIES),
+        _titles(recorded) if corpus is None else {},
+    )
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    data = parse_json(text, source=QUERIES)
+    if not isinstance(data, dict):
+        raise InputError(f"{QUERIES}: expected objects in the column metadata")
+    return data
+
+
+def _titles(recorded: Recorded) -> dict[str, str | None]:
+    """Return the titles that the tables give; where they disagree, one of them."""
+    names = [system.name for system in recorded.report.systems]
+    tables = [recorded.table(QRELS), *(recorded.table(results_file(name)) for name in names)]
+    titles = pl.concat([table.select("doc_id", "title") for table in tables])
+    return dict(titles.unique("doc_id", keep="first").iter_rows())
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+def _fetched(recorded: Recorded, benchmark: Benchmark, name: str) -> Fetched:
+    """Take a run from its file, and what else its system said from the records."""
+    system = next((each for each in recorded.report.systems if each.name == name), None)
+    if system is None:
+        raise InputError(f"{REPORT}: the system {shown(name)} of the config is missing")
+    return Fetched(
+        _run(recorded, system, benchmark),
+        dict(system.run.failures),
+        system.timing,
+        system.run.identity,
+        tuple(recorded.evaluation(name).diagnostics.notes),
+    )
+
+
+def _stage(name: str, fetched: Fetched) -> Stage[Fetched]:
+    """Make a stage that has its run already."""
+    return Stage(f"fetch {name}", fingerprint(name), lambda *_: Output(fetched), FetchedForm())
+
+
+def _run(recorded: Recorded, system: SystemRecord, benchmark: Benchmark) -> Run:
+    """Read a run, with the queries that were answered by no document, which a file cannot hold."""
+    path = inside(recorded.folder, run_file(system.name))
+    run = read_run(path) if system.run.rows else Run()
+    if run.fingerprint() != system.run.run_id:
+        raise OtherRunError(system.name)
+    asked = [query.query_id for query in benchmark.collection.queries]
+    answered = [query_id for query_id in asked if query_id not in system.run.failures]
+    return run.answers(answered).named(system.name)
+
+
+def _without_corpus(
+    recorded: Recorded, benchmark: Benchmark, runs: Mapping[str, Run], name: str
+) -> Reference:
+    """Return what a run is checked against where the corpus is not known.
+
+    What was found by looking into the corpus is taken over, and all documents count as its own.
+    Only where a run was recorded to share no document with the judgments, it is looked at without.
+    """
+    findings = recorded.evaluation(name).diagnostics.findings
+    reference = replace(
+        benchmark.reference,
+        findings=tuple(
+            finding.model_copy(update={"system": None})
+            for finding in findings
+            if finding.code in _NEEDS_CORPUS
+        ),
+    )
+    faults = [finding.code for finding in findings if finding.severity == "error"]
+    if NO_DOCUMENT_IN_COMMON.code in faults:
+        return reference
+    ids = [*benchmark.collection.judgments.table.doc_ids.unique(), *runs[name].doc_ids.unique()]
+    return replace(reference, corpus_ids=lambda: ids)

@@ -1,0 +1,229 @@
+"""What is temporary goes away with whoever made it, and what was moved lasts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rankscope.benchmark.folders import MANIFEST, unfinished
+from rankscope.cli import main
+from rankscope.errors import InputError
+from rankscope.files import PARTS, replacing
+from rankscope.temporary import below, lock, mark, new_folder, sweep, unlock
+
+WRITER = """
+import sys, time
+from rankscope.files import replacing
+with replacing(sys.argv[1]) as sink:
+    sink.write(b"half")
+    print("half", flush=True)
+    time.sleep(60)
+"""
+
+
+def write(path: Path) -> None:
+    with replacing(path) as sink:
+        sink.write(b"new")
+
+
+def test_the_next_writer_removes_what_a_killed_one_left_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"half\n"
+        (temporary,) = tmp_path.iterdir()
+        sweep(tmp_path.glob(PARTS))
+        assert temporary.exists(), "its writer lives"
+        writer.send_signal(signal.SIGKILL)
+    assert temporary.exists()
+    write(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_temporary_file_that_was_swept_before_it_was_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = lock, 0
+
+    def swept_first(path: Path | str) -> int | None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            os.unlink(path)
+        return real(path)
+
+    monkeypatch.setattr("rankscope.files.lock", swept_first)
+    write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert calls == 2
+
+
+def test_without_locks_a_day_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no locks, and for what another machine made, whose locks are not seen."""
+    elsewhere = tmp_path / ".rankscope-00000000-0123456789abcdef.part"
+    here = tmp_path / PARTS.replace("*", mark())
+    for path in (elsewhere, here):
+        path.write_bytes(b"half")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "fcntl", None)
+        sweep(tmp_path.iterdir())
+        assert here.exists()
+    sweep(tmp_path.iterdir())
+    assert [elsewhere] == list(tmp_path.iterdir())
+    two_days_ago = time.time() - 2 * 86_400
+    os.utime(elsewhere, (two_days_ago, two_days_ago))
+    sweep(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_use_stays(tmp_path: Path) -> None:
+    folder, handle = new_folder(tmp_path, ".fresh-")
+    sweep(tmp_path.iterdir())
+    assert folder.is_dir()
+    unlock(handle)
+    sweep(tmp_path.iterdir())
+    assert not folder.exists()
+
+
+def test_folders_that_vanish_are_passed_over(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.part").write_bytes(b"")
+    places = below(tmp_path, "*.part")
+    first = next(places)
+    for path in tmp_path.iterdir():
+        if path != first.parent:
+            (path / "x.part").unlink()
+            path.rmdir()
+    assert list(places) == []
+
+
+# ----------------------------------------------------------------------------------- replacing
+
+
+def fill(output: Path, text: str) -> None:
+    with unfinished(output, "e") as folder:
+        folder.path(MANIFEST).write_text(text)
+
+
+def test_an_experiment_comes_back_if_its_successor_cannot_be_put(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "old")
+    rename = os.rename
+
+    def broken(source: Path, target: Path) -> None:
+        if os.path.basename(target) == "e" and "old" not in os.path.basename(source):
+            if not os.path.exists(target):
+                raise OSError(errno.EIO, "Input/output error")
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", broken)
+    with pytest.raises(InputError, match="finished experiments are unchanged"):
+        fill(tmp_path, "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["e"]
+    assert (tmp_path / "e" / MANIFEST).read_text() == "old"
+
+
+def test_an_experiment_comes_back_if_its_successor_was_killed(tmp_path: Path) -> None:
+    fill(tmp_path, "old")
+    (tmp_path / "e").rename(tmp_path / f".unfinished-old-e~{mark()}")
+    with unfinished(tmp_path, "other") as folder:
+        folder.path(MANIFEST).write_text("other")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e", "other"]
+    assert (tmp_path / "e" / MANIFEST).read_text() == "old"
+
+
+# ----------------------------------------------------------------------------------- lasting
+
+
+def test_folders_are_flushed_after_a_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed = []
+    fsync = os.fsync
+
+    def seen(handle: int) -> None:
+        flushed.append(os.readlink(f"/proc/self/fd/{handle}"))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    write(tmp_path / "file")
+    assert flushed[0].endswith(".part")
+    assert flushed[1:] == [str(tmp_path)]
+    fill(tmp_path / "out", "text")
+    assert flushed[-1] == str(tmp_path / "out")
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EINVAL])
+def test_a_folder_that_cannot_be_flushed(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def refuse(handle: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise OSError(code, os.strerror(code))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    if code == errno.EINVAL:  # a file system that knows no such call
+        write(tmp_path / "file")
+    else:
+        with pytest.raises(InputError, match=r"does not confirm .* \(Input/output error\)"):
+            write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+# ------------------------------------------------------------------------------------ memory
+
+
+def ended(arguments: list[str]) -> object:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    return stop.value.code
+
+
+def test_a_lack_of_memory_while_compressing_is_one(tmp_path: Path) -> None:
+    import zstandard
+
+    with pytest.raises(MemoryError), replacing(tmp_path / "a.zst"):
+        raise zstandard.ZstdError("zstd compress error: Allocation error : not enough memory")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lack_of_memory_anywhere_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("rankscope.cli._status", fail)
+    assert ended(["measures"]) == 2
+    assert capsys.readouterr().err == (
+        "rankscope: not enough memory for this input; split it and try again\n"
+    )
+
+
+def test_a_panic_is_a_fault_of_our_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class PanicError(BaseException):
+        """As Rust's, which is no Exception."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise PanicError("lost")
+
+    monkeypatch.setattr("rankscope.cli.app.app.main", fail)
+    assert ended(["measures"]) == 70
+    assert "a fault of rankscope (PanicError: lost)" in capsys.readouterr().err
