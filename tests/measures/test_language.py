@@ -205,6 +205,7 @@ def test_lists_of_texts_and_measures() -> None:
 def test_foreign_names_show_both() -> None:
     assert str(parse_measures("map_cut_100")[0]) == "AP@100, asked for as map_cut_100"
     assert [found.asked for found in parse_measures("recall.50,100")] == ["recall_50", "recall_100"]
+    assert [found.asked for found in parse_measures("recall@5,10")] == ["recall@5", "recall@10"]
     assert not Parsed(Measure.parse("AP"), "AP").is_foreign
 
 
