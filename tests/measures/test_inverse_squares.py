@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import zeta
+from scipy.special import zeta  # type: ignore[import-untyped]
 
 from rankscope.measures.user_models import SMOOTH, _inverse_squares
 
