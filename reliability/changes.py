@@ -141,6 +141,8 @@ class Changes:
         """Collect the changes of ``node`` and below."""
         if isinstance(node, ast.stmt):
             self.statements(place, node)
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+            pass  # a type
         elif isinstance(node, ast.expr):
             self.expressions(place, node)
             self.children(node)

@@ -205,6 +205,7 @@ def test_lists_of_texts_and_measures() -> None:
 def test_foreign_names_show_both() -> None:
     assert str(parse_measures("map_cut_100")[0]) == "AP@100, asked for as map_cut_100"
     assert [found.asked for found in parse_measures("recall.50,100")] == ["recall_50", "recall_100"]
+    assert [found.asked for found in parse_measures("recall@5,10")] == ["recall@5", "recall@10"]
     assert not Parsed(Measure.parse("AP"), "AP").is_foreign
 
 
@@ -243,6 +244,12 @@ def test_unknown_trec_eval_names() -> None:
 def test_trec_eval_parameters_that_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_trec_measures(text)
+
+
+def test_trec_eval_parameters_of_400_characters() -> None:
+    assert [found.asked for found in parse_trec_measures("P." + "5," * 200)] == ["P_5"]
+    with pytest.raises(InputError, match="expected numbers with commas"):
+        parse_trec_measures("P." + "5," * 200 + ",")
 
 
 def test_default_measures() -> None:

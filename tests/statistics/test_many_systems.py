@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from importlib import import_module
 from itertools import combinations, permutations, product
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from rankscope.errors import InputError
 from rankscope.statistics.groups import letters
-from rankscope.statistics.many import anova, range_tests
+from rankscope.statistics.many import LISTED, _shuffled_ranges, anova, range_tests
 
 stats: Any = import_module("scipy.stats")
 
@@ -158,3 +159,19 @@ def test_bad_tables() -> None:
         letters([[False, True], [False, False]])
     with pytest.raises(InputError, match="each system once"):
         letters([[False]], [1])
+
+
+@pytest.mark.parametrize("systems", [3, LISTED, LISTED + 1, LISTED + 4])
+def test_ranges_are_those_of_shuffled_queries(systems: int) -> None:
+    """Against a loop that shuffles each query's values, below and above where orders are listed."""
+    rows = np.random.default_rng(4).random((systems, 7))
+    source, resamples = Random(5), 3_000
+    naive = []
+    for _ in range(resamples):
+        shuffled = [source.sample(column, systems) for column in rows.T.tolist()]
+        sums = [sum(values) for values in zip(*shuffled, strict=True)]
+        naive.append(max(sums) - min(sums))
+    found = _shuffled_ranges(rows, resamples, seed=6)
+    error = math.sqrt((np.var(naive) + np.var(found)) / resamples)
+    assert abs(np.mean(found) - np.mean(naive)) < 5 * error
+    assert np.std(found) == pytest.approx(np.std(naive), rel=0.15)

@@ -259,3 +259,13 @@ def test_what_is_refused(values: Any, options: dict[str, Any], problem: str) -> 
 
 def test_examples() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_one_query_has_no_spread_and_the_interval_of_what_was_not_seen() -> None:
+    """For one pair a share of 1 − 0.025 of the queries may differ unseen, as far as they can."""
+    result = max_t([[0.25], [0.75]], bounds=(-1.0, 1.0))
+    centre, share = 0.5, 1 - 0.05 / 2  # the second system less the first
+    assert result.differences.tolist() == [centre]
+    assert result.low[0] == pytest.approx(centre - share * (centre + 1))
+    assert result.high[0] == pytest.approx(centre + share * (1 - centre))
+    assert result.p.tolist() == [1.0]

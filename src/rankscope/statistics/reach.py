@@ -215,9 +215,8 @@ def about(number: float) -> float:
 def _split(row: FloatArray) -> tuple[float, float]:
     """Return the share that differs and the variance of those around their own mean."""
     moving = row[row != 0]
-    if len(moving) < 2:
-        return len(moving) / len(row), 0.0
-    return len(moving) / len(row), float(moving.var(ddof=1))
+    variance = float(moving.var(ddof=1)) if len(moving) > 1 else 0.0
+    return len(moving) / len(row), variance
 
 
 def _ratio(difference: float, share: float, variance: float) -> float:
