@@ -550,9 +550,9 @@ class Commands(Target):
             elif what == 2 and at < len(words):
                 words[at] = random.choice((*inputs.NUMBERS, *inputs.WORDS))
             elif what == 3 and at < len(words):
-                words[at] = inputs.mutated(words[at].encode(), random).decode(
-                    "utf-8", "surrogateescape"
-                )
+                words[at] = inputs.mutated(
+                    words[at].encode("utf-8", "surrogateescape"), random
+                ).decode("utf-8", "surrogateescape")
             else:
                 other = random.choice(self.lines)
                 options = [place for place, word in enumerate(other) if word.startswith("-")]

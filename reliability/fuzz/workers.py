@@ -16,7 +16,7 @@ import traceback
 import warnings
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -230,7 +230,7 @@ class Worker:
                 if isinstance(done, str):
                     print(f"a worker ended beside an execution of {task.target}:\n{done}")
                     self.end()
-                    return task, Done(), task
+                    return self._without_first(task)
                 return task, done, None
         except (EOFError, OSError):
             self._process.join(10)
@@ -241,6 +241,12 @@ class Worker:
         if not ended and time.monotonic() - self._since > limit:
             ended = f"more than {limit:g} seconds, and it could not be interrupted"
         return self._lost(ended) if ended else None
+
+    def _without_first(self, task: Task) -> tuple[Task, Done, Task | None]:
+        """Leave out the execution that could not be begun: it would not be at the next try."""
+        rest = range(max(self._state[0] + 2, task.numbers.start + 1), task.numbers.stop)
+        done = Done(self._state[1], self._state[2])
+        return task, done, replace(task, numbers=rest) if rest else None
 
     def _lost(self, ended: str) -> tuple[Task, Done, Task | None]:
         """Note what a process was doing when it ended."""
