@@ -151,12 +151,14 @@ class Scene:
             allowed = [part[name] for part in (self.former, self.expected) if name in part]
             if content not in allowed and not self._refused(name, content, ended):
                 yield f"half a file: {name}"
-        # killed between two renames, an experiment that is replaced comes back with the next call
+        # an experiment that is replaced comes back with the next call, if there was a kill between
+        # the two renames, or no rename works any more
         gone = self.former.keys() - now.keys()
-        if gone and not (died(ended, fault) and all("/" in name for name in gone)):
+        aside = died(ended, fault) or fault == "rename EIO from then on"
+        if gone and not (aside and all("/" in name for name in gone)):
             yield f"gone: {sorted(gone)}"
         left = leftovers(self.work)
-        may_stay = died(ended, fault) or fault.startswith("unlink") or "from then on" in fault
+        may_stay = died(ended, fault) or fault.startswith(("open", "unlink"))
         if left and not may_stay:
             yield f"left behind: {left}"
         if ended.code == self.code and not left:

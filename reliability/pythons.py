@@ -17,12 +17,16 @@ from reliability.lowest import lowest
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+TOOLS = ("duckdb", "hypothesis", "langchain-core", "pytest", "pytest-xdist")
+"""What the tests need besides, in whatever version fits."""
+
 FAST = (
-    *("tests/tables", "tests/collection", "tests/benchmark", "tests/cli"),
-    *("tests/test_files.py", "tests/test_opening.py", "tests/test_writing.py"),
+    *("tests/tables", "tests/collection", "tests/cli", "tests/test_files.py"),
+    *("tests/benchmark/test_end_to_end.py", "tests/benchmark/test_folders.py"),
+    *("tests/test_opening.py", "tests/test_writing.py", "tests/test_temporary.py"),
     *("tests/test_records.py", "tests/test_platforms.py"),
 )
-"""What depends most on the Python and on other packages, and needs no peer."""
+"""What depends most on the Python and on other packages."""
 
 
 def interpreter(version: str) -> str | None:
@@ -48,12 +52,9 @@ def run(python: str, name: str, tests: list[str], *, constraints: list[str]) -> 
     limits = environment / "constraints.txt"
     limits.write_text("\n".join(constraints) + "\n", encoding="utf-8")
     pip = [str(program), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-    extras = "all" if tests else "dev"
-    tools = ["pytest", "pytest-xdist", "hypothesis"]
-    wanted = ["--constraint", str(limits), "--editable", f".[{extras}]", *tools]
+    wanted = ["--constraint", str(limits), "--editable", ".[all,peers]", *TOOLS]
     subprocess.run([*pip, *wanted], cwd=ROOT, check=True)
-    if not tests:  # a peer, as in the Makefile
-        subprocess.run([*pip, "--no-deps", "beir"], cwd=ROOT, check=True)
+    subprocess.run([*pip, "--no-deps", "beir"], cwd=ROOT, check=True)  # as in the Makefile
     pytest = [str(program), "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *tests]
     return subprocess.run(pytest, cwd=ROOT, check=False).returncode == 0
 

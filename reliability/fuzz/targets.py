@@ -249,15 +249,15 @@ def by_hand(data: bytes, width: int) -> list[list[str]] | None:
     rows = []
     for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         cells = line.translate(bytes.maketrans(b"\t\v\f\r", b"    ")).split(b" ")
-        cells = [cell for cell in cells if cell]
-        if not cells or cells[0].startswith(b"#"):
-            continue
         try:
-            rows.append([cell.decode() for cell in cells])
+            texts = [cell.decode() for cell in cells if cell]
         except UnicodeDecodeError:
             return None
-        if len(cells) != width:
+        if not texts or texts[0].startswith("#"):
+            continue
+        if len(texts) != width:
             return None
+        rows.append(texts)
     return rows
 
 

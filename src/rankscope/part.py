@@ -282,6 +282,10 @@ def checked(
         raise FormatError(f"{problem}; {remedy}", source=source) from None
 
 
+_LONGEST_KEY = 100
+"""Characters of a key that a message shows as it is."""
+
+
 def dotted(location: Location) -> str:
     """Write a location as a path.
 
@@ -290,5 +294,7 @@ def dotted(location: Location) -> str:
     """
     path = ""
     for key in location:
+        if isinstance(key, str) and not (key.isprintable() and len(key) <= _LONGEST_KEY):
+            key = shown(key)  # noqa: PLW2901
         path += f"[{key}]" if isinstance(key, int) else f".{key}" if path else key
     return path or "the whole"

@@ -263,19 +263,6 @@ def test_two_queries() -> None:
     assert verdict(small(one))[0] == "Both systems have the same P@1 on each of 1 query: 1.0000."
 
 
-def test_a_measure_deeper_than_what_was_asked_for_decides_nothing() -> None:
-    report = sample()
-    whole = verdict(report)
-    deep = changed(report.measures[0], measure="nDCG@2000")
-    deeper = changed(report, measures=[deep, *report.measures])
-    sentence = (
-        f"nDCG@2000 looks deeper than the {report.depth} documents that each system was asked for, "
-        "and nothing here builds on that; raise depth, or lower the cutoff."
-    )
-    assert sorted(verdict(deeper)) == sorted([*whole, sentence])
-    assert verdict(deeper)[0] == whole[0]
-
-
 def test_measures_all_of_which_are_deeper_are_said_to_be() -> None:
     report = sample(("hybrid",), None)
     report = changed(report, depth=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pty
@@ -58,9 +59,13 @@ def test_the_result_is_printed_with_where_it_is(done: tuple[Path, str]) -> None:
     for sentence in data["verdict"]:
         assert " ".join(sentence.split()) in flat
     assert printed.index("Verdict") < printed.index("Results") < printed.index("written to")
-    assert printed.splitlines()[-3:] == [
-        f"written to {folder / name}"
-        for name in ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
+    manifest = (folder / "ExperimentManifest.json").read_bytes()
+    assert printed.splitlines()[-4:] == [
+        *(
+            f"written to {folder / name}"
+            for name in ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.json")
+        ),
+        f"digest {hashlib.sha256(manifest).hexdigest()}",
     ]
     page = (folder / "BenchmarkReport.html").read_text("utf-8")
     assert "<title>Benchmark: small</title>" in page

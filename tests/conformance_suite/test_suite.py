@@ -21,7 +21,7 @@ from rankscope.conformance.tools import (
     names_for,
     tool_named,
 )
-from rankscope.errors import UnknownNameError
+from rankscope.errors import FormatError, UnknownNameError
 
 CASES = {case.id: case for case in read_cases()}
 
@@ -30,6 +30,12 @@ CASES = {case.id: case for case in read_cases()}
 def test_rankscope_answers_by_its_documented_definition(case: Any) -> None:
     outcome = ask(case, tool_named("rankscope"))
     assert (outcome.kind, outcome.answer) == ("definition", "A"), outcome
+
+
+def test_cases_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_bytes(b"\xff")
+    with pytest.raises(FormatError, match=r"cases\.jsonl:1: byte 0xff is not UTF-8"):
+        read_cases(tmp_path / "cases.jsonl")
 
 
 def test_pytrec_eval_answers_by_trec_eval_9() -> None:

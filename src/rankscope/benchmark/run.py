@@ -21,10 +21,11 @@ from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.files import PARTS, PathLike, folder_to_write
+from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.cache import make_folder
+from rankscope.retrieval.kept_entries import CACHE, prune
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
@@ -35,8 +36,8 @@ from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark"]
 
-CACHE = ".cache"
-"""In the output folder: indexes, embeddings, answers and stages."""
+CACHE_LIMIT = "RANKSCOPE_CACHE_LIMIT"
+"""The variable that holds the most that a cache may keep, such as 5GB."""
 
 UNKNOWN = "unknown until the corpus is read"
 """The state of a stage that may or may not be there."""
@@ -67,17 +68,33 @@ def _cache_place(output: Path, cache: PathLike | None) -> Path:
 
 
 @contextmanager
-def _cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -> Iterator[Path]:
+def _cache_folder(
+    output: Path, cache: PathLike | None, limit: str | None, *, fresh: bool = False
+) -> Iterator[Path]:
     """Yield the folder in which indexes, answers and stages are kept.
 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
-    real one afterwards, also when the benchmark was stopped.
+    real one afterwards, also when the benchmark was stopped. If there is a ``limit``, what was not
+    used for the longest time is then removed.
     """
+    setting, size = ("cache_limit", limit) if limit else (CACHE_LIMIT, os.environ.get(CACHE_LIMIT))
+    most = size_in_bytes(size, setting) if size else None
     folder = make_folder(_cache_place(output, cache))
     sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
-    if not fresh:
-        yield folder
-        return
+    try:
+        if fresh:
+            with _emptied(folder) as empty:
+                yield empty
+        else:
+            yield folder
+    finally:
+        if most is not None:
+            prune(folder, max_bytes=most)
+
+
+@contextmanager
+def _emptied(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder whose files go to another one afterwards."""
     empty, handle = new_folder(folder, _FRESH)
     try:
         try:
@@ -163,6 +180,7 @@ def run_benchmark(
     *,
     output: PathLike = "benchmarks",
     cache: PathLike | None = None,
+    cache_limit: str | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     fresh: bool = False,
@@ -173,8 +191,9 @@ def run_benchmark(
 
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
-    what is there. An experiment that is in ``output`` already, complete and with every query
-    answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
+    what is there. ``cache_limit``, such as "5GB", is the most that it may keep afterwards (also
+    ``RANKSCOPE_CACHE_LIMIT``). An experiment that is in ``output`` already, complete and with every
+    query answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
     functions; without ``python``, one that does is refused before anything is imported.
 
     Raises:
@@ -186,7 +205,7 @@ def run_benchmark(
     loaded = _loaded(config, settings)
     with (
         loaded.secrets.hidden_in_errors(),
-        _cache_folder(place, cache, fresh=fresh) as folder,
+        _cache_folder(place, cache, cache_limit, fresh=fresh) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
         name = benchmark.experiment
@@ -262,6 +281,7 @@ def fetch_runs(
     systems: Sequence[str] = (),
     output: PathLike = "runs",
     cache: PathLike | None = None,
+    cache_limit: str | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     python: bool = True,
@@ -271,6 +291,7 @@ def fetch_runs(
     """Make the run files of a config's systems, checked, one as soon as it is done.
 
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
+    ``cache`` and ``cache_limit`` are those of `run_benchmark`.
     Without ``python``, a config that names Python code is refused.
     """
     _check_jobs(jobs)
@@ -278,7 +299,7 @@ def fetch_runs(
     place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
-        _cache_folder(place, cache) as folder,
+        _cache_folder(place, cache, cache_limit) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
         fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written)

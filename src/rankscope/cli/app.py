@@ -91,6 +91,17 @@ BENCHMARK = LazyGroup(
     },
 )
 
+CACHES = LazyGroup(
+    name="cache",
+    help="What benchmarks keep to go on from: how much, whether it is whole, and less of it.",
+    context_settings=_SETTINGS,
+    lazy={
+        "list": ("cache", "list_", "What a cache holds, with sizes."),
+        "prune": ("cache", "prune", "Less of it: what was not used, or down to a size."),
+        "verify": ("cache", "verify", "Is every entry as it was written?"),
+    },
+)
+
 
 @click.group(
     cls=LazyGroup,
@@ -112,6 +123,7 @@ BENCHMARK = LazyGroup(
         "why": ("why", "why", "Why two tools give one run different numbers."),
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),
         "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
+        "cache": ("app", "CACHES", "What benchmarks keep: list, prune, verify."),
         "convert": ("convert", "convert", "From one file format to another."),
         "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },

@@ -10,6 +10,7 @@ import click
 
 from rankscope.cli.options import (
     CACHE,
+    CACHE_LIMIT,
     CONFIG,
     JOBS,
     MAX_SIZE,
@@ -39,6 +40,7 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
     help="Where experiments go, each in a folder of its own.",
 )
 @CACHE
+@CACHE_LIMIT
 @SET
 @JOBS
 @click.option("--dry-run", is_flag=True, help="Show the stages and whether each is there.")
@@ -59,6 +61,7 @@ def run(
     config: str,
     output: str,
     cache: str | None,
+    cache_limit: str | None,
     settings: tuple[str, ...],
     jobs: int,
     dry_run: bool,
@@ -97,6 +100,7 @@ def run(
             loaded,
             output=output,
             cache=cache,
+            cache_limit=cache_limit,
             jobs=jobs,
             fresh=fresh,
             python=not no_python,

@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     CACHE,
+    CACHE_LIMIT,
     CONFIG,
     JOBS,
     MAX_SIZE,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     help="Where the files go.",
 )
 @CACHE
+@CACHE_LIMIT
 @SET
 @JOBS
 @NO_PYTHON
@@ -56,6 +58,7 @@ def fetch(
     systems: tuple[str, ...],
     output: str,
     cache: str | None,
+    cache_limit: str | None,
     settings: tuple[str, ...],
     jobs: int,
     no_python: bool,
@@ -88,6 +91,7 @@ def fetch(
             systems=systems,
             output=output,
             cache=cache,
+            cache_limit=cache_limit,
             jobs=jobs,
             python=not no_python,
             watcher=watched.watcher,

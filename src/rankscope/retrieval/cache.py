@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -57,8 +59,12 @@ def write_entry(path: Path, content: bytes) -> None:
         sink.write(content)
 
 
-def read_entry(path: Path) -> bytes | None:
-    """Read an entry; None if there is none, or it is not as it was written, or of another key."""
+def read_entry(path: Path, *, use: bool = True) -> bytes | None:
+    """Read an entry; None if there is none, or it is not as it was written, or of another key.
+
+    If it is to ``use``, it has the time of this as that of its last change, by which `prune` knows
+    what nobody needs any more.
+    """
     try:
         data = path.read_bytes()
     except OSError:
@@ -68,7 +74,12 @@ def read_entry(path: Path) -> bytes | None:
     if data[_DIGEST:start] != head:
         return None
     is_whole = hashlib.sha256(memoryview(data)[_DIGEST:]).digest() == data[:_DIGEST]
-    return data[start:] if is_whole else None
+    if not is_whole:
+        return None
+    if use:
+        with suppress(OSError):  # somebody else's, or on a disk that cannot be written to
+            os.utime(path)
+    return data[start:]
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

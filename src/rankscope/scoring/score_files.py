@@ -441,8 +441,9 @@ def read_values(
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(
-            f"its values by query cannot be read from {shown(path.name)} ({error})", source=source
+            f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
         ) from None
     if hashlib.sha256(content).hexdigest() != recorded.sha256:
         raise FormatError(

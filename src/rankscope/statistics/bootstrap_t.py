@@ -1,6 +1,6 @@
 """Bootstrap-t intervals of means: the bootstrap that studentises.
 
-A rival of Student's t for skewed differences. ``benches/coverage.py`` measures both, and BCa, on
+A rival of Student's t for skewed differences. ``benches/intervals.py`` measures both, and BCa, on
 differences of real runs; see `bootstrap_t_intervals` for the result.
 """
 

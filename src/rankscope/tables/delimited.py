@@ -17,7 +17,9 @@ import csv
 import io
 import re
 from collections import Counter, deque
+from functools import reduce
 from itertools import chain
+from operator import and_
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 
     Line = tuple[int, str]
 
-_ROW = "_row"
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _TSV_NEEDS_QUOTES = r'[\t\r\n]|\A"|\A\z'
@@ -91,8 +92,10 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
             line=above + 1,
         )
     raters = [name for name in rater_columns(names) if name not in roles.values()]
-    frame = frame.with_row_index(_ROW).filter(~pl.all_horizontal(pl.col(*names) == ""))
-    numbers = frame[_ROW]
+    # by the columns themselves: as a name in an expression, ``*`` would stand for all of them
+    blank = reduce(and_, (column == "" for column in frame.iter_columns()))
+    numbers = (~blank).arg_true()
+    frame = frame.filter(~blank)
     line_of = _line_finder(data, has_header=has_header)
     rows = Rows(
         frame=frame.select(

@@ -65,13 +65,20 @@ def path_of(error: SpecError) -> Keys:
     return error.keys[:-1] if is_key else error.keys
 
 
+_LONGEST_KEY = 100
+"""Characters of a key that a message shows as it is."""
+
+
 def dotted(keys: Keys) -> str:
     """Write the path to a value as messages show it.
 
     >>> dotted(("systems", "hybrid", "fuse", "weights", 0))
     'systems.hybrid.fuse.weights.0'
     """
-    return ".".join(key if key.isprintable() else shown(key) for key in map(str, keys))
+    return ".".join(
+        key if key.isprintable() and len(key) <= _LONGEST_KEY else shown(key)
+        for key in map(str, keys)
+    )
 
 
 def read_config_file(path: PathLike) -> ConfigFile:

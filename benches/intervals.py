@@ -1,6 +1,6 @@
 """How often an interval of a mean difference holds the truth: Student t, BCa, bootstrap-t.
 
-``python benches/coverage.py [--runs FOLDER] [--qrels FILE] [--repetitions 2000]``
+``python benches/intervals.py [--runs FOLDER] [--qrels FILE] [--repetitions 2000]``
 
 Differences of all pairs of up to eight runs. Topics are drawn with replacement (any n; the truth
 is the mean over all topics), or without replacement, as a smaller collection would hold them; then
