@@ -449,8 +449,7 @@ class Controller:
 
 def measure_reach(session: pytest.Session, target: Path) -> int:
     """Run every test under coverage and write which lines each reaches."""
-    import coverage
-
+    coverage: Any = importlib.import_module("coverage")
     reach = Reach()
     cover = coverage.Coverage(
         data_file=None,

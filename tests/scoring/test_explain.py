@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rankscope as rs
 from measures.variants import VARIANTS
 from rankscope.measures.language import Measure
-from rankscope.scoring.explain import Explanation
+from rankscope.scoring.explain import Explanation, _sum
 from rankscope.scoring.rules import PROFILES
 from scoring.worlds import DOCS, GRADES, naive_ranking
 
@@ -154,3 +154,10 @@ def test_ids_given_as_numbers_and_unknown_queries() -> None:
         rs.explain({"q1": {"a": 1}}, {"q1": {"a": 1.0}}, "q3", "RR")
     with pytest.raises(rs.InputError, match="expected one run, got 2"):
         rs.explain({"q": {"a": 1}}, {"x": {"q": {"a": 1.0}}, "y": {"q": {"a": 1.0}}}, "q", "RR")
+
+
+def test_a_long_sum_shows_its_first_ten_parts_and_its_last() -> None:
+    assert _sum([str(part) for part in range(12)]).count("+") == 11
+    assert _sum([str(part) for part in range(14)]) == (
+        "0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + … + 13"
+    )
