@@ -263,8 +263,11 @@ class _Comparing:
         return Checked(what=what, problem="" if same else "is not what its key is the hash of")
 
     def pages(self) -> Iterator[Checked]:
-        """Draw the pages of the report again."""
+        """Draw the pages of the report again, those that there were then."""
+        listed = {artifact.path for artifact in self._recorded.manifest.artifacts}
         for name, text in pages(self._recorded.report).items():
+            if name not in listed:
+                continue
             try:
                 same = read_bytes(inside(self._recorded.folder, name)) == text.encode()
             except (OSError, RankscopeError) as error:
