@@ -397,7 +397,6 @@ def test_intervals_are_those_of_compare() -> None:
 
 def test_intervals_leave_out_what_the_mean_leaves_out() -> None:
     """Under beir a query without a relevant document counts for some measures only."""
-    run = {**QUICK_RUN, "none": {"z": 1.0}}
     qrels = {**QUICK_QRELS, "none": {"z": 0}}
     scores = rs.evaluate(
         qrels, {**QUICK_RUN, "none": {"z": 1.0}}, ["nDCG@10", "RR@10"], profile="beir"

@@ -187,7 +187,7 @@ class Scores(Shown):
         }
         return part
 
-    def _key(self, measure: str | Measure) -> str:
+    def name_of(self, measure: str | Measure) -> str:
         """Find a measure by its canonical name, as it was asked for, or as the profile reads it."""
         text = str(measure)
         if text in self._asked:
@@ -202,7 +202,7 @@ class Scores(Shown):
 
     def __getitem__(self, measure: str | Measure) -> Any:
         """Return a measure's mean; with several runs, by run."""
-        key = self._key(measure)
+        key = self.name_of(measure)
         if self._single:
             return self.run().means[key]
         return {name: run.means[key] for name, run in self._runs.items()}
@@ -210,7 +210,7 @@ class Scores(Shown):
     @property
     def means(self) -> dict[str, Any]:
         """The means by measure, under any of its names; with several runs by run, then measure."""
-        by_run = {name: ByMeasure(run.means, self._key) for name, run in self._runs.items()}
+        by_run = {name: ByMeasure(run.means, self.name_of) for name, run in self._runs.items()}
         return next(iter(by_run.values())) if self._single else by_run
 
     @property
@@ -231,7 +231,7 @@ class Scores(Shown):
             statistics = import_module("rankscope.statistics.intervals")
             measures = [Measure.parse(name) for name in self._asked]
             self._intervals[scores.name] = statistics.run_intervals(measures, scores.values)
-        return ByMeasure(self._intervals[scores.name], self._key)
+        return ByMeasure(self._intervals[scores.name], self.name_of)
 
     def worst(
         self, count: int = 10, *, measure: str | Measure | None = None, run: str | None = None
@@ -242,7 +242,7 @@ class Scores(Shown):
         """
         if count < 1:
             raise InputError(f"the number of worst queries must be at least 1, not {count}")
-        name = self.measures[0] if measure is None else self._key(measure)
+        name = self.measures[0] if measure is None else self.name_of(measure)
         sign = 1 if Measure.parse(name).definition.higher_is_better else -1
         ranked = sorted(self.values(name, run).items(), key=lambda item: sign * item[1])
         return dict(ranked[:count])
@@ -261,7 +261,7 @@ class Scores(Shown):
 
     def values(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
         """Return one run's values of one measure, by query."""
-        row = self.measures.index(self._key(measure))
+        row = self.measures.index(self.name_of(measure))
         scores = self.run(run)
         values = zip(scores.query_ids, scores.values[row].tolist(), strict=True)
         return {query_id: value for query_id, value in values if not math.isnan(value)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import ge, le
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
@@ -26,7 +25,7 @@ class Limit:
     def is_reached(self, mean: float) -> bool:
         """Tell whether a mean is at least the limit; at most, where lower is better."""
         higher_is_better = Measure.parse(self.measure).definition.higher_is_better
-        return (ge if higher_is_better else le)(mean, self.value)
+        return mean >= self.value if higher_is_better else mean <= self.value
 
     def sentence(self, mean: float) -> str:
         """Say by how much a mean misses the limit."""
