@@ -42,9 +42,15 @@ def records(*, with_id: bool) -> list[dict[str, Any]]:
     ]
 
 
-def in_file(folder: Path) -> Path:
+def in_file(folder: Path, *, with_id: bool) -> Path:
     path = folder / "golden.json"
-    path.write_text(json.dumps(records(with_id=True)))
+    path.write_text(json.dumps(records(with_id=with_id)))
+    return path
+
+
+def in_lines(folder: Path) -> Path:
+    path = folder / "golden.jsonl"
+    path.write_text("\n".join(map(json.dumps, records(with_id=False))))
     return path
 
 
@@ -53,7 +59,9 @@ def in_file(folder: Path) -> Path:
     [
         (lambda _: records(with_id=True), {}),
         (lambda _: records(with_id=False), {}),
-        (in_file, {}),
+        (lambda folder: in_file(folder, with_id=True), {}),
+        (lambda folder: str(in_file(folder, with_id=False)), {}),
+        (in_lines, {}),
         (lambda _: rs.Qrels(GOLDEN), {"queries": {text: text for text in GOLDEN}}),
     ],
 )
@@ -98,6 +106,7 @@ def test_a_question_that_raises_counts_as_zero() -> None:
         (rs.Qrels(GOLDEN), {}, "has no texts to ask; give them as queries="),
         ([{"id": "x", "expected_ids": ["a"]}], {}, "item 1: no question among the fields"),
         (GOLDEN, {"queries": {"bread?": "bread?"}}, "'leek soup\\?' is judged and has no text"),
+        ("no.json", {}, r"no\.json"),
         (GOLDEN, {"k": 0}, "depth must be a whole number from 1"),
     ],
 )

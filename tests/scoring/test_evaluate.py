@@ -422,6 +422,12 @@ def test_worst_queries() -> None:
         several.worst(1)
 
 
+def test_one_query_is_one_query() -> None:
+    assert repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR")).startswith(
+        "Scores of 'run' over 1 query\n"
+    )
+
+
 QUICK_QRELS = {f"q{number}": {"a": 1} for number in range(12)}
 """Every third query has its relevant document second, below an unjudged one; else it is first."""
 

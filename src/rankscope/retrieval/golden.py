@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankscope.collection.queries import QUERIES, Queries, read_queries
+from rankscope.collection.queries import QUERIES, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted, shown
-from rankscope.files import is_path
+from rankscope.files import is_path, read_bytes, source_name
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
@@ -18,6 +20,7 @@ from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
 from rankscope.tables.columns import find_name
 from rankscope.tables.ids import id_text
+from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Measure
@@ -102,7 +105,7 @@ def evaluate_retriever(
     ``retriever`` is a function from a question to ids, (id, score) pairs or records, best first
     (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
-    the question and its ``expected_ids``, a JSON file of these, or qrels with ``queries``.
+    the question and its ``expected_ids``, a JSON file of one of these, or qrels with ``queries``.
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
@@ -114,6 +117,7 @@ def evaluate_retriever(
     >>> result.means["hit_rate@5"], [question.text for question in result.failing]
     (0.5, ['apple pie?'])
     """
+    golden = _loaded(golden)
     judgments = as_judgments(golden)
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
@@ -143,8 +147,6 @@ def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
     """Return what to ask, for each judged query."""
     if queries is not None:
         known = queries_of(read_queries(queries) if is_path(queries) else queries)
-    elif is_path(golden):
-        known = queries_of(_in_file(golden))
     elif isinstance(golden, Mapping):
         known = [Query(query_id, query_id) for query_id in judgments.query_ids]
     elif isinstance(golden, list | tuple) and all(isinstance(item, Mapping) for item in golden):
@@ -158,13 +160,15 @@ def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
     return [by_id[query_id] for query_id in judgments.query_ids]
 
 
-def _in_file(path: Any) -> Queries:
-    try:
-        return read_queries(path)
-    except InputError as error:
-        raise InputError(
-            f"no questions to ask: {error}; give them as queries={{id: text}}"
-        ) from error
+def _loaded(golden: Any) -> Any:
+    """Return the records of a JSON file, or of one with a JSON object on each line."""
+    suffix = Path(os.fspath(golden)).suffix if is_path(golden) else ""
+    if suffix not in (".json", ".jsonl"):
+        return golden
+    content, source = read_bytes(golden), source_name(golden)
+    if suffix == ".json":
+        return read_json(content, source=source)
+    return [record for _, record in read_json_lines(content.splitlines(), source=source)]
 
 
 def _in_records(records: Iterable[Mapping[str, Any]], judgments: Judgments) -> list[Query]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
 from rankscope.scoring.align import align
@@ -308,7 +308,8 @@ class Scores(Shown):
         wide = max((len(name) for name in self.measures), default=0)
         lines = []
         for name, run in self._runs.items():
-            lines.append(f"Scores of {name!r} over {run.accounting.queries} queries")
+            queries = counted(run.accounting.queries, "query")
+            lines.append(f"Scores of {name!r} over {queries}")
             lines += [f"  {measure:<{wide}}  {value:.4f}" for measure, value in run.means.items()]
             lines += [f"  warning: {remark.message}" for remark in run.remarks]
         return "\n".join(lines)
