@@ -32,6 +32,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("reports",),
     ("retrieval",),
+    ("functions",),
     ("benchmark",),
     ("integrations",),
     ("conformance",),

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from rankscope.errors import RankscopeError as RankscopeError
     from rankscope.errors import UnknownNameError as UnknownNameError
     from rankscope.findings import Finding as Finding
+    from rankscope.integrations.asserting import assert_at_least as assert_at_least
     from rankscope.integrations.convert import convert as convert
     from rankscope.measures.judged import JudgedRun as JudgedRun
     from rankscope.measures.language import Measure as Measure
     from rankscope.measures.registry import measure as measure
     from rankscope.records.diagnosis import Diagnosis as Diagnosis
     from rankscope.records.diagnosis import diagnose as diagnose
+    from rankscope.retrieval.golden import RetrieverResult as RetrieverResult
+    from rankscope.retrieval.golden import evaluate_retriever as evaluate_retriever
     from rankscope.runs.fusion.fuse import fuse as fuse
     from rankscope.runs.table import Run as Run
     from rankscope.runs.table import read_run as read_run
@@ -80,16 +83,19 @@ _HOME = {
     "Qrels": "collection.qrels",
     "Queries": "collection.queries",
     "RankscopeError": "errors",
+    "RetrieverResult": "retrieval.golden",
     "Run": "runs.table",
     "Scores": "scoring.evaluate",
     "UnknownNameError": "errors",
     "Validation": "runs.validation",
     "Why": "scoring.why",
+    "assert_at_least": "integrations.asserting",
     "bounds": "scoring.bounds",
     "compare": "statistics.compare",
     "convert": "integrations.convert",
     "diagnose": "records.diagnosis",
     "evaluate": "scoring.evaluate",
+    "evaluate_retriever": "retrieval.golden",
     "explain": "scoring.explain",
     "fuse": "runs.fusion.fuse",
     "gate": "statistics.gate",

@@ -43,7 +43,9 @@ pytestmark = pytest.mark.usefixtures("files")
 
 
 def test_the_table_shows_means_and_what_they_are_made_of(call: Call) -> None:
-    code, out, err = call("evaluate", "qrels", "bm25.run", "-m", "RR", "-m", "ndcg_cut_10")
+    code, out, err = call(
+        "evaluate", "qrels", "bm25.run", "-m", "RR", "-m", "ndcg_cut_10", "--no-intervals"
+    )
     assert (code, err) == (0, "")
     discount = 1 / math.log2(3)
     ndcg = (2 * discount / (2 + discount) + 1 + 0) / 3
@@ -62,6 +64,73 @@ def test_the_table_shows_means_and_what_they_are_made_of(call: Call) -> None:
         "warning: nDCG@10 looks deeper than the run, which has at most 2 documents a query "
         "[RS133]; make the run deeper, or ask for a cutoff that it reaches"
     )
+
+
+def many(files: Path, queries: int) -> None:
+    """Write a run of two documents a query whose relevant one is second in every third."""
+    numbers = range(queries)
+    (files / "many.qrels").write_text("".join(f"q{n} 0 a 1\n" for n in numbers))
+    lines = (
+        f"q{n} Q0 {doc_id} 0 {2 - place} many\n"
+        for n in numbers
+        for place, doc_id in enumerate("ba" if n % 3 == 0 else "ab")
+    )
+    (files / "many.run").write_text("".join(lines))
+
+
+def test_means_have_intervals(call: Call, files: Path) -> None:
+    many(files, 30)
+    _, out, _ = call("evaluate", "many.qrels", "many.run", "-m", "RR", "-m", "num_ret")
+    scores = rs.evaluate("many.qrels", "many.run", ["RR"])
+    ends = scores.intervals["mrr"]
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[1] == ["many", "0.8333", f"[{ends.low:.4f},", f"{ends.high:.4f}]", "60"]
+    assert "in brackets: 95% interval of the mean (BCa bootstrap)" in out
+    without = call("evaluate", "many.qrels", "many.run", "-m", "RR", "--no-intervals")[1]
+    assert "[" not in without
+    for format in ("csv", "json", "trec"):
+        plain = call("evaluate", "many.qrels", "many.run", "-m", "RR", "--format", format)[1]
+        assert f"{ends.low:.4f}"[:6] not in plain
+
+
+def test_many_queries_have_intervals_when_asked_for(call: Call, files: Path) -> None:
+    many(files, 2001)
+    assert "[" not in call("evaluate", "many.qrels", "many.run", "-m", "RR")[1]
+    out = call("evaluate", "many.qrels", "many.run", "-m", "RR", "--intervals")[1]
+    assert out.splitlines()[1].startswith("many   0.8333 [0.8")
+
+
+def test_worst_queries(call: Call, files: Path) -> None:
+    many(files, 7)
+    _, out, _ = call("evaluate", "many.qrels", "many.run", "-m", "RR", "-m", "P@1", "--worst", "3")
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[-5:] == [
+        ["3", "queries", "with", "the", "worst", "RR"],
+        ["query", "RR", "P@1"],
+        *([name, "0.5000", "0.0000"] for name in ("q0", "q3", "q6")),
+    ]
+    _, out, _ = call("evaluate", "qrels", "bm25.run", "dense.run", "-m", "RR", "--worst", "1")
+    assert "dense: 1 query with the worst RR" in out
+
+
+@pytest.mark.parametrize("output", ["table", "json", "csv", "trec", "html"])
+def test_fail_under(call: Call, output: str) -> None:
+    """It is 0.5; what is missed is said on standard error, and the exit code is 1."""
+    options = ("evaluate", "qrels", "bm25.run", "-m", "P@1", "--format", output, "--fail-under")
+    code, out, err = call(*options, "mrr=0.6")
+    assert code == 1
+    assert err.endswith("bm25 has RR = 0.5000, below the limit of 0.6\n")
+    assert "RR" in out or output == "trec", "the measure is shown too"
+    assert call(*options, "bm25:RR=0.5")[0] == 0
+    for text, message in (
+        ("RR", "--fail-under 'RR': expected MEASURE=VALUE"),
+        ("RR=nan", "expected MEASURE=VALUE"),
+        ("dense:RR=0.1", "unknown run 'dense'"),
+        ("gibberish=0.1", "unknown measure 'gibberish'"),
+    ):
+        code, out, err = call(*options, text)
+        assert (code, out) == (2, "")
+        assert message in err
 
 
 def test_equal_scores_are_a_small_table_where_they_matter(call: Call) -> None:
@@ -103,7 +172,7 @@ def test_many_measures_and_runs_stay_readable(
     code, out, _ = call("evaluate", "qrels", *(f"{name}.run" for name in names))
     assert code == 0
     assert max(map(len, out.splitlines())) <= int(width)
-    assert len(numbers(out)) == 6 * len(names)
+    assert len(numbers(out)) == 3 * 6 * len(names), "each mean, and the ends of its interval"
     _, out, _ = call("evaluate", "qrels", "bm25.run", "-m", "all_trec", "--per-query")
     assert max(map(len, out.splitlines())) <= int(width)
 
@@ -175,7 +244,9 @@ def test_trec_lines_are_trec_evals(call: Call) -> None:
 
 
 def test_markdown_and_latex(call: Call) -> None:
-    _, out, _ = call("evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "markdown")
+    _, out, _ = call(
+        "evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "markdown", "--no-intervals"
+    )
     made_of = (
         "mean over 3 queries; 1 judged query missing from the run, counted as 0; 1 query without "
         "a relevant document, scored 0; 1 query of the run not judged, left out"
@@ -188,8 +259,9 @@ def test_markdown_and_latex(call: Call) -> None:
         f"- {made_of}",
     ]
     _, out, _ = call(
-        "evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "latex", "--per-query"
-    )
+        "evaluate", "qrels", "bm25.run", "-m", "RR", "--format", "latex", "--per-query",
+        "--no-intervals",
+    )  # fmt: skip
     queries, means = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", out, re.DOTALL)
     assert queries.splitlines() == [
         "{lr}",
@@ -308,6 +380,8 @@ MISTAKES = {
     "'wide' is not one of": ["qrels", "bm25.run", "--format", "wide"],
     "1 judged query is missing": ["qrels", "bm25.run", "--profile", "trec_eval-10"],
     "two runs are called": ["qrels", "bm25.run", "bm25.run"],
+    "--worst is for tables": ["qrels", "bm25.run", "--worst", "3", "--format", "json"],
+    "--intervals is for tables": ["qrels", "bm25.run", "--intervals", "--format", "csv"],
     "from 0 up": ["qrels", "bm25.run", "--bounds", "--hole-grade", "-1"],
     "needs judgments by subtopic": ["qrels", "bm25.run", "-m", "alpha_nDCG@10"],
     "no query id in common": ["qrels", "else.run", "--intersect"],

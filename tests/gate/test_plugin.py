@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
+import rankscope as rs
 from gate.worlds import record, world
+from rankscope.integrations.asserting import DataWarning
 from rankscope.integrations.pytest_plugin import Gatekeeper, UndecidedWarning
 
 pytest_plugins = ["pytester"]
@@ -113,3 +115,61 @@ def test_nothing_heavy_is_imported() -> None:
     code = "import rankscope.integrations.pytest_plugin, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"numpy", "scipy", "polars", "rich"} & set(done.stdout.split()) == set()
+
+
+LIMITED = {f"q{number}": {"a": 1} for number in range(12)}
+SECOND = {
+    query_id: {"a": 1.0, "b": 2.0} if number % 3 == 0 else {"a": 2.0, "b": 1.0}
+    for number, query_id in enumerate(LIMITED)
+}
+
+
+def test_a_limit_fails_with_the_worst_queries(inner: Inner) -> None:
+    result = inner(
+        f"""
+        def test_search_is_good(rankscope):
+            qrels, run = {LIMITED}, {SECOND}
+            assert rankscope.assert_at_least(run, {{"MRR": 0.8}}, qrels=qrels)["RR"] > 0.83
+            rankscope.assert_at_least(
+                run, {{"MRR": 0.8, "hit@1": 0.9}}, qrels=qrels, worst=2, texts={{"q3": "leek soup"}}
+            )
+        """,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*AssertionError: Success@1 = 0.6667, below the limit of 0.9; 95% interval [[]0.*]",
+            "*2 queries with the worst Success@1:",
+            "*  q0  0.0000",
+            "*  q3  0.0000  'leek soup'",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*asserting.py:*")
+
+
+def test_limits_of_several_runs_and_of_measures_where_lower_is_better() -> None:
+    runs = {"good": {query_id: {"a": 1.0} for query_id in LIMITED}, "mixed": SECOND}
+    rs.assert_at_least(runs, {"unj.1": 0.4}, qrels=LIMITED)
+    with pytest.raises(AssertionError) as missed:
+        rs.assert_at_least(runs, {"unj.1": 0.3, "P@1": 0.5}, qrels=LIMITED)
+    first, *_ = str(missed.value).splitlines()
+    assert first.startswith("mixed: Unjudged@1 = 0.3333, above the limit of 0.3; 95% interval [")
+    assert "good" not in str(missed.value)
+
+
+def test_what_a_limit_needs() -> None:
+    scores = rs.evaluate(LIMITED, SECOND, "P@1")
+    with pytest.raises(rs.InputError, match="no limit was given"):
+        rs.assert_at_least(scores, {})
+    with pytest.raises(rs.InputError, match="a run needs qrels="):
+        rs.assert_at_least(SECOND, {"P@1": 0.5})
+    with pytest.raises(rs.InputError, match="scores already, and qrels, ties would change nothing"):
+        rs.assert_at_least(scores, {"P@1": 0.5}, qrels=LIMITED, ties="given")
+    with pytest.raises(rs.UnknownNameError, match="RR"):
+        rs.assert_at_least(scores, {"RR": 0.5})
+
+
+def test_a_limit_that_is_reached_warns_of_the_data() -> None:
+    part = {query_id: SECOND[query_id] for query_id in list(SECOND)[1:]}
+    with pytest.warns(DataWarning, match="1 of 12 judged queries are missing"):
+        rs.assert_at_least(part, {"P@1": 0.5}, qrels=LIMITED)

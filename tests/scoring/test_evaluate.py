@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.measures import registry
+from rankscope.statistics.intervals import mean_intervals
 
 QRELS: dict[str, dict[str, float]] = {
     "q1": {"a": 2, "b": 0, "c": 1},
@@ -358,3 +360,78 @@ def test_measures_of_other_packages_are_found_by_entry_point(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "bm25,FirstTwo,0.5,4"
+
+
+def test_a_measure_is_found_under_any_of_its_names() -> None:
+    scores = rs.evaluate(QUICK_QRELS, QUICK_RUN, ["hit_rate@5", "nDCG@10", "num_ret"])
+    assert scores.means == {"Success@5": 1.0, "nDCG@10": scores["nDCG@10"], "NumRet": 24.0}
+    for name in ("hit_rate@5", "success_5", "Success@5", "hit@5"):
+        assert scores.means[name] == scores.means.get(name) == 1.0
+        assert name in scores.means
+    assert "P@3" not in scores.means
+    assert "gibberish" not in scores.means
+    assert scores.means.get("P@3", -1) == -1
+    with pytest.raises(rs.UnknownNameError, match="P@3"):
+        scores.means["P@3"]
+    assert pickle.loads(pickle.dumps(scores.means)) == scores.means
+    several = rs.evaluate(QUICK_QRELS, {"a": QUICK_RUN, "b": QUICK_RUN}, "hit_rate@5")
+    assert several.means["a"]["hit@5"] == 1.0
+
+
+def test_intervals_are_those_of_compare() -> None:
+    measures = ["nDCG@10", "RR", "hit@1"]
+    scores = rs.evaluate(QUICK_QRELS, QUICK_RUN, [*measures, "num_ret", "gm_map"])
+    comparison = rs.compare(QUICK_QRELS, {"a": QUICK_RUN, "b": QUICK_RUN}, measures)
+    for mean in comparison.means:
+        interval = scores.intervals[mean.measure]
+        assert (interval.low, interval.high) == pytest.approx(
+            (mean.interval.low, mean.interval.high), abs=1e-12
+        )
+        assert interval.low < scores[mean.measure] < interval.high
+    assert list(scores.intervals) == ["nDCG@10", "RR", "Success@1"], "a sum has no interval"
+    with pytest.raises(rs.UnknownNameError, match="num_ret"):
+        scores.intervals["num_ret"]
+    several = rs.evaluate(QUICK_QRELS, {"a": QUICK_RUN, "b": QUICK_RUN}, "mrr")
+    assert several.intervals["b"]["RR"] == scores.intervals_of("run")["mrr"]
+
+
+def test_intervals_leave_out_what_the_mean_leaves_out() -> None:
+    """Under beir a query without a relevant document counts for some measures only."""
+    qrels = {**QUICK_QRELS, "none": {"z": 0}}
+    scores = rs.evaluate(
+        qrels, {**QUICK_RUN, "none": {"z": 1.0}}, ["nDCG@10", "RR@10"], profile="beir"
+    )
+    for measure in scores.measures:
+        values = list(scores.values(measure).values())
+        [expected] = mean_intervals([values], bounds=(0, 1))
+        assert scores.intervals[measure] == expected
+
+
+def test_worst_queries() -> None:
+    scores = rs.evaluate(QUICK_QRELS, QUICK_RUN, ["nDCG@10", "RR", "Unjudged@1"])
+    worst = scores.worst(4)
+    assert list(worst) == ["q0", "q3", "q6", "q9"], "equal values: in the order of the queries"
+    assert worst == {name: scores.values("nDCG@10")[name] for name in worst}
+    assert list(scores.worst(100))[:5] == ["q0", "q3", "q6", "q9", "q1"]
+    assert list(scores.worst(5, measure="unj.1"))[3:] == ["q9", "q1"], "lower is better"
+    with pytest.raises(rs.InputError, match="at least 1, not 0"):
+        scores.worst(0)
+    several = rs.evaluate(QUICK_QRELS, {"a": QUICK_RUN, "b": QUICK_RUN}, "RR")
+    assert several.worst(1, run="b") == {"q0": 0.5}
+    with pytest.raises(rs.UnknownNameError):
+        several.worst(1)
+
+
+def test_one_query_is_one_query() -> None:
+    assert repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR")).startswith(
+        "Scores of 'run' over 1 query\n"
+    )
+
+
+QUICK_QRELS = {f"q{number}": {"a": 1} for number in range(12)}
+"""Every third query has its relevant document second, below an unjudged one; else it is first."""
+
+QUICK_RUN = {
+    f"q{number}": {"a": 1.0, "b": 2.0} if number % 3 == 0 else {"a": 2.0, "c": 1.0}
+    for number in range(12)
+}

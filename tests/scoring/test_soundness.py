@@ -12,7 +12,8 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import InvalidDataError
-from rankscope.integrations.pytest_plugin import DataWarning, Gatekeeper
+from rankscope.integrations.asserting import DataWarning
+from rankscope.integrations.pytest_plugin import Gatekeeper
 
 Pairs = dict[str, dict[str, float]]
 

@@ -82,15 +82,21 @@ def run(
     nothing, and --no-python refuses such a config.
     """
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.fail_under import read_limits
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
     from rankscope.printing import hide_with, put_line
+    from rankscope.scoring.limits import read_limits
 
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
-    limits = read_limits(fail_under, loaded.config)
+    limits = read_limits(
+        fail_under,
+        loaded.config.systems,
+        profile=loaded.config.profile,
+        measures=loaded.config.measures,
+        noun="system",
+    )
     if dry_run:
         rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh, python=not no_python)
         show_plan(rows, format=format, quiet=quiet)
@@ -107,8 +113,12 @@ def run(
             watcher=watched.watcher,
         )
     status = show_result(result, format=format, quiet=quiet)
+    means = {
+        system.name: {mean.measure: mean.value for mean in system.measures}
+        for system in result.report.systems
+    }
     for limit in limits:
-        for sentence in limit.missed(result.report):
+        for sentence in limit.missed(means):
             put_line(sentence)
             status = ANSWER_IS_NO
     return status

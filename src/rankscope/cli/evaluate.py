@@ -27,6 +27,23 @@ from rankscope.cli.output import emit, print_warnings, write_text
     f"{DEFAULTS}"
 )
 @click.option("--per-query", is_flag=True, help="The value of every query, not only the mean.")
+@click.option(
+    "--worst",
+    type=click.IntRange(1),
+    metavar="N",
+    help="List the N queries with the worst values of the first measure.",
+)
+@click.option(
+    "--intervals/--no-intervals",
+    default=None,
+    help="The 95% confidence interval of each mean, in tables  [default: up to 2,000 queries]",
+)
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="[RUN:]MEASURE=VALUE",
+    help="Exit with 1 if the mean of this run (without one: of any run) is worse (repeatable).",
+)
 @format_option("trec")
 @PROFILE
 @click.option(
@@ -58,6 +75,9 @@ def evaluate(
     run: tuple[str, ...],
     measures: tuple[str, ...],
     per_query: bool,
+    worst: int | None,
+    intervals: bool | None,
+    fail_under: tuple[str, ...],
     format: str,
     profile: str,
     ties: Any,
@@ -68,12 +88,13 @@ def evaluate(
     order: Any,
     corpus: str | None,
     target: str | None,
-) -> None:
+) -> int:
     """Score each RUN against the judgments in QRELS.
 
     A query that is judged and missing from a run counts as 0; how many there are is always said.
     A run that shares no query or no document with the qrels is an error, as is an empty one.
     """
+    from rankscope.cli import ANSWER_IS_NO
     from rankscope.collection.qrels import parse_labels, read_qrels
     from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
@@ -81,17 +102,30 @@ def evaluate(
     from rankscope.scoring.bounds import bounds as find_bounds
     from rankscope.scoring.evaluate import evaluate as score
     from rankscope.scoring.inputs import as_judgments, as_runs
+    from rankscope.scoring.limits import read_limits
 
     check_standard_input(qrels, *run, corpus)
+    for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
+        if is_given and format in ("csv", "json", "trec"):
+            raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
     runs, _ = as_runs(list(run), order=order)
+    limits = read_limits(fail_under, runs, profile=profile)
+    asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
     scores = score(judgments, runs, asked, corpus=corpus, **rules)
+    missed = [
+        sentence
+        for limit in limits
+        for sentence in limit.missed({name: scores.run(name).means for name in scores.runs})
+    ]
+    status = ANSWER_IS_NO if missed else 0
     if format == "trec":
-        print_warnings(document_of(scores).warnings)
+        print_warnings(document_of(scores, intervals=False).warnings)
         write_text(scores_as_trec(scores, per_query=per_query), target)
-        return
+        print_warnings(missed)
+        return status
     bounds_by_run = {
         name: find_bounds(judgments, one_run, asked, holes=bounds, hole_grade=hole_grade, **rules)
         for name, one_run in runs.items()
@@ -104,4 +138,8 @@ def evaluate(
         data=lambda: scores.record(per_query=per_query, bounds=bounds_by_run).to_dict(),
         per_query=per_query,
         bounds=bounds_by_run,
+        intervals=False if format == "csv" else intervals,
+        worst=worst or 0,
     )
+    print_warnings(missed)
+    return status

@@ -1,9 +1,12 @@
-"""The pytest plugin: a fixture ``rankscope`` that fails a test on a regression.
+"""The pytest plugin: a fixture ``rankscope`` that fails a test on a regression, or below a limit.
 
 ::
 
     def test_search_is_no_worse(rankscope):
         rankscope.assert_no_regression("baseline.json", "candidate.run", qrels="qrels.tsv")
+
+    def test_search_is_good(rankscope):
+        rankscope.assert_at_least("candidate.run", {"nDCG@10": 0.4}, qrels="qrels.tsv")
 
 Loaded by every pytest run where rankscope is installed, so nothing heavy is imported here.
 """
@@ -14,6 +17,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from rankscope.integrations.asserting import assert_at_least, warn_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,12 +31,10 @@ class UndecidedWarning(UserWarning):
     """The data show neither a regression nor that there is none."""
 
 
-class DataWarning(UserWarning):
-    """The scores of a run mean less than they seem: it lacks queries, all its scores are equal."""
-
-
 class Gatekeeper:
     """What the fixture ``rankscope`` gives."""
+
+    assert_at_least = staticmethod(assert_at_least)
 
     def assert_no_regression(
         self,
@@ -56,9 +59,7 @@ class Gatekeeper:
         result = gate(baseline, candidate, measures, **options)
         if not result.passed:
             raise AssertionError("\n" + as_text(gate_document(result)))
-        for finding in result.findings:
-            text = f"{finding.system}: {finding.message} [{finding.code}]; {finding.advice}"
-            warnings.warn(text, DataWarning, stacklevel=2)
+        warn_of(result.findings, stacklevel=2)
         if result.answer == "undecided":
             warnings.warn(result.sentence, UndecidedWarning, stacklevel=2)
         for note in result.notes:
@@ -68,5 +69,5 @@ class Gatekeeper:
 
 @pytest.fixture(scope="session")
 def rankscope() -> Gatekeeper:
-    """Compare retrieval runs: ``rankscope.assert_no_regression(baseline, candidate, …)``."""
+    """Check retrieval runs: ``rankscope.assert_no_regression(baseline, candidate, …)``."""
     return Gatekeeper()

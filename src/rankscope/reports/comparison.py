@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -32,6 +32,7 @@ from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.statistics.compare import Comparison, SystemMean
+    from rankscope.statistics.intervals import Interval
     from rankscope.statistics.pairwise import Pair, Verdict
     from rankscope.statistics.settings import Settings
     from rankscope.statistics.strata import StratifiedPair
@@ -135,9 +136,14 @@ def _methods(comparison: Comparison) -> str:
     """Return which methods made the intervals of means."""
     if comparison.weighted and comparison.clusters is None:
         return "weighted Student t"
-    methods = dict.fromkeys(mean.interval.method for mean in comparison.means)
-    names = [_INTERVALS[method] for method in methods if method in _INTERVALS]
-    return " or ".join(names) or METHODS[comparison.settings.interval]
+    methods = interval_methods(mean.interval for mean in comparison.means)
+    return methods or METHODS[comparison.settings.interval]
+
+
+def interval_methods(intervals: Iterable[Interval]) -> str:
+    """Return the methods that made some intervals; '' if none varies."""
+    methods = dict.fromkeys(interval.method for interval in intervals)
+    return " or ".join(_INTERVALS[method] for method in methods if method in _INTERVALS)
 
 
 def how_tested(settings: Settings) -> str:

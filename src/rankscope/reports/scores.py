@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -23,28 +24,48 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
+from rankscope.reports.comparison import interval_methods
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import Bounds, BoundsTable, DifferenceBounds
     from rankscope.scoring.evaluate import RunScores, Scores
 
+FEW = 2_000
+"""Up to so many values of a measure, means have intervals unless told otherwise: more take longer
+to resample than to read and score."""
+
 _MISSING = {"all": "counted as 0", "both": "left out of the means", "strict": "an error"}
 
 
 @view
 def scores_document(
-    scores: Scores, *, per_query: bool = False, bounds: Mapping[str, Sequence[Bounds]] | None = None
+    scores: Scores,
+    *,
+    per_query: bool = False,
+    bounds: Mapping[str, Sequence[Bounds]] | None = None,
+    intervals: bool | None = None,
+    worst: int = 0,
 ) -> Document:
-    """Show means, a row for each run; ``per_query`` puts the values of every query first."""
+    """Show means, a row for each run; ``per_query`` puts the values of every query first.
+
+    ``intervals`` says whether means have their confidence intervals (None: up to `FEW` values of a
+    measure), and ``worst`` how many of the worst queries of each run are listed.
+    """
     runs = [scores.run(name) for name in scores.runs]
+    if intervals is None:
+        intervals = sum(len(run.query_ids) for run in runs) <= FEW
     blocks: list[Block] = [
-        _means_table(scores),
+        _means_table(scores, intervals=intervals),
         *warning_lines(scores.findings, several=len(runs) > 1),
         *_bounds_tables(bounds or {}),
     ]
+    if worst:
+        blocks += [_worst_table(scores, run, worst, several=len(runs) > 1) for run in runs]
     if per_query:
-        blocks[:0] = [_per_query_table(scores, run, several=len(runs) > 1) for run in runs]
+        blocks[:0] = [
+            _per_query_table(scores, run, title=run.name if len(runs) > 1 else "") for run in runs
+        ]
     return Document(
         f"Scores of {', '.join(scores.runs)}",
         (Section("", tuple(blocks)),),
@@ -106,8 +127,14 @@ def _value(measure: str, value: float) -> float | None:
     return int(value) if is_count else value
 
 
-def _means_table(scores: Scores) -> Table:
+def _means_table(scores: Scores, *, intervals: bool) -> Table:
     means = {name: scores.run(name).means for name in scores.runs}
+    known = {name: scores.intervals_of(name) if intervals else {} for name in scores.runs}
+    notes = list(_notes(scores))
+    if any(known.values()):
+        methods = interval_methods(known[name][m] for name in known for m in known[name])
+        made = f" ({methods})" if methods else ""
+        notes.append(f"in brackets: 95% interval of the mean{made}")
     best = {}
     for measure in scores.measures:
         choose = max if Measure.parse(measure).definition.higher_is_better else min
@@ -116,18 +143,33 @@ def _means_table(scores: Scores) -> Table:
     def cell(name: str, measure: str) -> Cell:
         value = means[name][measure]
         is_best = len(scores.runs) > 1 and value == best[measure]
-        return Cell(_value(measure, value), best=is_best, tone="good" if is_best else "plain")
+        interval = known[name].get(measure)
+        return Cell(
+            _value(measure, value),
+            interval=None if interval is None else (interval.low, interval.high),
+            best=is_best,
+            tone="good" if is_best else "plain",
+        )
 
     return Table(
         (Column("run", "text"), *map(Column, scores.measures)),
         tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in scores.runs),
-        notes=tuple(_notes(scores)),
+        notes=tuple(notes),
         best="best mean",
         columns_are="measure",
     )
 
 
-def _per_query_table(scores: Scores, run: RunScores, *, several: bool) -> Table:
+def _worst_table(scores: Scores, run: RunScores, count: int, *, several: bool) -> Table:
+    worst = scores.worst(count, run=run.name)
+    place = {query_id: at for at, query_id in enumerate(run.query_ids)}
+    title = f"{counted(len(worst), 'query')} with the worst {scores.measures[0]}"
+    columns = [place[query_id] for query_id in worst]
+    part = replace(run, query_ids=tuple(worst), values=run.values[:, columns])
+    return _per_query_table(scores, part, title=f"{run.name}: {title}" if several else title)
+
+
+def _per_query_table(scores: Scores, run: RunScores, *, title: str) -> Table:
     rows: list[list[Value]] = [
         [query_id, *map(_value, scores.measures, values)]
         for query_id, values in zip(run.query_ids, run.values.T.tolist(), strict=True)
@@ -135,7 +177,7 @@ def _per_query_table(scores: Scores, run: RunScores, *, several: bool) -> Table:
     return Table(
         (Column("query", "text"), *map(Column, scores.measures)),
         plain_rows(rows),
-        title=run.name if several else "",
+        title=title,
     )
 
 

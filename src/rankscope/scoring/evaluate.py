@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
 from rankscope.scoring.align import align
@@ -20,7 +21,7 @@ from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import polars as pl
 
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
+    from rankscope.statistics.intervals import Interval
 
 __all__ = ["Scores", "evaluate"]
+
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,33 @@ class RunScores:
         return replace(self, query_ids=query_ids, values=self.values[:, counts])
 
 
+class ByMeasure(dict[str, _V]):
+    """Values by measure, found under the canonical name and under any other of the measure."""
+
+    def __init__(self, values: Mapping[str, _V], find: Callable[[str], str]) -> None:
+        super().__init__(values)
+        self._find = find
+
+    def __missing__(self, measure: str) -> _V:
+        name = self._find(measure)
+        if not super().__contains__(name):
+            raise UnknownNameError("measure here", measure, self)
+        return self[name]
+
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return super().__contains__(measure) or super().__contains__(self._find(str(measure)))
+        except RankscopeError:
+            return False
+
+    def get(self, measure: str, default: Any = None) -> Any:
+        """Return the value of a measure, or ``default`` if it is not there."""
+        return self[measure] if measure in self else default  # noqa: SIM401
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
 class Scores(Shown):
     """The result of `evaluate`: means, values by query, and the accounting.
 
@@ -99,6 +130,7 @@ class Scores(Shown):
         self.profile = profile
         self.judgments = judgments
         self._single = single
+        self._intervals: dict[str, dict[str, Interval]] = {}
 
     @property
     def runs(self) -> list[str]:
@@ -155,7 +187,7 @@ class Scores(Shown):
         }
         return part
 
-    def _key(self, measure: str | Measure) -> str:
+    def name_of(self, measure: str | Measure) -> str:
         """Find a measure by its canonical name, as it was asked for, or as the profile reads it."""
         text = str(measure)
         if text in self._asked:
@@ -170,17 +202,50 @@ class Scores(Shown):
 
     def __getitem__(self, measure: str | Measure) -> Any:
         """Return a measure's mean; with several runs, by run."""
-        key = self._key(measure)
+        key = self.name_of(measure)
         if self._single:
             return self.run().means[key]
         return {name: run.means[key] for name, run in self._runs.items()}
 
     @property
     def means(self) -> dict[str, Any]:
-        """The means by measure; with several runs by run, then measure."""
-        if self._single:
-            return dict(self.run().means)
-        return {name: dict(run.means) for name, run in self._runs.items()}
+        """The means by measure, under any of its names; with several runs by run, then measure."""
+        by_run = {name: ByMeasure(run.means, self.name_of) for name, run in self._runs.items()}
+        return next(iter(by_run.values())) if self._single else by_run
+
+    @property
+    def intervals(self) -> dict[str, Any]:
+        """The 95% confidence intervals of the means, as `means` has these; see `intervals_of`."""
+        by_run = {name: self.intervals_of(name) for name in self._runs}
+        return next(iter(by_run.values())) if self._single else by_run
+
+    def intervals_of(self, run: str | None = None) -> dict[str, Interval]:
+        """Return the 95% confidence intervals of one run's means, by measure.
+
+        Those of `rankscope.compare`: BCa bootstrap, 10,000 resamples, seed 0. Measures that are
+        summed or averaged geometrically over queries have none.
+        """
+        scores = self.run(run)
+        if scores.name not in self._intervals:
+            # statistics come later in the flow, and are loaded by name as views are
+            statistics = import_module("rankscope.statistics.intervals")
+            measures = [Measure.parse(name) for name in self._asked]
+            self._intervals[scores.name] = statistics.run_intervals(measures, scores.values)
+        return ByMeasure(self._intervals[scores.name], self.name_of)
+
+    def worst(
+        self, count: int = 10, *, measure: str | Measure | None = None, run: str | None = None
+    ) -> dict[str, float]:
+        """Return the queries with the worst values of a measure (the first), worst first.
+
+        Among equal values the order of the queries counts.
+        """
+        if count < 1:
+            raise InputError(f"the number of worst queries must be at least 1, not {count}")
+        name = self.measures[0] if measure is None else self.name_of(measure)
+        sign = 1 if Measure.parse(name).definition.higher_is_better else -1
+        ranked = sorted(self.values(name, run).items(), key=lambda item: sign * item[1])
+        return dict(ranked[:count])
 
     @property
     def accounting(self) -> Any:
@@ -196,7 +261,7 @@ class Scores(Shown):
 
     def values(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
         """Return one run's values of one measure, by query."""
-        row = self.measures.index(self._key(measure))
+        row = self.measures.index(self.name_of(measure))
         scores = self.run(run)
         values = zip(scores.query_ids, scores.values[row].tolist(), strict=True)
         return {query_id: value for query_id, value in values if not math.isnan(value)}
@@ -243,7 +308,8 @@ class Scores(Shown):
         wide = max((len(name) for name in self.measures), default=0)
         lines = []
         for name, run in self._runs.items():
-            lines.append(f"Scores of {name!r} over {run.accounting.queries} queries")
+            queries = counted(run.accounting.queries, "query")
+            lines.append(f"Scores of {name!r} over {queries}")
             lines += [f"  {measure:<{wide}}  {value:.4f}" for measure, value in run.means.items()]
             lines += [f"  warning: {remark.message}" for remark in run.remarks]
         return "\n".join(lines)

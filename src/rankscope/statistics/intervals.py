@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from rankscope.measures.language import Measure
     from rankscope.statistics.arrays import FloatArray
 
 FEWEST = 10
@@ -127,6 +128,26 @@ def mean_intervals(
         for row, interval in zip(varying, answers, strict=True):
             intervals[row] = interval
     return [interval for interval in intervals if interval is not None]
+
+
+def run_intervals(measures: Sequence[Measure], values: FloatArray) -> dict[str, Interval]:
+    """Return the interval of each mean of a run by measure; ``values[m, n]`` has a row for each.
+
+    A value is NaN where a measure leaves a query out. Measures that are no mean over queries have
+    no interval.
+    """
+    rows = [row for row, measure in enumerate(measures) if measure.definition.aggregate == "mean"]
+    ranges = {row: measures[row].definition.range for row in rows}
+    counted = ~np.isnan(values)
+    whole = [row for row in rows if counted[row].all()]  # these share their resamples
+    intervals = {}
+    if whole:
+        answers = mean_intervals(values[whole], bounds=[ranges[row] for row in whole])
+        intervals = dict(zip(whole, answers, strict=True))
+    for row in rows:
+        if row not in intervals and counted[row].any():
+            [intervals[row]] = mean_intervals(values[row, counted[row]], bounds=ranges[row])
+    return {str(measures[row]): intervals[row] for row in sorted(intervals)}
 
 
 def bounds_of(bounds: Bounds | Sequence[Bounds] | None, count: int) -> list[Bounds | None]:

@@ -1,0 +1,45 @@
+"""A retriever's result as a document: its scores, and the questions that fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankscope.document.blocks import Block, Document, Section, Table, plain_rows, text_columns
+from rankscope.document.views import document_of, view
+from rankscope.errors import counted
+
+if TYPE_CHECKING:
+    from rankscope.retrieval.golden import RetrieverResult
+
+LISTED = 10
+"""How many failing questions are listed."""
+
+
+@view
+def retriever_document(result: RetrieverResult) -> Document:
+    """Show means with intervals, and what was expected and found where nothing was right."""
+    blocks: list[Block] = [
+        block for section in document_of(result.scores).sections for block in section.blocks
+    ]
+    if result.failing:
+        blocks.append(_failing_table(result))
+    return Document("Scores of a retriever", (Section("", tuple(blocks)),))
+
+
+def _failing_table(result: RetrieverResult) -> Table:
+    count = len(result.failing)
+    of_all = counted(len(result.texts), "question")
+    notes = [f"{count - LISTED:,} more in result.failing"] if count > LISTED else []
+    return Table(
+        text_columns("question", "expected", "retrieved"),
+        plain_rows(
+            (
+                question.text,
+                ", ".join(question.expected),
+                question.error or ", ".join(question.retrieved[:3]) or "nothing",
+            )
+            for question in result.failing[:LISTED]
+        ),
+        title=f"Nothing relevant in the first {result.k}: {count:,} of {of_all}",
+        notes=tuple(notes),
+    )

@@ -1,0 +1,190 @@
+"""A retriever against a golden set: every question is asked, its answer scored, failures listed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankscope.collection.queries import QUERIES, read_queries
+from rankscope.document.views import Shown
+from rankscope.errors import InputError, counted, shown
+from rankscope.files import is_path, read_bytes, source_name
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.protocol import Query, queries_of
+from rankscope.retrieval.registry import build_system
+from rankscope.scoring.evaluate import evaluate
+from rankscope.scoring.inputs import as_judgments
+from rankscope.tables.columns import find_name
+from rankscope.tables.ids import id_text
+from rankscope.tables.jsontext import read_json, read_json_lines
+
+if TYPE_CHECKING:
+    from rankscope.measures.language import Measure
+    from rankscope.runs.table import Run
+    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.statistics.intervals import Interval
+
+__all__ = ["RetrieverResult", "evaluate_retriever"]
+
+
+@dataclass(frozen=True, slots=True)
+class FailingQuestion:
+    """A question without a relevant document among the first k."""
+
+    query_id: str
+    text: str
+    expected: tuple[str, ...]
+    """The documents that would have been right."""
+    retrieved: tuple[str, ...]
+    """What was retrieved instead, best first."""
+    error: str = ""
+    """Why there is no answer, in one sentence; '' if there is one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrieverResult(Shown):
+    """The result of `evaluate_retriever`: scores with intervals, and the questions that fail."""
+
+    scores: Scores
+    """Everything `rankscope.evaluate` says about the answers."""
+    run: Run
+    """The answers."""
+    k: int
+    """How many documents were asked for."""
+    texts: dict[str, str]
+    """The questions by id."""
+    errors: dict[str, str] = field(default_factory=dict)
+    """By question, why the retriever gave no answer; such a question counts as 0."""
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The means by measure, under any of its names."""
+        return self.scores.means
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The 95% confidence intervals of the means."""
+        return self.scores.intervals
+
+    @cached_property
+    def failing(self) -> tuple[FailingQuestion, ...]:
+        """The questions for which nothing relevant is among the first k."""
+        questions = []
+        for query_id, grades in self.scores.judgments.by_query.items():
+            expected = tuple(doc_id for doc_id, grade in grades.items() if grade > 0)
+            retrieved = tuple(self.run[query_id]) if query_id in self.run else ()
+            if expected and not set(expected).intersection(retrieved):
+                error = self.errors.get(query_id, "")
+                questions.append(
+                    FailingQuestion(query_id, self.texts[query_id], expected, retrieved, error)
+                )
+        return tuple(questions)
+
+    def __repr__(self) -> str:
+        from rankscope.document.terminal import as_text  # noqa: PLC0415
+        from rankscope.document.views import document_of  # noqa: PLC0415
+
+        return as_text(document_of(self)).rstrip()
+
+
+def evaluate_retriever(
+    retriever: Any,
+    golden: Any,
+    k: int = 10,
+    *,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    queries: Any = None,
+) -> RetrieverResult:
+    """Ask a retriever the questions of a golden set, and score its first k documents.
+
+    ``retriever`` is a function from a question to ids, (id, score) pairs or records, best first
+    (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
+    LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
+    the question and its ``expected_ids``, a JSON file of one of these, or qrels with ``queries``.
+    ``measures`` are hit rate, RR, nDCG and recall at k, if none are given.
+
+    A question on which the retriever fails counts as 0, and its error is kept. One that fails on
+    all of them is an `InputError`.
+
+    >>> answers = {"leek soup?": ["d1", "d7"], "apple pie?": ["d3"]}
+    >>> golden = {"leek soup?": ["d7"], "apple pie?": ["d2"]}
+    >>> result = evaluate_retriever(answers.get, golden, k=5)
+    >>> result.means["hit_rate@5"], [question.text for question in result.failing]
+    (0.5, ['apple pie?'])
+    """
+    golden = _loaded(golden)
+    judgments = as_judgments(golden)
+    if not judgments.query_ids:
+        raise InputError("the golden set is empty; give questions with the documents they expect")
+    questions = _questions(golden, judgments, queries)
+    system = build_system({"python": {"function": retriever}})
+    try:
+        fetched = fetch(system, questions, depth=k, retries=0, name="retriever")
+    finally:
+        system.close()
+    if len(fetched.failures) == len(questions):
+        query_id, error = next(iter(fetched.failures.items()))
+        raise InputError(
+            f"the retriever failed on {counted(len(questions), 'question')}, "
+            f"{shown(query_id)} first: {error}"
+        )
+    asked = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
+    return RetrieverResult(
+        scores=evaluate(judgments, fetched.run, asked),
+        run=fetched.run,
+        k=k,
+        texts={question.query_id: question.text for question in questions},
+        errors=dict(fetched.failures),
+    )
+
+
+def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
+    """Return what to ask, for each judged query."""
+    if queries is not None:
+        known = queries_of(read_queries(queries) if is_path(queries) else queries)
+    elif isinstance(golden, Mapping):
+        known = [Query(query_id, query_id) for query_id in judgments.query_ids]
+    elif isinstance(golden, list | tuple) and all(isinstance(item, Mapping) for item in golden):
+        known = _in_records(golden, judgments)
+    else:
+        raise InputError("the golden set has no texts to ask; give them as queries={id: text}")
+    by_id = {query.query_id: query for query in known}
+    missing = next((name for name in judgments.query_ids if name not in by_id), None)
+    if missing is not None:
+        raise InputError(f"query {shown(missing)} is judged and has no text; give it in queries")
+    return [by_id[query_id] for query_id in judgments.query_ids]
+
+
+def _loaded(golden: Any) -> Any:
+    """Return the records of a JSON file, or of one with a JSON object on each line."""
+    suffix = Path(os.fspath(golden)).suffix if is_path(golden) else ""
+    if suffix not in (".json", ".jsonl"):
+        return golden
+    content, source = read_bytes(golden), source_name(golden)
+    if suffix == ".json":
+        return read_json(content, source=source)
+    return [record for _, record in read_json_lines(content.splitlines(), source=source)]
+
+
+def _in_records(records: Iterable[Mapping[str, Any]], judgments: Judgments) -> list[Query]:
+    """Return the questions of records; one without an id is known by its text."""
+    judged = set(judgments.query_ids)
+    questions: dict[str, Query] = {}
+    for place, record in enumerate(records, start=1):
+        id_name, text_name = (
+            find_name(record, names) for names in (QUERIES.id_names, QUERIES.text_names)
+        )
+        text = record[text_name] if text_name is not None else None
+        if not isinstance(text, str):
+            raise InputError(
+                f"item {place}: no question among the fields {shown(', '.join(map(str, record)))}; "
+                "name one of them query or question"
+            )
+        query_id = text if id_name is None or text in judged else id_text(record[id_name])
+        questions[query_id] = Query(query_id, text)
+    return list(questions.values())

@@ -1,0 +1,88 @@
+"""Limits: ``nDCG@10=0.35``, which every run must reach, or ``hybrid:nDCG@10=0.35``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.measures.language import Measure
+from rankscope.scoring.rules import profile_named
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a run's mean must reach; without a name, the mean of every run."""
+
+    measure: str
+    """By its canonical name, as the profile reads it."""
+    value: float
+    name: str | None = None
+    asked: str = ""
+    """The measure as it was asked for."""
+
+    def is_reached(self, mean: float) -> bool:
+        """Tell whether a mean is at least the limit; at most, where lower is better."""
+        higher_is_better = Measure.parse(self.measure).definition.higher_is_better
+        return mean >= self.value if higher_is_better else mean <= self.value
+
+    def sentence(self, mean: float) -> str:
+        """Say by how much a mean misses the limit."""
+        side = "below" if mean < self.value else "above"
+        return f"{self.measure} = {mean:.4f}, {side} the limit of {self.value:g}"
+
+    def missed(self, means: Mapping[str, Mapping[str, float]]) -> list[str]:
+        """Return a sentence for each run that does not reach it; a broken one has no mean."""
+        sentences = []
+        for name, by_measure in means.items():
+            if self.name not in (None, name):
+                continue
+            if self.measure not in by_measure:
+                sentences.append(f"{name} is broken and has no {self.measure}")
+            elif not self.is_reached(by_measure[self.measure]):
+                sentences.append(f"{name} has {self.sentence(by_measure[self.measure])}")
+        return sentences
+
+
+def read_limits(
+    texts: Sequence[str],
+    names: Collection[str],
+    *,
+    profile: str,
+    measures: Iterable[str] | None = None,
+    noun: str = "run",
+) -> list[Limit]:
+    """Read limits; one may begin with one of ``names`` (each is a ``noun``) and a colon.
+
+    ``measures`` are those there are; without them any may be asked for.
+    """
+    rules = profile_named(profile)
+    asked = None if measures is None else list(measures)
+    limits = []
+    for text in texts:
+        name, measure, value = _parts(text, names, noun)
+        canonical = str(rules.meaning(Measure.parse(measure)))
+        if asked is not None and canonical not in (
+            str(rules.meaning(Measure.parse(known))) for known in asked
+        ):
+            raise UnknownNameError("measure of this benchmark", measure, asked)
+        limits.append(Limit(canonical, value, name, measure))
+    return limits
+
+
+def _parts(text: str, names: Collection[str], noun: str) -> tuple[str | None, str, float]:
+    """Return name, measure and number of ``[NAME:]MEASURE=VALUE``."""
+    left, equals, number = text.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not equals or not left or left.endswith(":") or not math.isfinite(value):
+        raise InputError(
+            f"--fail-under {shown(text)}: expected MEASURE=VALUE, such as nDCG@10=0.35"
+        )
+    name = next((known for known in names if left.startswith(f"{known}:")), None)
+    if name is None and ":" in left and "{" not in left:
+        raise UnknownNameError(noun, left.partition(":")[0], names)
+    return name, left if name is None else left[len(name) + 1 :], value

@@ -1,0 +1,140 @@
+"""A retriever against a golden set, in one call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+
+ANSWERS = {"leek soup?": ["d1", "d7"], "apple pie?": ["d3", "d1"], "bread?": ["d5"]}
+GOLDEN = {"leek soup?": ["d7"], "apple pie?": ["d2", "d4"], "bread?": ["d5", "d6"]}
+
+
+def test_it_asks_scores_and_lists_what_fails() -> None:
+    result = rs.evaluate_retriever(ANSWERS.get, GOLDEN, k=5)
+    assert result.means == {
+        "Success@5": pytest.approx(2 / 3),
+        "RR@5": pytest.approx((0.5 + 0 + 1) / 3),
+        "nDCG@5": result.scores["nDCG@5"],
+        "R@5": pytest.approx((1 + 0 + 0.5) / 3),
+    }
+    assert result.means["hit_rate@5"] == result.means["Success@5"]
+    assert result.intervals["hit_rate@5"].low < 2 / 3 < result.intervals["hit_rate@5"].high
+    [question] = result.failing
+    assert (question.text, question.expected) == ("apple pie?", ("d2", "d4"))
+    assert question.retrieved == ("d3", "d1")
+    text = repr(result)
+    assert "Success@5   0.6667 [" in text
+    assert "Nothing relevant in the first 5: 1 of 3 questions" in text
+    assert "apple pie?   d2, d4     d3, d1" in text
+    assert "apple pie?" in result._repr_html_()
+
+
+def records(*, with_id: bool) -> list[dict[str, Any]]:
+    return [
+        {**({"id": f"q{number}"} if with_id else {}), "question": text, "expected_ids": ids}
+        for number, (text, ids) in enumerate(GOLDEN.items())
+    ]
+
+
+def in_file(folder: Path, *, with_id: bool) -> Path:
+    path = folder / "golden.json"
+    path.write_text(json.dumps(records(with_id=with_id)))
+    return path
+
+
+def in_lines(folder: Path) -> Path:
+    path = folder / "golden.jsonl"
+    path.write_text("\n".join(map(json.dumps, records(with_id=False))))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("golden", "options"),
+    [
+        (lambda _: records(with_id=True), {}),
+        (lambda _: records(with_id=False), {}),
+        (lambda folder: in_file(folder, with_id=True), {}),
+        (lambda folder: str(in_file(folder, with_id=False)), {}),
+        (in_lines, {}),
+        (lambda _: rs.Qrels(GOLDEN), {"queries": {text: text for text in GOLDEN}}),
+    ],
+)
+def test_every_form_of_golden_set(
+    golden: Callable[[Path], Any], options: dict[str, Any], tmp_path: Path
+) -> None:
+    result = rs.evaluate_retriever(ANSWERS.get, golden(tmp_path), k=5, **options)
+    assert result.means == rs.evaluate_retriever(ANSWERS.get, GOLDEN, k=5).means
+    assert [question.text for question in result.failing] == ["apple pie?"]
+
+
+def test_the_function_is_told_how_many_and_cut_there() -> None:
+    asked = []
+
+    def search(_: str, top_k: int) -> list[dict[str, Any]]:
+        asked.append(top_k)
+        return [{"id": doc_id} for doc_id in ("d9", "d8", "d7", "d2", "d5")]
+
+    result = rs.evaluate_retriever(search, GOLDEN, k=3, measures=["P@3"])
+    assert asked == [3, 3, 3]
+    assert result.means == {"P@3": pytest.approx(1 / 9)}
+    assert len(result.failing) == 2
+
+
+def test_a_question_that_raises_counts_as_zero() -> None:
+    def search(text: str) -> list[str]:
+        if text == "bread?":
+            raise ConnectionError("no route to host")
+        return ANSWERS[text]
+
+    result = rs.evaluate_retriever(search, GOLDEN, k=5)
+    assert result.means["hit@5"] == pytest.approx(1 / 3)
+    assert "no route to host" in result.errors["bread?"]
+    assert "no route to host" in {q.text: q.error for q in result.failing}["bread?"]
+    assert "no route to host" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("golden", "options", "message"),
+    [
+        ({}, {}, "the golden set is empty"),
+        (rs.Qrels(GOLDEN), {}, "has no texts to ask; give them as queries="),
+        ([{"id": "x", "expected_ids": ["a"]}], {}, "item 1: no question among the fields"),
+        (GOLDEN, {"queries": {"bread?": "bread?"}}, "'leek soup\\?' is judged and has no text"),
+        ("no.json", {}, r"no\.json"),
+        (GOLDEN, {"k": 0}, "depth must be a whole number from 1"),
+    ],
+)
+def test_what_cannot_be_asked(golden: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rs.InputError, match=message):
+        rs.evaluate_retriever(ANSWERS.get, golden, **options)
+
+
+def test_a_retriever_that_never_answers_is_an_error() -> None:
+    def search(_: str) -> list[str]:
+        raise ConnectionError("no route to host")
+
+    with pytest.raises(rs.InputError, match=r"on 3 questions, 'leek soup\?' first: .*route"):
+        rs.evaluate_retriever(search, GOLDEN)
+
+
+def test_many_failing_questions_are_counted_and_ten_listed() -> None:
+    golden = {f"question {number}?": [f"d{number}"] for number in range(14)}
+    result = rs.evaluate_retriever(lambda _: ["d0"], golden, k=1)
+    text = repr(result)
+    assert "13 of 14 questions" in text
+    assert "3 more in result.failing" in text
+    assert text.count("?") == 10
+
+
+def test_a_result_can_be_asserted() -> None:
+    result = rs.evaluate_retriever(ANSWERS.get, GOLDEN, k=2, measures="hit_rate@2")
+    assert rs.assert_at_least(result, {"hit@2": 0.6}) is result.scores
+    with pytest.raises(AssertionError, match=r"0\.6667, below the limit of 0\.7") as missed:
+        rs.assert_at_least(result, {"hit@2": 0.7})
+    assert str(missed.value).splitlines()[2].split() == ["apple", "pie?", "0.0000"]
