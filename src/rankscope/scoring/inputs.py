@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, get_args
 
 from rankscope.errors import InputError, UnknownNameError
@@ -47,7 +47,7 @@ def corpus_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     return passes_over_ids(corpus)
 
 
-def _holds_runs(runs: Mapping[Any, Any]) -> bool:
+def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
     """Tell ``{name: run}`` from a run ``{query_id: {doc_id: score}}``."""
     for name in runs:
         value = runs[name]
@@ -55,20 +55,35 @@ def _holds_runs(runs: Mapping[Any, Any]) -> bool:
             for key in value:
                 return isinstance(value[key], Mapping | list | tuple)
             continue  # an empty query says nothing
+        if isinstance(value, list | tuple):
+            from rankscope.tables.objects import is_chroma, lists_queries  # noqa: PLC0415
+
+            return not is_chroma(runs) and all(
+                isinstance(run, list | tuple) and (of_one_query or lists_queries(run))
+                for run in runs.values()
+            )
         return is_path(value) or hasattr(value, "query_ids") or hasattr(value, _FRAME)
     return False
 
 
-def as_runs(runs: Any, *, order: Order = "score") -> tuple[dict[str, Any], bool]:
+def is_one_query(qrels: Any) -> bool:
+    """Tell whether qrels are the documents of one query that has no id: ``["d1", "d2"]``."""
+    return isinstance(qrels, list | tuple | Set) and all(isinstance(item, str) for item in qrels)
+
+
+def as_runs(
+    runs: Any, *, order: Order = "score", of_one_query: bool = False
+) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
-    With ``order="given"`` the scores are set aside: documents rank as they are listed.
+    With ``order="given"`` the scores are set aside: documents rank as they are listed. With
+    ``of_one_query`` a list of texts is the answer to the only query, and holds no paths.
     """
     if order not in get_args(Order):
         raise UnknownNameError("order", order, get_args(Order))
-    if isinstance(runs, Mapping) and _holds_runs(runs):
+    if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
         return {str(name): _as_run(run, str(name), order) for name, run in runs.items()}, False
-    if isinstance(runs, list | tuple) and _lists_runs(runs):
+    if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
         from rankscope.runs.naming import run_names  # noqa: PLC0415
 
         taken = [_as_run(run, f"run{number}", order) for number, run in enumerate(runs, start=1)]
