@@ -17,7 +17,7 @@ import rankscope as rs
 from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config.loading import read_config
 from rankscope.cli import main
-from rankscope.errors import InputError, InvalidDataError
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.runs.validation import validate_run
 
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1, "c": 1}}
@@ -77,11 +77,9 @@ def _validated(qrels: Any, run: Any) -> float:
 
 DOORS: dict[str, Callable[[Any, Any], float]] = {
     "evaluate": lambda qrels, run: rs.evaluate(qrels, run, "RR")["RR"],
-    "several": lambda qrels, run: rs.evaluate(qrels, {"v1": run}, "RR").run("v1")["RR"],
-    "compare": lambda qrels, run: (
-        rs.compare(qrels, {"v1": run, "v2": run}, "RR").systems[0].measures[0].mean
-    ),
-    "gate": lambda qrels, run: rs.gate(run, run, "RR", qrels=qrels).measures[0].candidate,
+    "several": lambda qrels, run: rs.evaluate(qrels, {"v1": run}, "RR").run("v1").means["RR"],
+    "compare": lambda qrels, run: rs.compare(qrels, {"v1": run, "v2": run}, "RR").means[0].mean,
+    "gate": lambda qrels, run: rs.gate(run, run, "RR", qrels=qrels).checks[0].candidate,
     "validate": _validated,
 }
 
@@ -130,7 +128,7 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
     config = tmp_path / "bench.yaml"
     config.write_text(
         f"name: doors\ncollection: {{queries: {golden}, qrels: {golden}}}\n"
-        "systems: {a: {type: run, path: a.run}}\n"
+        "systems: {a: {run: a.run}}\n"
     )
     (tmp_path / "a.run").write_text("q1 Q0 a 1 1.0 a\n")
     collection = load_collection(read_config(config), tmp_path / "cache")
@@ -175,18 +173,19 @@ def test_names_of_retrieved_documents(name: str, form: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("form", FORMS)
 def test_one_expected_document_a_row(form: str, tmp_path: Path) -> None:
-    rows = [{"query": "q1", "target_id": "a", "lang": "de"}, {"query": "q1", "target_id": "b", "lang": "de"}]
+    rows = [
+        {"query": "q1", "target_id": "a", "lang": "de"},
+        {"query": "q1", "target_id": "b", "lang": "de"},
+    ]
     data = FORMS[form](tmp_path / "golden", rows)
     qrels = rs.read_qrels(data) if isinstance(data, str) else rs.Qrels(data)
     assert qrels.to_dict() == {"q1": {"a": 1, "b": 1}}
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "columns"])
 def test_texts_are_no_ids(form: str, tmp_path: Path) -> None:
     rows = [{"query_id": "q1", "contexts": ["Some text."], "answers": ["Some text."]}]
     data = FORMS[form](tmp_path / "golden", rows)
-    if form == "columns":
-        pytest.skip("a dict of lists by query: contexts could be a query")
     for read, make in ((rs.read_qrels, rs.Qrels), (rs.read_run, rs.Run)):
         with pytest.raises(InputError) as error:
             (read if isinstance(data, str) else make)(data)
@@ -201,7 +200,7 @@ def test_texts_are_no_ids(form: str, tmp_path: Path) -> None:
 def test_keys_for_the_rest(form: str, tmp_path: Path) -> None:
     rows = [{"frage": "q1", "treffer": "a", "note": 2}, {"frage": "q1", "treffer": "b", "note": 1}]
     data = FORMS[form](tmp_path / "golden", rows)
-    keys = {"query_key": "frage", "doc_key": "treffer"}
+    keys: Any = {"query_key": "frage", "doc_key": "treffer"}
     is_file = isinstance(data, str)
     qrels = (rs.read_qrels if is_file else rs.Qrels)(data, **keys, grade_key="note")
     assert qrels.to_dict() == {"q1": {"a": 2, "b": 1}}
@@ -228,7 +227,7 @@ def test_keys_on_the_command_line(
     with pytest.raises(SystemExit) as stop:
         main(["evaluate", golden, run, "-m", "RR"])
     assert stop.value.code == 2
-    assert "no column for the query_id" in capsys.readouterr().err
+    assert Path(golden).name in capsys.readouterr().err
 
 
 # --- lists of lists, sets, documents
@@ -286,12 +285,14 @@ def test_documents_of_frameworks(documents: Any, expected: dict[str, float]) -> 
     assert rs.Run([{"query_id": "q1", "source_documents": documents}]).to_dict() == {"q1": expected}
     assert rs.Run([documents, documents]).to_dict() == {"1": expected, "2": expected}
     assert rs.Run(documents).to_dict() == {"1": expected}
-    assert list(rs.Qrels({"q1": [item for item in documents if not isinstance(item, tuple)]})) == ["q1"]
+    assert list(rs.Qrels({"q1": [item for item in documents if not isinstance(item, tuple)]})) == [
+        "q1"
+    ]
 
 
 def test_a_document_without_an_id() -> None:
     documents = [SimpleNamespace(id=None, page_content="", metadata={"source": "a.pdf", "page": 3})]
-    with pytest.raises(InputError, match="metadata, which holds 'source', 'page'; .*doc_key"):
+    with pytest.raises(InputError, match=r"metadata, which holds 'source', 'page'; .*doc_key"):
         rs.Run({"q1": documents})
     assert rs.Run({"q1": documents}, doc_key="source").to_dict() == {"q1": {"a.pdf": -1.0}}
 
@@ -333,12 +334,12 @@ def test_a_document_twice(form: str, tmp_path: Path) -> None:
         {"query_id": "q1", "doc_id": d, "score": s} for d, s in (("a", 0.2), ("b", 0.5), ("a", 0.7))
     ]
     data = FORMS[form](tmp_path / "run", rows)
-    make = rs.read_run if isinstance(data, str) else rs.Run
+    make: Any = rs.read_run if isinstance(data, str) else rs.Run
     with pytest.raises(InvalidDataError, match="RS106"):
         make(data)
     assert make(data, duplicates="first").to_dict() == {"q1": {"a": 0.2, "b": 0.5}}
     assert make(data, duplicates="best").to_dict() == {"q1": {"b": 0.5, "a": 0.7}}
-    with pytest.raises(InputError, match="unknown way to treat duplicates"):
+    with pytest.raises(UnknownNameError, match="unknown way to treat duplicates"):
         make(data, duplicates="last")
 
 

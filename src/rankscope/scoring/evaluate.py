@@ -14,13 +14,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
 from rankscope.scoring.align import align
-from rankscope.scoring.inputs import (
-    as_judgments,
-    as_runs,
-    corpus_ids,
-    is_one_query,
-    without_identical,
-)
+from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
@@ -289,7 +283,7 @@ def evaluate(
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
-    named, single = as_runs(runs, order=order, of_one_query=is_one_query(qrels))
+    named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules

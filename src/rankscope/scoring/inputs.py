@@ -11,7 +11,10 @@ from rankscope.runs.order import Order
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.plain import holds, is_plain, text_ids
 
-_FRAME = "__arrow_c_stream__"
+
+def _is_frame(data: object) -> bool:
+    """Tell frames, lazy ones of Polars too; nothing is loaded for it."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "collect_schema")
 
 
 def as_judgments(qrels: Any) -> Judgments:
@@ -22,7 +25,11 @@ def as_judgments(qrels: Any) -> Judgments:
         return Judgments(qrels)
     from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
-    return Judgments(as_qrels(qrels))
+    judgments = Judgments(as_qrels(qrels))
+    judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
+        isinstance(item, str) for item in qrels
+    )
+    return judgments
 
 
 def _as_run(run: Any, name: str, order: Order) -> Any:
@@ -62,13 +69,8 @@ def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
                 isinstance(run, list | tuple) and (of_one_query or lists_queries(run))
                 for run in runs.values()
             )
-        return is_path(value) or hasattr(value, "query_ids") or hasattr(value, _FRAME)
+        return is_path(value) or hasattr(value, "query_ids") or _is_frame(value)
     return False
-
-
-def is_one_query(qrels: Any) -> bool:
-    """Tell whether qrels are the documents of one query that has no id: ``["d1", "d2"]``."""
-    return isinstance(qrels, list | tuple | Set) and all(isinstance(item, str) for item in qrels)
 
 
 def as_runs(
@@ -107,7 +109,7 @@ def _lists_runs(runs: Sequence[Any]) -> bool:
     first = runs[0]
     if isinstance(first, Mapping):
         return all(isinstance(documents, Mapping | list) for documents in first.values())
-    return is_path(first) or hasattr(first, "query_ids") or hasattr(first, _FRAME)
+    return is_path(first) or hasattr(first, "query_ids") or _is_frame(first)
 
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:

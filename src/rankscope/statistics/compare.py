@@ -22,7 +22,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.inputs import as_judgments, as_runs, is_one_query
+from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
@@ -214,8 +214,8 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    named, _ = as_runs(runs, order=order, of_one_query=is_one_query(qrels))
     judgments = as_judgments(qrels)
+    named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

@@ -58,8 +58,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """For each role its names, the most telling first: `query_id` wins over `query`."""
 
-_TEXTS = _words(
-    "answer answers context contexts retrieved_contexts reference_contexts reference response"
+_TEXTS = frozenset(
+    _words("answer answers context contexts retrievedcontexts referencecontexts response")
 )
 """What golden sets call texts; a text is no document id."""
 
@@ -108,7 +108,9 @@ class PairLayout:
     def is_header(self, cells: Sequence[str]) -> bool:
         """Tell whether the query and another role are named; one known word may be an id."""
         roles = find_columns(cells, self)
-        return "query_id" in roles and len(roles) > 1
+        if "query_id" in roles and (len(roles) > 1 or any(map(_is_text, cells))):
+            return True
+        return find_list(cells, self, lambda _: False) is not None
 
 
 _TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
@@ -245,14 +247,19 @@ def require_columns(
 
 def _remedy(names: Sequence[str], role: str, layout: PairLayout) -> str:
     """Say what names would have been understood."""
-    texts = [name for name in names if folded(name) in set(map(folded, _TEXTS))]
+    texts = [name for name in names if _is_text(name)]
     option = f"--{role.removesuffix('_id')}-key"
     known = f"name one of them {_listed(ALIASES[role][:6])}"
     if role != "doc_id":
         return f"{known}, or say which it is ({option})"
     lists = f"or, for a query's whole list, {_listed(layout.lists[:4])}"
     hint = f"{known}, {lists}, or say which it is ({option})"
-    return f"{_listed(texts)} holds texts, not ids; {hint}" if texts else hint
+    verb = "holds" if len(texts) == 1 else "hold"
+    return f"{_listed(texts)} {verb} texts, not ids; {hint}" if texts else hint
+
+
+def _is_text(name: str) -> bool:
+    return folded(name) in _TEXTS
 
 
 def refuse_unnamed_value(
