@@ -66,10 +66,10 @@ def _id_of(document: Any, layout: PairLayout, source: str) -> Any:
     elif fields.get("doc_id") is not None:
         return fields["doc_id"]
     else:
-        own = _first(inner, ("id", "_id", "node_id", "id_", "doc_id", "chunk_id"))
-        own = fields.get("id") if own is None else own
-        if own is not None:
-            return own
+        framework_id = _first(inner, ("id", "_id", "node_id", "id_", "doc_id", "chunk_id"))
+        framework_id = fields.get("id") if framework_id is None else framework_id
+        if framework_id is not None:
+            return framework_id
     wanted = "id" if key is None else shown(key)
     known = ", ".join(shown(name, 30) for name in list(fields)[:8]) or "nothing"
     raise InputError(
