@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rankscope.errors import FormatError, shown
@@ -68,6 +69,11 @@ _RATER = re.compile(r"(rater|annotator|assessor|judge|worker|user)(id)?\d+")
 
 def folded(name: str) -> str:
     """Return a column name as it is compared."""
+    return _folded(name) if len(name) <= 100 else _folded.__wrapped__(name)
+
+
+@lru_cache(maxsize=10_000)  # records have the same names again and again; long ones are not kept
+def _folded(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
