@@ -13,7 +13,7 @@ from pathlib import Path
 EXTRAS = ("frames", "retrieval")
 """Extras of users; versions of what only tests and peers need are not promised."""
 
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)>=([A-Za-z0-9.]+)((?:\s*;.*)?)")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)>=([A-Za-z0-9.]+)(?:,!=[0-9.*]+)*((?:\s*;.*)?)")
 
 
 def lowest(project: Path) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,11 +11,18 @@ from rankscope.cli.output import FORMATS, RAW
 from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
 
+if TYPE_CHECKING:
+    Choice = click.Choice[str]
+    ParamType = click.ParamType[str]
+else:  # of click before 8.4 they cannot be subscripted
+    Choice = click.Choice
+    ParamType = click.ParamType
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Command], Command]
 
 
-class Names(click.Choice[str]):
+class Names(Choice):
     """A choice of names that says which is nearest to an unknown one."""
 
     def __init__(self, kind: str, names: Iterable[str]) -> None:
@@ -60,7 +67,7 @@ def _keep_raw(context: click.Context, _: click.Parameter, value: bool) -> None:
 DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10]"
 
 
-class OutputName(click.ParamType[str]):
+class OutputName(ParamType):
     """The name of a file or folder to write; an empty one would be the current folder."""
 
     name = "text"
