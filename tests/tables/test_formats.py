@@ -70,7 +70,7 @@ def test_ranks_without_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query_id,doc_id\nq,d\n", "no column for the score of a run table among 'query_id'"),
+        ("query_id,doc_id,scr\nq,d,1\n", "no column for the score of a run table, and 'scr' may"),
         ("query_id,score\nq,1\n", "no column for the doc_id"),
         ("a,b,c,d,e\n1,2,3,4,5\n", "no header and 5 columns, expected 3 or 6"),
         ("query_id,doc_id,score\nq,d,1,more\n", r":2: expected 3 columns, found 4"),
@@ -220,8 +220,8 @@ LONG = "9" * 5000
         (f'[{{"qid": {LONG}, "doc": "d", "score": 1}}]', "JSON"),
         ("[]", "the run is empty"),
         ("{}", "the run is empty"),
-        ("[1, 2]", "cannot read a row from 'int'"),
-        ('["a"]', "cannot read a row from 'str'"),
+        ("[true]", "expected text or a whole number"),
+        ("[null]", "cannot read a row from 'NoneType'"),
         ('{"q": {"d": 1}', "not valid JSON"),
         ("null", r"expected an object or a list|JSON"),
     ],

@@ -164,7 +164,7 @@ def test_a_named_index_is_a_column() -> None:
         {1.5: ["a"]},
         {None: ["a"]},
         {"q": {10**5000: 1.0}, "p": object()},
-        [("q", "d")],
+        [("q",)],
         [("q", "d", 1, 2)],
         [("q", "d", 1), {"q": 1}],
         [object()],

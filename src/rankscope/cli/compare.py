@@ -20,6 +20,7 @@ from rankscope.cli.options import (
     measures_option,
     query_field_options,
     query_fields,
+    table_options,
 )
 from rankscope.cli.output import emit
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
@@ -89,6 +90,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def compare(
     *,

@@ -6,7 +6,11 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import MAX_SIZE, OutputName
+from rankscope.cli.options import (
+    MAX_SIZE,
+    OutputName,
+    table_options,
+)
 from rankscope.errors import counted
 from rankscope.printing import put_line
 
@@ -28,6 +32,7 @@ from rankscope.printing import put_line
     help="How several raters' grades of one pair become one.",
 )
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+@table_options
 @MAX_SIZE
 def convert(source: str, target: str, **options: Any) -> None:
     """Convert IN to OUT: qrels, a run, queries or a corpus, between any two formats.

@@ -17,6 +17,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    table_options,
 )
 from rankscope.cli.output import emit
 
@@ -42,6 +43,7 @@ from rankscope.cli.output import emit
 @PROFILE
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def diagnose(
     *,

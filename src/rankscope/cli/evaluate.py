@@ -15,6 +15,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    table_options,
 )
 from rankscope.cli.output import emit, print_warnings, write_text
 
@@ -68,6 +69,7 @@ from rankscope.cli.output import emit, print_warnings, write_text
 @click.option("--corpus", metavar="FILE", help="The documents there are; gold outside is named.")
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @TARGET
+@table_options
 @MAX_SIZE
 def evaluate(
     *,

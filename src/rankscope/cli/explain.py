@@ -14,6 +14,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    table_options,
 )
 from rankscope.cli.output import emit
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 @ORDER
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def explain(
     *,

@@ -19,6 +19,7 @@ from rankscope.cli.options import (
     measures_option,
     query_field_options,
     query_fields,
+    table_options,
 )
 from rankscope.cli.output import emit, write_file, write_text
 from rankscope.scoring.rules import PROFILES
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
 @click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request's comment.")
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def gate(
     *,

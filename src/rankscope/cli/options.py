@@ -99,6 +99,53 @@ MAX_SIZE = click.option(
     callback=_limited,
     help="What a compressed file may expand to, such as 10GB (also RANKSCOPE_MAX_BYTES).",
 )
+
+
+def _named(role: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
+    def keep(ctx: click.Context, _: click.Parameter, key: str | None) -> None:
+        if key is not None:
+            from rankscope.tables.columns import named_keys
+
+            ctx.with_resource(named_keys(**{role: key}))
+
+    return keep
+
+
+def _kept(ctx: click.Context, _: click.Parameter, duplicates: Any) -> None:
+    if duplicates is not None:
+        from rankscope.runs.table import duplicates_kept
+
+        ctx.with_resource(duplicates_kept(duplicates))
+
+
+def table_options(command: Command) -> Command:
+    """Add the options that say how the tables of a command are read."""
+    options = [
+        click.option(
+            "--duplicates",
+            type=click.Choice(["first", "best"]),
+            expose_value=False,
+            callback=_kept,
+            help="Keep one of a document that a run lists twice.  [default: an error]",
+        )
+    ]
+    for role, what in (
+        ("grade", "grade"), ("score", "score"), ("doc_id", "document"), ("query_id", "query"),
+    ):  # fmt: skip
+        options.append(
+            click.option(
+                f"--{role.removesuffix('_id')}-key",
+                metavar="NAME",
+                expose_value=False,
+                callback=_named(role),
+                help=f"The column or key of the {what}, where it goes by no known name.",
+            )
+        )
+    for option in options:
+        command = option(command)
+    return command
+
+
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),

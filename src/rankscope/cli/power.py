@@ -16,6 +16,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    table_options,
 )
 from rankscope.cli.output import emit
 
@@ -44,6 +45,7 @@ from rankscope.cli.output import emit
 @SEED
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def power(
     *,

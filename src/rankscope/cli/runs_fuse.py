@@ -6,7 +6,12 @@ from typing import Any
 
 import click
 
-from rankscope.cli.options import MAX_SIZE, OutputName, check_standard_input
+from rankscope.cli.options import (
+    MAX_SIZE,
+    OutputName,
+    check_standard_input,
+    table_options,
+)
 from rankscope.errors import counted
 from rankscope.printing import put, put_line
 
@@ -78,6 +83,7 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
     callback=_list_methods,
     help="List all methods and the options they take.",
 )
+@table_options
 @MAX_SIZE
 def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: Any) -> None:
     """Fuse each RUN's lists into one, written to OUT.

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from rankscope.cli.options import MAX_SIZE, TARGET, check_standard_input, format_option
+from rankscope.cli.options import (
+    MAX_SIZE,
+    TARGET,
+    check_standard_input,
+    format_option,
+    table_options,
+)
 from rankscope.cli.output import emit
 
 
@@ -23,6 +29,7 @@ from rankscope.cli.output import emit
 @click.option("--input-format", metavar="NAME", help="The runs' format, if it cannot be found.")
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def validate(
     *,

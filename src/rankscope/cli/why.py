@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankscope.cli.options import MAX_SIZE, ORDER, TARGET, check_standard_input, format_option
+from rankscope.cli.options import (
+    MAX_SIZE,
+    ORDER,
+    TARGET,
+    check_standard_input,
+    format_option,
+    table_options,
+)
 from rankscope.cli.output import emit
 from rankscope.scoring.rules import PROFILES
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 @ORDER
 @format_option()
 @TARGET
+@table_options
 @MAX_SIZE
 def why(
     *,

@@ -37,9 +37,11 @@ class Qrels(PairTable):
     """Relevance judgments; a higher grade is more relevant.
 
     Made of ``{query_id: {doc_id: grade}}``, ``{query_id: [doc_id, …]}`` for the relevant ones
-    (grade 1), ``{query_id: {doc_id: {subtopic: grade}}}``, rows ``(query_id, doc_id, grade)``, or
-    any frame with such columns. ``labels`` turns text into grades (``{"E": 3, "S": 2}``),
-    ``raters`` combines several grades of one pair.
+    (grade 1), ``{query_id: {doc_id: {subtopic: grade}}}``, rows ``(query_id, doc_id, grade)`` or
+    ``(query_id, doc_id)``, records with a list, any frame with such columns, or a list or set for
+    each query, which is then numbered from 1 on. ``labels`` turns text into grades
+    (``{"E": 3, "S": 2}``), ``raters`` combines several grades of one pair; ``query_key``,
+    ``doc_key`` and ``grade_key`` name columns that go by no known name.
 
     >>> Qrels({"q1": {"d1": 2, "d2": 0}})["q1"]
     {'d1': 2, 'd2': 0}
@@ -56,8 +58,12 @@ class Qrels(PairTable):
         *,
         labels: Mapping[str, float] | None = None,
         raters: Raters | None = None,
+        query_key: str | None = None,
+        doc_key: str | None = None,
+        grade_key: str | None = None,
     ) -> None:
-        rows = rows_from_object(data, QRELS, source="qrels")
+        layout = QRELS.keyed(query_id=query_key, doc_id=doc_key, grade=grade_key)
+        rows = rows_from_object(data, layout, source="qrels")
         self._take(prepared(rows, labels=labels, raters=raters))
 
     def _take(self, rows: Rows) -> None:
@@ -252,14 +258,20 @@ def read_qrels(
     format: str | None = None,
     labels: Mapping[str, float] | None = None,
     raters: Raters | None = None,
+    query_key: str | None = None,
+    doc_key: str | None = None,
+    grade_key: str | None = None,
 ) -> Qrels:
     """Read qrels from a file: TREC, BEIR tsv, csv, JSON, JSON lines or Parquet.
+
+    ``query_key``, ``doc_key`` and ``grade_key`` name columns that go by no known name.
 
     Raises:
         FormatError: the file is not of its format.
         InvalidDataError: it is, but a pair appears twice, a grade is not a number, …
     """
-    file = TableFile.open(path, QRELS, format=format)
+    layout = QRELS.keyed(query_id=query_key, doc_id=doc_key, grade=grade_key)
+    file = TableFile.open(path, layout, format=format)
     rows = file.rows(QRELS.roles, as_text=labels is not None)
     try:
         qrels = Qrels.from_rows(prepared(rows, labels=labels, raters=raters))

@@ -20,8 +20,14 @@ QUERIES = RecordLayout(
     headerless={2: ("_id", "text")},
     noun="query",
     id_column="query_id",
-    id_names=("_id", "query_id", "qid", "id", "topic_id", "topic", "number", "num"),
-    text_names=("text", "query", "question", "query_text", "contents", "title"),
+    id_names=(
+        *("_id", "query_id", "qid", "id", "question_id", "search_id", "query_no", "qno"),
+        *("topic_id", "topic", "number", "num"),
+    ),
+    text_names=(
+        *("text", "query", "question", "query_text", "user_input", "user_query"),
+        *("contents", "title"),
+    ),
     columns=("text",),
     needs_text=True,
     markup={
@@ -36,7 +42,8 @@ class Queries(RecordTable):
 
     Made from a dict (``{"q1": "text"}`` or ``{"q1": {"text": ..., "lang": "de"}}``), from rows
     (mappings, or ``(id, text)`` tuples), or from any frame with the Arrow PyCapsule interface. Ids
-    are text exactly as given; whole numbers become their decimal text. Iterating gives ids. Two are
+    are text exactly as given; whole numbers become their decimal text. A question without an id is
+    its own id, as it is in qrels and runs. Iterating gives ids. Two are
     equal if they hold the same ids with the same content, in any order.
 
     >>> queries = Queries({"q1": "who wrote Faust", "q2": {"text": "wer schrieb", "lang": "de"}})

@@ -7,12 +7,15 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InvalidDataError
+from rankscope.errors import InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.naming import stem_of
@@ -24,20 +27,30 @@ from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rankscope.files import PathLike
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
 
+Duplicates = Literal["first", "best"]
+"""Which of several rows of one query and document counts."""
+
+_DUPLICATES: ContextVar[Duplicates | None] = ContextVar("rankscope_duplicates", default=None)
+
 
 class Run(PairTable):
     """Documents a system returned for each query, with scores; higher is better.
 
     Made of ``{query_id: {doc_id: score}}``, ``{query_id: [doc_id, …]}`` in rank order, rows
-    ``(query_id, doc_id, score)``, or any frame with such columns; where there is a rank and no
-    score, the score is minus the rank.
+    ``(query_id, doc_id, score)`` or ``(query_id, doc_id)``, records with a list, any frame with
+    such columns, or a list for each query, which is then numbered from 1 on; where there is a rank
+    and no score, the score is minus the rank, and where there is neither, minus the place. A list
+    may hold ids, (id, score) pairs, records, or documents of LangChain, LlamaIndex and Haystack;
+    the answer of a Chroma collection is a run too. A document twice in a list is an error unless
+    ``duplicates`` keeps the ``first`` or the ``best``. ``query_key``, ``doc_key`` and ``score_key``
+    name columns that go by no known name.
 
     >>> Run({"q1": {"d1": 0.9, "d2": 0.4}}, name="bm25")["q1"]
     {'d1': 0.9, 'd2': 0.4}
@@ -52,8 +65,19 @@ class Run(PairTable):
     _order: Ints | None
     _fingerprint: str
 
-    def __init__(self, data: object = (), *, name: str = "run") -> None:
-        self._take(rows_from_object(data, RUN, source=name), name)
+    def __init__(
+        self,
+        data: object = (),
+        *,
+        name: str = "run",
+        duplicates: Duplicates | None = None,
+        query_key: str | None = None,
+        doc_key: str | None = None,
+        score_key: str | None = None,
+    ) -> None:
+        layout = RUN.keyed(query_id=query_key, doc_id=doc_key, score=score_key)
+        rows = rows_from_object(data, layout, source=name)
+        self._take(without_duplicates(rows, duplicates), name)
 
     def _take(self, rows: Rows, name: str) -> None:
         """Set the content from rows that hold no error; refuse others."""
@@ -239,6 +263,41 @@ class Run(PairTable):
         )
 
 
+def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
+    """Keep each document of a query once: the first, or the one with the highest score."""
+    if duplicates is None:
+        duplicates = _DUPLICATES.get()
+    if duplicates is None:
+        return rows
+    if duplicates not in get_args(Duplicates):
+        raise UnknownNameError("way to treat duplicates", duplicates, get_args(Duplicates))
+    pairs = pl.DataFrame(
+        [
+            as_ids(rows.frame["query_id"], rows).cast(pl.String),
+            as_ids(rows.frame["doc_id"], rows).cast(pl.String),
+            scores_of(rows),
+        ]
+    ).with_row_index("row")
+    if duplicates == "best":
+        pairs = pairs.sort("score", descending=True, nulls_last=True, maintain_order=True)
+    first = pairs.unique(["query_id", "doc_id"], keep="first")["row"].sort()
+    if len(first) == rows.frame.height:
+        return rows
+    line_of = rows.line_of
+    placed = None if line_of is None else lambda row: line_of(int(first[row]))
+    return replace(rows, frame=rows.frame[first], line_of=placed, groups=None)
+
+
+@contextmanager
+def duplicates_kept(duplicates: Duplicates | None) -> Iterator[None]:
+    """Let runs that are read meanwhile hold documents twice, of which one is kept."""
+    token = _DUPLICATES.set(duplicates)
+    try:
+        yield
+    finally:
+        _DUPLICATES.reset(token)
+
+
 def scores_of(rows: Rows) -> pl.Series:
     """Return the scores as Float64, null where there is no number; or ranks, negated."""
     frame = rows.frame
@@ -257,31 +316,48 @@ def refuse(rows: Rows) -> NoReturn:
     raise InvalidDataError(f"{findings[0].sentence}{hint}", findings)
 
 
-def read_run(path: PathLike, *, format: str | None = None, name: str | None = None) -> Run:
+def read_run(
+    path: PathLike,
+    *,
+    format: str | None = None,
+    name: str | None = None,
+    duplicates: Duplicates | None = None,
+    query_key: str | None = None,
+    doc_key: str | None = None,
+    score_key: str | None = None,
+) -> Run:
     """Read a run from a file: TREC, MS MARCO, csv, tsv, JSON, JSON lines or Parquet.
 
-    The run's name is ``name``, or the tag in the file, or the file's name.
+    The run's name is ``name``, or the tag in the file, or the file's name. A document twice in a
+    list is an error unless ``duplicates`` keeps the ``first`` or the ``best``. ``query_key``,
+    ``doc_key`` and ``score_key`` name columns that go by no known name.
 
     Raises:
         FormatError: the file is not of its format.
         InvalidDataError: a document occurs twice for a query, a score is not a number, …
     """
-    return run_from(TableFile.open(path, RUN, format=format), name=name)
+    layout = RUN.keyed(query_id=query_key, doc_id=doc_key, score=score_key)
+    file = TableFile.open(path, layout, format=format)
+    return run_from(file, name=name, duplicates=duplicates)
 
 
 LONGEST_NAME = 200
 """Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
 
 
-def run_from(file: TableFile, *, name: str | None = None) -> Run:
+def run_from(
+    file: TableFile, *, name: str | None = None, duplicates: Duplicates | None = None
+) -> Run:
     """Make a run of a file that was opened."""
     tag = file.first_tag or ""
     name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
     try:
-        run = Run.from_rows(file.rows(("query_id", "doc_id", "score")), name=name)
+        rows = file.rows(("query_id", "doc_id", "score"))
+        run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
         return run._not_a_list() if _ranks_go_by_score(file, run) else run
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
-        Run.from_rows(file.rows(RUN.roles, as_text=True), name=name)
+        text = file.rows(RUN.roles, as_text=True)
+        Run.from_rows(without_duplicates(text, duplicates), name=name)
         raise
 
 

@@ -18,7 +18,7 @@ from rankscope.findings import Finding, NotApplicable, Unable, worst_first
 from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
-from rankscope.runs.table import Run
+from rankscope.runs.table import Run, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
@@ -84,7 +84,7 @@ class Reference:
 
     def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
         """Check one run."""
-        rows = _rows(run, RUN, format=format)
+        rows = without_duplicates(_rows(run, RUN, format=format), None)
         under_test = RunUnderTest(rows, depth=depth)
         against = RunAgainst(
             under_test,
@@ -141,7 +141,7 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
             queries = tuple(data.query_ids[place] for place in empty)
             return Rows(data.to_polars(), data.name, layout, empty_queries=queries)
         table = data.to_polars() if isinstance(data, Qrels) else data
-        return rows_from_object(table, layout, source=layout.kind)
+        return rows_from_object(table, layout.keyed(), source=layout.kind)
     file = TableFile.open(data, layout, format=format)
     rows = file.rows(layout.roles)
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):

@@ -349,7 +349,7 @@ def evaluate(
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
-    named, single = as_runs(runs, order=order)
+    named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules

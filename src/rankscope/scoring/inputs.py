@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, get_args
 
 from rankscope.errors import InputError, UnknownNameError
@@ -11,7 +11,10 @@ from rankscope.runs.order import Order
 from rankscope.scoring.judgments import Judgments
 from rankscope.scoring.plain import holds, is_plain, text_ids
 
-_FRAME = "__arrow_c_stream__"
+
+def _is_frame(data: object) -> bool:
+    """Tell frames, lazy ones of Polars too; nothing is loaded for it."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "collect_schema")
 
 
 def as_judgments(qrels: Any) -> Judgments:
@@ -22,7 +25,11 @@ def as_judgments(qrels: Any) -> Judgments:
         return Judgments(qrels)
     from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
-    return Judgments(as_qrels(qrels))
+    judgments = Judgments(as_qrels(qrels))
+    judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
+        isinstance(item, str) for item in qrels
+    )
+    return judgments
 
 
 def _as_run(run: Any, name: str, order: Order) -> Any:
@@ -47,7 +54,7 @@ def corpus_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     return passes_over_ids(corpus)
 
 
-def _holds_runs(runs: Mapping[Any, Any]) -> bool:
+def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
     """Tell ``{name: run}`` from a run ``{query_id: {doc_id: score}}``."""
     for name in runs:
         value = runs[name]
@@ -55,20 +62,30 @@ def _holds_runs(runs: Mapping[Any, Any]) -> bool:
             for key in value:
                 return isinstance(value[key], Mapping | list | tuple)
             continue  # an empty query says nothing
-        return is_path(value) or hasattr(value, "query_ids") or hasattr(value, _FRAME)
+        if isinstance(value, list | tuple):
+            from rankscope.tables.objects import is_chroma, lists_queries  # noqa: PLC0415
+
+            return not is_chroma(runs) and all(
+                isinstance(run, list | tuple) and (of_one_query or lists_queries(run))
+                for run in runs.values()
+            )
+        return is_path(value) or hasattr(value, "query_ids") or _is_frame(value)
     return False
 
 
-def as_runs(runs: Any, *, order: Order = "score") -> tuple[dict[str, Any], bool]:
+def as_runs(
+    runs: Any, *, order: Order = "score", of_one_query: bool = False
+) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
-    With ``order="given"`` the scores are set aside: documents rank as they are listed.
+    With ``order="given"`` the scores are set aside: documents rank as they are listed. With
+    ``of_one_query`` a list of texts is the answer to the only query, and holds no paths.
     """
     if order not in get_args(Order):
         raise UnknownNameError("order", order, get_args(Order))
-    if isinstance(runs, Mapping) and _holds_runs(runs):
+    if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
         return {str(name): _as_run(run, str(name), order) for name, run in runs.items()}, False
-    if isinstance(runs, list | tuple) and _lists_runs(runs):
+    if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
         from rankscope.runs.naming import run_names  # noqa: PLC0415
 
         taken = [_as_run(run, f"run{number}", order) for number, run in enumerate(runs, start=1)]
@@ -92,7 +109,7 @@ def _lists_runs(runs: Sequence[Any]) -> bool:
     first = runs[0]
     if isinstance(first, Mapping):
         return all(isinstance(documents, Mapping | list) for documents in first.values())
-    return is_path(first) or hasattr(first, "query_ids") or hasattr(first, _FRAME)
+    return is_path(first) or hasattr(first, "query_ids") or _is_frame(first)
 
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:

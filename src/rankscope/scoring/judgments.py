@@ -37,6 +37,8 @@ class Judgments:
     def __init__(
         self, qrels: Qrels | Mapping[str, Mapping[str, float]], *, remember: bool = False
     ) -> None:
+        self.of_one_query = False
+        """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
         self._numeric = _numeric_ids(qrels) if isinstance(qrels, Mapping) else None
         self._qrels = qrels

@@ -123,7 +123,9 @@ def _sides(
     for role, side in recorded.items():
         if side is None:
             run = given[role]
-            runs = [run] if is_path(run) else run
+            is_file = is_path(run)
+            of_one = judgments is not None and judgments.of_one_query
+            runs = [run] if is_file and not of_one else run
             measures = [parsed.measure for parsed in asked]
             source = os.fspath(run) if is_path(run) else role
             try:

@@ -214,8 +214,8 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    named, _ = as_runs(runs, order=order)
     judgments = as_judgments(qrels)
+    named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rankscope.errors import FormatError, shown
@@ -32,12 +35,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": _words(
-        "query_id qid topic_id topic question_id search_id query_no qno query question q"
+        "query_id qid topic_id topic question_id search_id query_no qno query question q "
+        "user_input user_query"
     ),
     "doc_id": _words(
         "doc_id corpus_id docno document_id did pid passage_id product_id item_id chunk_id "
-        "article_id segment_id result_id asin hpo_id doc document item product passage corpus "
-        "result target"
+        "article_id segment_id result_id asin hpo_id target_id source_recipe_id node_id doc "
+        "document item product passage corpus result target"
     ),
     "grade": _words(
         "grade relevance rel relevance_grade relevance_label relevance_score esci_label rating "
@@ -55,11 +59,21 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """For each role its names, the most telling first: `query_id` wins over `query`."""
 
+_TEXTS = frozenset(
+    _words("answer answers context contexts retrievedcontexts referencecontexts response")
+)
+"""What golden sets call texts; a text is no document id."""
+
 _RATER = re.compile(r"(rater|annotator|assessor|judge|worker|user)(id)?\d+")
 
 
 def folded(name: str) -> str:
     """Return a column name as it is compared."""
+    return _folded(name) if len(name) <= 100 else _folded.__wrapped__(name)
+
+
+@lru_cache(maxsize=10_000)  # records have the same names again and again; long ones are not kept
+def _folded(name: str) -> str:
     return re.sub(r"[\s._-]+", "", name).casefold()
 
 
@@ -73,7 +87,7 @@ class PairLayout:
     ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
     ``lists`` are the keys under which a JSON record may hold all documents of its query.
     ``headerless`` gives, by number of columns, the roles in a file without a header (None: a column
-    that is ignored).
+    that is ignored). ``keys`` are columns that the user named, by role: they win over known names.
     """
 
     kind: Kind
@@ -83,6 +97,14 @@ class PairLayout:
     optional: tuple[str, ...]
     lists: tuple[str, ...]
     headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
+    keys: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def keyed(self, **keys: str | None) -> PairLayout:
+        """Return the layout with columns that the user names, by role; see `named_keys`."""
+        given = {role: key for role, key in keys.items() if key is not None}
+        named = {**_NAMED.get(), **self.keys, **given}
+        chosen = {role: key for role, key in named.items() if role in self.roles}
+        return replace(self, keys=chosen) if chosen else self
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -92,7 +114,9 @@ class PairLayout:
     def is_header(self, cells: Sequence[str]) -> bool:
         """Tell whether the query and another role are named; one known word may be an id."""
         roles = find_columns(cells, self)
-        return "query_id" in roles and len(roles) > 1
+        if "query_id" in roles and (len(roles) > 1 or any(map(_is_text, cells))):
+            return True
+        return find_list(cells, self, lambda _: False) is not None
 
 
 _TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
@@ -104,8 +128,13 @@ QRELS = PairLayout(
     value="grade",
     optional=("subtopic",),
     lists=_words(
-        "relevant relevant_docs relevant_doc_ids relevant_ids positives gold gold_ids gold_docs "
-        "expected expected_ids answers judgments"
+        "relevant_ids relevant_doc_ids relevant_document_ids relevant_chunk_ids relevant_docs "
+        "relevant_documents relevant_chunks relevant_passages relevant positive_ids positive_docs "
+        "positive_passages positives gold_ids gold_doc_ids gold_docs gold golden_ids golden_docs "
+        "golden expected_ids expected_doc_ids expected_docs expected_documents expected_chunks "
+        "expected reference_context_ids reference_ids reference_docs ground_truth_ids "
+        "ground_truths ground_truth judgments judgements target_ids targets hpo_ids chunk_ids "
+        "doc_ids document_ids ids"
     ),
     headerless={
         4: ("query_id", "subtopic", "doc_id", "grade"),
@@ -120,8 +149,11 @@ RUN = PairLayout(
     value="score",
     optional=("rank", "tag"),
     lists=_words(
-        "results hits retrieved ranking candidates docs documents doc_ids passages contexts "
-        "retrieved_ids retrieved_docs"
+        "retrieved_ids retrieved_doc_ids retrieved_document_ids retrieved_chunk_ids "
+        "retrieved_context_ids retrieved_docs retrieved_documents retrieved_chunks retrieved_nodes "
+        "retrieved results hits matches ranking ranked_ids predicted_ids predictions candidates "
+        "source_documents source_nodes docs documents passages passage_ids chunks nodes doc_ids "
+        "document_ids chunk_ids ids"
     ),
     headerless={
         6: ("query_id", None, "doc_id", "rank", "score", "tag"),
@@ -130,13 +162,29 @@ RUN = PairLayout(
 )
 
 
+_NAMED: ContextVar[Mapping[str, str]] = ContextVar("rankscope_keys", default={})  # noqa: B039
+
+
+@contextmanager
+def named_keys(**keys: str | None) -> Iterator[None]:
+    """Let tables that are read meanwhile have these columns, by role, whatever they are called."""
+    given = {role: key for role, key in keys.items() if key is not None}
+    token = _NAMED.set({**_NAMED.get(), **given})
+    try:
+        yield
+    finally:
+        _NAMED.reset(token)
+
+
 def find_columns(names: Sequence[str], layout: PairLayout) -> dict[str, str]:
     """Map each role to its column; roles without one are left out."""
     by_folded: dict[str, str] = {}
     for name in names:
         by_folded.setdefault(folded(name), name)
-    roles: dict[str, str] = {}
+    roles = {role: key for role, key in layout.keys.items() if key in names}
     for role in layout.roles:
+        if role in roles or (role == layout.value and role in layout.keys):
+            continue
         for alias in ALIASES[role]:
             column = by_folded.get(folded(alias))
             if column is not None and column not in roles.values():
@@ -145,26 +193,98 @@ def find_columns(names: Sequence[str], layout: PairLayout) -> dict[str, str]:
     return roles
 
 
-def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
-    """Return the required roles without a column; ranks replace scores, raters replace a grade."""
+def find_list(
+    names: Sequence[str], layout: PairLayout, holds_list: Callable[[str], bool]
+) -> tuple[str, str] | None:
+    """Return the columns of the query and of its list, if a row is a query and not a pair.
+
+    ``holds_list`` tells of a column whether its values are lists (or dicts). Beside an ``id``, a
+    column such as ``question`` is the query's text and no id.
+    """
     roles = find_columns(names, layout)
-    replaced = "rank" in roles or ("grade" in layout.roles and rater_columns(names))
-    required = ("query_id", "doc_id") if replaced else ("query_id", "doc_id", layout.value)
+    plain = next((name for name in names if folded(name) == "id"), None)
+    query = roles.get("query_id", plain)
+    if query is None:
+        return None
+    if plain is not None and query != layout.keys.get("query_id") and folded(query) in _ASKED:
+        query = plain
+    documents, value = roles.get("doc_id"), roles.get(layout.value)
+    if documents is not None:
+        is_pair = value is not None and not holds_list(value)
+        if is_pair or (documents == layout.keys.get("doc_id") and not holds_list(documents)):
+            return None
+    by_folded = {folded(name): name for name in names if name != query}
+    listed = [by_folded[folded(key)] for key in layout.lists if folded(key) in by_folded]
+    if documents is not None:
+        listed.insert(0 if documents == layout.keys.get("doc_id") else len(listed), documents)
+    column = next(filter(holds_list, listed), None)
+    if column is None and documents is None:  # one document, or none, in the place of a list
+        column = next(iter(listed), None)
+    return None if column is None else (query, column)
+
+
+_ASKED = frozenset({"query", "question", "q", "id", "userinput", "userquery"})
+
+
+def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
+    """Return the required roles without a column.
+
+    Without a grade all documents are relevant, without a score they are in order; but a value that
+    the user named must be there.
+    """
+    roles = find_columns(names, layout)
+    required = ("query_id", "doc_id", *((layout.value,) if layout.value in layout.keys else ()))
     return [role for role in required if role not in roles]
 
 
 def require_columns(
     names: Sequence[str], layout: PairLayout, *, source: str, line: int | None = None
 ) -> dict[str, str]:
-    """Map roles to columns, or say which role has none."""
+    """Map roles to columns, or say which role has none, and what would have been one."""
     for role in missing_roles(names, layout):
-        raise FormatError(
-            f"no column for the {role} of a {layout.kind} table among {_listed(names)}; "
-            f"name one of them {_listed(ALIASES[role][:6])}",
-            source=source,
-            line=line,
-        )
+        if role in layout.keys and role == layout.value:
+            problem = f"no column {shown(layout.keys[role])} among {_listed(names)}"
+        else:
+            problem = f"no column for the {role} of a {layout.kind} table among {_listed(names)}; "
+            problem += _remedy(names, role, layout)
+        raise FormatError(problem, source=source, line=line)
     return find_columns(names, layout)
+
+
+def _remedy(names: Sequence[str], role: str, layout: PairLayout) -> str:
+    """Say what names would have been understood."""
+    texts = [name for name in names if _is_text(name)]
+    option = f"--{role.removesuffix('_id')}-key"
+    known = f"name one of them {_listed(ALIASES[role][:6])}"
+    if role != "doc_id":
+        return f"{known}, or say which it is ({option})"
+    lists = f"or, for a query's whole list, {_listed(layout.lists[:4])}"
+    hint = f"{known}, {lists}, or say which it is ({option})"
+    verb = "holds" if len(texts) == 1 else "hold"
+    return f"{_listed(texts)} {verb} texts, not ids; {hint}" if texts else hint
+
+
+def _is_text(name: str) -> bool:
+    return folded(name) in _TEXTS
+
+
+def refuse_unnamed_value(
+    columns: Iterable[str], roles: Mapping[str, str], layout: PairLayout, *, source: str
+) -> None:
+    """Refuse a table without a grade or score in which another column holds numbers.
+
+    ``columns`` are those that hold numbers only: one of them may be the value, misspelled.
+    """
+    if layout.value in roles or "rank" in roles:
+        return
+    numbers = [name for name in columns if name not in roles.values()]
+    if numbers:
+        raise FormatError(
+            f"no column for the {layout.value} of a {layout.kind} table, and {_listed(numbers)} "
+            f"may hold it; name it {_listed(ALIASES[layout.value][:3])}, say which it is "
+            f"(--{layout.value}-key), or leave the column out",
+            source=source,
+        )
 
 
 def rater_columns(names: Iterable[str]) -> list[str]:
@@ -221,6 +341,11 @@ class RecordLayout:
         return not ids.isdisjoint(names[:1]) or not (
             ids.isdisjoint(names) or texts.isdisjoint(names)
         )
+
+    def keyed(self) -> RecordLayout:
+        """Return the layout with the id that the user names; see `named_keys`."""
+        key = _NAMED.get().get(self.id_column)
+        return self if key is None else replace(self, id_names=(key, *self.id_names))
 
 
 Layout = PairLayout | RecordLayout

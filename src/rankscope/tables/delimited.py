@@ -13,8 +13,10 @@ ordinary characters.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
+import json
 import re
 from collections import Counter, deque
 from functools import reduce
@@ -26,10 +28,18 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, shown
-from rankscope.tables.columns import check_columns, find_name, rater_columns, require_columns
+from rankscope.tables.columns import (
+    check_columns,
+    find_list,
+    find_name,
+    rater_columns,
+    refuse_unnamed_value,
+    require_columns,
+)
 from rankscope.tables.detection import BOM, cells_of, shielded
+from rankscope.tables.objects import rows_from_lists
 from rankscope.tables.record_rows import headerless_columns
-from rankscope.tables.rows import Rows, ranks_or_scores
+from rankscope.tables.rows import Rows, ranks_or_scores, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -80,7 +90,18 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
     names = frame.columns
     if has_header:
+        nested = find_list(names, layout, lambda name: _holds_lists(frame[name]))
+        if nested is not None and _holds_lists(frame[nested[1]]):
+            cells_of_lists = frame.select(*nested).iter_rows()
+            lists = ((query_id, _list_of(cell)) for query_id, cell in cells_of_lists if query_id)
+            return rows_from_lists(lists, layout, source=source)
+        if nested is not None:
+            frame = frame.rename({nested[1]: "doc_id"})
+            names = frame.columns
         roles = require_columns(names, layout, source=source, line=above + 1)
+        if layout.value not in roles and not rater_columns(names):
+            numeric = [name for name in names if _holds_numbers(frame[name])]
+            refuse_unnamed_value(numeric, roles, layout, source=source)
     elif (columns := layout.headerless.get(len(names))) is not None:
         roles = {role: name for role, name in zip(columns, names, strict=True) if role}
     else:
@@ -105,7 +126,27 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
         layout=layout,
         line_of=lambda row: above + line_of(numbers[row]),
     )
-    return rows if has_header else ranks_or_scores(rows)
+    return with_values(rows) if has_header else ranks_or_scores(rows)
+
+
+def _holds_numbers(cells: pl.Series) -> bool:
+    return cells.str.strip_chars().cast(pl.Float64, strict=False).null_count() == 0
+
+
+def _holds_lists(cells: pl.Series) -> bool:
+    """Tell whether every cell is a list as JSON or Python writes it, or empty."""
+    is_list = cells.str.contains(r"^\s*\[.*\]\s*$") | (cells == "")
+    return bool(is_list.all()) and bool((cells != "").any())
+
+
+def _list_of(cell: str) -> object:
+    """Return the list in a cell; what cannot be parsed stays text."""
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            return parse(cell) if cell else []
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return cell
 
 
 def _first_row(data: bytes) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,17 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.columns import (
+    RUN,
     find_columns,
-    folded,
-    missing_roles,
+    find_list,
     rater_columns,
+    refuse_unnamed_value,
     require_columns,
 )
+from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
-from rankscope.tables.rows import Rows
+from rankscope.tables.rows import Rows, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def rows_from_object(data: object, layout: PairLayout, *, source: str) -> Rows:
-    """Make rows of whatever was given: a mapping, a frame, or an iterable of rows."""
+    """Make rows of whatever was given: a mapping, a frame, or an iterable of rows or lists."""
     if isinstance(data, Mapping):
         return rows_from_mapping(data, layout, source=source)
     if isinstance(data, pl.LazyFrame):
@@ -53,12 +56,20 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     frame = frame_of(data, source=source)
     if not frame.width:
         return _Columns(layout, source).rows()
+    nested = find_list(frame.columns, layout, lambda name: frame.schema[name].is_nested())
+    if nested is not None and frame.schema[nested[1]].is_nested():
+        return rows_from_lists(frame.select(*nested).iter_rows(), layout, source=source)
+    if nested is not None:
+        frame = frame.rename({nested[1]: "doc_id"})
     roles = require_columns(frame.columns, layout, source=source)
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     raters = [name for name in rater_columns(frame.columns) if name not in roles.values()]
+    if not raters:
+        refuse_unnamed_value(numbers, roles, layout, source=source)
     chosen = frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters)
     if layout.value in roles:
         chosen = chosen.with_columns(_copied(chosen[layout.value]))
-    return Rows(chosen, source, layout)
+    return with_values(Rows(chosen, source, layout))
 
 
 def _copied(values: pl.Series) -> pl.Series:
@@ -79,13 +90,16 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
     (`query_id`, `doc_id`, …) to lists is recognised, and so is a single record.
     """
-    if _is_nested_record(data, layout):
+    if is_chroma(data):
+        return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
+    names = [str(name) for name in islice(data, 100)]
+    if _is_record(data, names, layout):
         return rows_from_records([data], layout, source=source)
-    if _is_table(data, layout):
-        records = zip(*data.values(), strict=True) if _is_columns(data) else [data.values()]
-        names = [str(name) for name in data]
+    if _is_table(data, names, layout):
         try:
-            rows = [dict(zip(names, values, strict=True)) for values in records]
+            rows = [
+                dict(zip(names, values, strict=True)) for values in zip(*data.values(), strict=True)
+            ]
         except ValueError:
             raise InputError(f"{source}: the columns are not equally long") from None
         return rows_from_records(rows, layout, source=source)
@@ -95,25 +109,51 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     return columns.rows()
 
 
-def _is_nested_record(data: Mapping[Any, Any], layout: PairLayout) -> bool:
-    """Tell whether this is one query's result, and not results by query."""
-    names = [str(name) for name in islice(data, 100)]
-    nested = _nested_key(names, layout)
-    return nested is not None and isinstance(data.get(_query_key(names, layout)), str | int)
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-def _is_table(data: Mapping[Any, Any], layout: PairLayout) -> bool:
-    """Tell whether the keys are names of columns, and not ids of queries."""
-    if len(data) < 3 or any(isinstance(value, Mapping) for value in data.values()):
-        return False
-    return not missing_roles([str(name) for name in islice(data, 100)], layout)
-
-
-def _is_columns(data: Mapping[Any, Any]) -> bool:
-    return all(
-        isinstance(values, Iterable) and not isinstance(values, str | bytes)
-        for values in data.values()
+def _is_record(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> bool:
+    """Tell whether this is one query's result or one pair, and not results by query."""
+    nested = find_list(names, layout, lambda name: _is_list(data.get(name)))
+    if nested is not None:
+        return isinstance(data.get(nested[0]), str | int)
+    roles = find_columns(names, layout)
+    return (
+        len(data) > 2
+        and {"query_id", "doc_id"} <= roles.keys()
+        and not any(_is_list(data.get(name)) for name in names)
     )
+
+
+def _is_table(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> bool:
+    """Tell whether the keys are names of columns, and not ids of queries."""
+    if not data or any(isinstance(v, Mapping) or not _is_list(v) for v in data.values()):
+        return False
+    if {"query_id", "doc_id"} <= find_columns(names, layout).keys():
+        return True
+    nested = find_list(names, layout, lambda name: _is_list(next(iter(data.get(name, ())), None)))
+    return nested is not None
+
+
+def is_chroma(data: Mapping[Any, Any]) -> bool:
+    """Tell whether this is what a Chroma collection answers: lists of ids, distances and so on."""
+    return isinstance(data.get("ids"), list) and any(
+        name in data for name in ("distances", "documents", "metadatas", "included")
+    )
+
+
+def _chroma_lists(data: Mapping[Any, Any]) -> Iterator[list[Any]]:
+    """Yield each query's documents; the smaller a distance, the higher the score."""
+    ids, distances = data["ids"], data.get("distances")
+    if not ids or not isinstance(ids[0], list):
+        ids, distances = [ids], None if distances is None else [distances]
+    for place, documents in enumerate(ids):
+        if distances is None:
+            yield documents
+        else:
+            scores = (-float(distance) for distance in distances[place])
+            yield list(zip(documents, scores, strict=True))
 
 
 def rows_from_lines(
@@ -136,7 +176,9 @@ def rows_from_records(
     """Take rows: mappings or named tuples by name, objects by attribute, plain tuples by place.
 
     A plain tuple is ``(query_id, doc_id, value)``. A mapping may instead hold its query's whole
-    list under a key such as ``results`` or ``retrieved``.
+    list under a key such as ``results`` or ``retrieved``. Lists of lists are the documents of
+    queries that have no id, and a list of documents is that of one such query: they are numbered
+    from 1 on.
     """
     remaining = iter(records)
     first = list(islice(remaining, 1))
@@ -145,11 +187,17 @@ def rows_from_records(
         return _Columns(layout, source).rows()
     names = _names_of(first[0], layout)
     if names is None:
-        return _rows_from_tuples(records, layout, source)
-    if (nested := _nested_key(names, layout)) is not None:
-        return _rows_from_nested(records, nested, layout, source)
+        return _rows_from_sequences(list(records), layout, source)
+    nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
+    if nested is not None:
+        return _rows_from_nested(records, nested[1], layout, source)
+    if "query_id" not in find_columns(names, layout) and is_document(first[0]):
+        return rows_from_lists(enumerate([list(records)], start=1), layout, source=source)
     roles = require_columns(names, layout, source=source)
     raters = [name for name in rater_columns(names) if name not in roles.values()]
+    if not raters:
+        numbers = [name for name in names if isinstance(_get(first[0], name), int | float)]
+        refuse_unnamed_value(numbers, roles, layout, source=source)
     wanted = {**roles, **{name: name for name in raters}}
     cells: dict[str, list[Any]] = {role: [] for role in wanted}
     for record in records:
@@ -162,7 +210,7 @@ def rows_from_records(
         for role, values in cells.items()
     ]
     line_of = None if lines is None else lines.__getitem__
-    return Rows(pl.DataFrame(series), source, layout, line_of=line_of)
+    return with_values(Rows(pl.DataFrame(series), source, layout, line_of=line_of))
 
 
 class _Columns:
@@ -183,11 +231,14 @@ class _Columns:
         query_id = _id_text(raw_query, "query_id", self.source)
         if not query_id:
             raise InputError(f"{self.source}: a query_id is missing; give every query one")
-        if query_id in self.seen:
+        if isinstance(documents, str | int):  # a row for each document
+            documents = [documents]
+        elif query_id in self.seen:
             raise InputError(
                 f"{self.source}: query {shown(query_id)} appears twice; give each query one list"
             )
-        self.seen.add(query_id)
+        else:
+            self.seen.add(query_id)
         before = len(self.doc_ids)
         if isinstance(documents, Mapping):
             self._add_mapping(documents)
@@ -197,10 +248,7 @@ class _Columns:
                     f"{self.source}: query {shown(query_id)} has a set, which has no order; give "
                     "a list, best document first, or {doc_id: score}"
                 )
-            for place, item in enumerate(documents, start=1):
-                self._add_listed(item, place)
-        elif isinstance(documents, str | int):
-            self._add_listed(documents, 1)
+            self._add_list(query_id, documents)
         else:
             raise InputError(
                 f"{self.source}: query {shown(query_id)} has {shown(type(documents).__name__)}; "
@@ -223,23 +271,28 @@ class _Columns:
                 self.doc_ids.append(doc_id)
                 self.values.append(value)
 
-    def _add_listed(self, item: object, place: int) -> None:
-        """Append one of a list: an id, an (id, value) pair, or a record."""
-        value: Any = None
-        if isinstance(item, Mapping):
-            roles = find_columns([str(name) for name in item], self.layout)
-            doc_id = item.get(roles.get("doc_id", "id"))
-            value = item.get(roles.get(self.layout.value, ""))
-            rank = item.get(roles.get("rank", ""))
-            value = -rank if value is None and isinstance(rank, int | float) else value
-        elif isinstance(item, list | tuple) and len(item) == 2:
-            doc_id, value = item
-        else:
-            doc_id = item
-        if value is None:
-            value = -place if self.layout.kind == "run" else 1
-        self.doc_ids.append(_id_text(doc_id, "doc_id", self.source))
-        self.values.append(value)
+    def _add_list(self, query_id: str, documents: Iterable[object]) -> None:
+        """Append a list: ids, (id, value) pairs, records, or the documents of a framework."""
+        is_run = self.layout.kind == "run"
+        unscored = 0
+        before = len(self.values)
+        for place, item in enumerate(documents, start=1):
+            doc_id: str | None
+            if type(item) is str:
+                doc_id, value = item, None
+            else:
+                raw_id, value = listed_document(item, self.layout, self.source)
+                doc_id = _id_text(raw_id, "doc_id", self.source)
+            if value is None:
+                unscored += 1
+                value = -place if is_run else 1
+            self.doc_ids.append(doc_id)
+            self.values.append(value)
+        if is_run and 0 < unscored < len(self.values) - before:
+            raise InputError(
+                f"{self.source}: query {shown(query_id)} has {unscored} documents without a score "
+                f"among {len(self.values) - before}; give a score to all or none"
+            )
 
     def rows(self) -> Rows:
         """Return what was filled in."""
@@ -268,18 +321,31 @@ def _names_of(record: Any, layout: PairLayout) -> list[str] | None:
         return [str(name) for name in record]
     if hasattr(record, "_fields"):
         return list(record._fields)
-    if isinstance(record, list | tuple):
+    if isinstance(record, list | tuple | Set | str | int) or is_document(record):
         return None
     names = [name for name in dir(record) if not name.startswith("_")]
     if "query_id" in find_columns(names, layout):
         return names
     raise InputError(
         f"cannot read a row from {shown(type(record).__name__)}; give tuples "
-        f"(query_id, doc_id, {layout.value}) or mappings with these names"
+        f"(query_id, doc_id, {layout.value}), mappings with these names, or a list of ids for each "
+        "query"
     )
 
 
-def _rows_from_tuples(records: Iterable[Any], layout: PairLayout, source: str) -> Rows:
+def _rows_from_sequences(records: list[Any], layout: PairLayout, source: str) -> Rows:
+    """Take rows ``(query_id, doc_id, value)``, a list for each query, or one query's list.
+
+    Three in a tuple, or two that are text, are a row; in a list, three with a number at the end.
+    """
+    if not any(isinstance(item, list | tuple | Set) for item in records) or all(
+        _is_scored(item) for item in records
+    ):
+        return rows_from_lists(enumerate([records], start=1), layout, source=source)
+    if all(isinstance(item, tuple) and _is_pair(item) for item in records):
+        records = [(*pair, None) for pair in records]
+    elif not any(isinstance(item, tuple) or _is_row(item) for item in records):
+        return rows_from_lists(enumerate(records, start=1), layout, source=source)
     columns = _Columns(layout, source)
     for number, row in enumerate(records, start=1):
         if not isinstance(row, list | tuple) or len(row) != 3:
@@ -290,32 +356,65 @@ def _rows_from_tuples(records: Iterable[Any], layout: PairLayout, source: str) -
         columns.query_ids.append(_id_text(row[0], "query_id", source))
         columns.doc_ids.append(_id_text(row[1], "doc_id", source))
         columns.values.append(row[2])
+    rows = columns.rows()
+    if all(row[2] is None for row in records):
+        rows = with_values(replace(rows, frame=rows.frame.drop(layout.value)))
+    return rows
+
+
+def lists_queries(records: Sequence[Any]) -> bool:
+    """Tell rows or lists of several queries from the documents of one."""
+    first = next(iter(records), None)
+    if isinstance(first, Mapping) or hasattr(first, "_fields"):
+        names = _names_of(first, RUN) or []
+        roles = find_columns(names, RUN)
+        return (
+            "query_id" in roles
+            or find_list(names, RUN, lambda n: _is_list(_get(first, n))) is not None
+        )
+    if not isinstance(first, list | tuple):
+        return False
+    return not (len(first) == 2 and _is_number(first[1]))
+
+
+def _is_number(value: object) -> bool:
+    return hasattr(value, "__float__") and not isinstance(value, str)
+
+
+def _is_scored(item: object) -> bool:
+    """Tell whether this is a document with its value."""
+    return isinstance(item, tuple) and len(item) == 2 and _is_number(item[1])
+
+
+def _is_pair(item: tuple[Any, ...]) -> bool:
+    return len(item) == 2 and all(isinstance(part, str) for part in item)
+
+
+def _is_row(item: object) -> bool:
+    """Tell a row from a list of three documents, which has no number at its end."""
+    if not isinstance(item, list) or len(item) != 3 or not isinstance(item[1], str | int):
+        return False
+    return _is_number(item[2]) or item[2] is None or str(item[2]).lstrip("-").isdecimal()
+
+
+def rows_from_lists(
+    lists: Iterable[tuple[object, object]], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take queries with their lists of documents."""
+    columns = _Columns(layout, source)
+    for query_id, documents in lists:
+        columns.add_query(query_id, [] if documents is None else documents)
     return columns.rows()
-
-
-def _nested_key(names: list[str], layout: PairLayout) -> str | None:
-    """Return the key that holds a query's list, if a record looks like one query's result."""
-    roles = find_columns(names, layout)
-    if layout.value in roles or not ("query_id" in roles or "id" in map(folded, names)):
-        return None
-    by_folded = {folded(name): name for name in names}
-    return next((by_folded[folded(key)] for key in layout.lists if folded(key) in by_folded), None)
-
-
-def _query_key(names: list[str], layout: PairLayout) -> str:
-    """Return the key of the id; beside an ``id``, a ``query`` or ``question`` is the text."""
-    key = find_columns(names, layout).get("query_id", "id")
-    plain = next((name for name in names if folded(name) == "id"), None)
-    return plain if plain is not None and folded(key) in ("query", "question", "q", "id") else key
 
 
 def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, source: str) -> Rows:
-    columns = _Columns(layout, source)
-    for record in records:
-        query_id = _get(record, _query_key(_names_of(record, layout) or [], layout))
-        documents = _get(record, nested)
-        columns.add_query(query_id, [] if documents is None else documents)
-    return columns.rows()
+    def lists() -> Iterator[tuple[object, object]]:
+        for record in records:
+            names = _names_of(record, layout) or []
+            columns = find_list(names, layout, nested.__eq__)
+            yield None if columns is None else _get(record, columns[0]), _get(record, nested)
+
+    return rows_from_lists(lists(), layout, source=source)
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:

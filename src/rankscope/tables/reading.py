@@ -87,6 +87,7 @@ class TableFile:
     def open(cls, path: PathLike, layout: PairLayout, *, format: str | None = None) -> TableFile:
         """Open a file and find its format, unless it is named."""
         chosen = named_format(format, layout)
+        layout = layout.keyed()
         with enough_memory(source_name(path)):
             data = None if is_plain_file(path) else read_bytes(path)
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
@@ -220,6 +221,7 @@ def read_records(
     Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
     """
     chosen = named_format(format, layout)
+    layout = layout.keyed()
     source = source_name(path)
     placed = None
     with enough_memory(source), open_bytes(path) as opened:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.errors import FormatError, InputError, shown
-from rankscope.tables.columns import RecordLayout, find_name
+from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
 
@@ -47,6 +47,10 @@ def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
     """Return the id of a row and its other fields; a query's text is then called ``text``."""
     origin, position, row = placed
     key = find_name(row, layout.id_names)
+    asked = find_name(row, ALIASES["query_id"]) if key is None and layout.needs_text else None
+    if asked is not None and isinstance(row[asked], str):  # as in qrels: the question is its id
+        row = {layout.id_names[0]: row[asked], **row}
+        key = layout.id_names[0]
     if key is None:
         raise origin.error(
             f"no id among the fields {shown(', '.join(map(str, row)))}; "

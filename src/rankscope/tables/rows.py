@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
+from rankscope.tables.columns import rater_columns
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -103,6 +104,18 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if dtype in (pl.Categorical, pl.Enum):
         return as_numbers(column.cast(pl.String))
     raise InputError(f"the column {shown(column.name)} has type {dtype}; expected numbers")
+
+
+def with_values(rows: Rows) -> Rows:
+    """Give pairs without a number theirs: all are relevant, or they are listed best first."""
+    frame, layout = rows.frame, rows.layout
+    if layout.value in frame.columns or "rank" in frame.columns or rater_columns(frame.columns):
+        return rows
+    if layout.kind == "run":
+        value = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
+    else:
+        value = pl.lit(1)
+    return replace(rows, frame=frame.with_columns(value.alias(layout.value)))
 
 
 def ranks_or_scores(rows: Rows, *, surely_ranks: bool = False) -> Rows:

@@ -1,0 +1,373 @@
+"""The same data through every door: objects, frames, files, config; evaluate, compare, gate."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankscope as rs
+from rankscope.benchmark.collection import load_collection
+from rankscope.benchmark.config.loading import read_config
+from rankscope.cli import main
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+from rankscope.runs.validation import validate_run
+
+QRELS = {"q1": {"a": 1}, "q2": {"b": 1, "c": 1}}
+RUN = {"q1": ["x", "a"], "q2": ["c", "y", "b"]}
+RR = (1 / 2 + 1) / 2
+RECORDS: list[dict[str, Any]] = [
+    {"query_id": q, "question": f"what is {q}", "relevant_ids": list(QRELS[q]), "retrieved": RUN[q]}
+    for q in QRELS
+]
+PAIRS = {
+    "qrels": [{"query_id": q, "doc_id": d} for q, documents in QRELS.items() for d in documents],
+    "run": [{"query_id": q, "doc_id": d} for q, documents in RUN.items() for d in documents],
+}
+
+Form = Callable[[Path, list[dict[str, Any]]], Any]
+
+
+def _written(suffix: str) -> Form:
+    def write(path: Path, rows: list[dict[str, Any]]) -> str:
+        path = path.with_suffix(suffix)
+        if suffix == ".json":
+            path.write_text(json.dumps(rows))
+        elif suffix == ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        elif suffix == ".parquet":
+            pl.DataFrame(rows).write_parquet(path)
+        else:
+            with path.open("w", newline="") as file:
+                table = csv.DictWriter(file, rows[0], delimiter="," if suffix == ".csv" else "\t")
+                table.writeheader()
+                table.writerows(rows)
+        return str(path)
+
+    return write
+
+
+OBJECTS: dict[str, Form] = {
+    "records": lambda _, rows: rows,
+    "polars": lambda _, rows: pl.DataFrame(rows),
+    "lazy": lambda _, rows: pl.LazyFrame(rows),
+    "pandas": lambda _, rows: pd.DataFrame(rows),
+    "arrow": lambda _, rows: pl.DataFrame(rows).to_arrow(),
+    "columns": lambda _, rows: pl.DataFrame(rows).to_dict(as_series=False),
+}
+FILES: dict[str, Form] = {
+    suffix: _written(suffix) for suffix in (".json", ".jsonl", ".parquet", ".csv", ".tsv")
+}
+FORMS = {**OBJECTS, **FILES}
+
+
+def _validated(qrels: Any, run: Any) -> float:
+    validation = validate_run(run, qrels=qrels)
+    assert validation.ok, validation.findings
+    assert validation.queries == 2
+    return RR
+
+
+DOORS: dict[str, Callable[[Any, Any], float]] = {
+    "evaluate": lambda qrels, run: rs.evaluate(qrels, run, "RR")["RR"],
+    "several": lambda qrels, run: rs.evaluate(qrels, {"v1": run}, "RR").run("v1").means["RR"],
+    "compare": lambda qrels, run: rs.compare(qrels, {"v1": run, "v2": run}, "RR").means[0].mean,
+    "gate": lambda qrels, run: rs.gate(run, run, "RR", qrels=qrels).checks[0].candidate,
+    "validate": _validated,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", ["lists", "pairs"])
+def test_one_set_of_rules(door: str, form: str, shape: str, tmp_path: Path) -> None:
+    tables = {"qrels": RECORDS, "run": RECORDS} if shape == "lists" else PAIRS
+    qrels, run = (FORMS[form](tmp_path / kind, rows) for kind, rows in tables.items())
+    assert DOORS[door](qrels, run) == RR
+
+
+@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("command", ["evaluate", "compare", "gate", "runs validate"])
+def test_on_the_command_line(
+    form: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = FILES[form](tmp_path / "golden", RECORDS)
+    again = FILES[form](tmp_path / "again", RECORDS)
+    arguments = {
+        "evaluate": ["evaluate", golden, again, "-m", "RR"],
+        "compare": ["compare", golden, golden, again, "-m", "RR"],
+        "gate": ["gate", golden, again, "--qrels", golden, "-m", "RR"],
+        "runs validate": ["runs", "validate", again, "--qrels", golden, "--queries", golden],
+    }[command]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    output = capsys.readouterr()
+    assert stop.value.code == 0, output.err
+    assert command == "runs validate" or "0.75" in output.out
+
+
+@pytest.mark.parametrize("form", [".json", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("asked", ["question", "query", "user_input"])
+@pytest.mark.parametrize("has_id", [True, False])
+def test_a_golden_set_is_queries_and_qrels_of_a_config(
+    form: str, asked: str, has_id: bool, tmp_path: Path
+) -> None:
+    """A question without an id is its own, for queries as for qrels."""
+    rows = [
+        {**({"id": q} if has_id else {}), asked: f"what is {q}", "relevant_ids": list(QRELS[q])}
+        for q in QRELS
+    ]
+    golden = Path(FILES[form](tmp_path / "golden", rows)).name
+    config = tmp_path / "bench.yaml"
+    config.write_text(
+        f"name: doors\ncollection: {{queries: {golden}, qrels: {golden}}}\n"
+        "systems: {a: {run: a.run}}\n"
+    )
+    (tmp_path / "a.run").write_text("q1 Q0 a 1 1.0 a\n")
+    collection = load_collection(read_config(config), tmp_path / "cache")
+    ids = list(QRELS) if has_id else [f"what is {q}" for q in QRELS]
+    assert [query.query_id for query in collection.queries] == ids
+    assert [query.text for query in collection.queries] == [f"what is {q}" for q in QRELS]
+    assert collection.judgments.by_query == dict(zip(ids, QRELS.values(), strict=True))
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("relevant", "ground_truth", "expected_docs", "reference_context_ids", "chunk_ids"),
+        *("ids", "golden", "positives", "target_id", "source_recipe_id", "gold_ids", "targets"),
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_names_of_relevant_documents(name: str, form: str, tmp_path: Path) -> None:
+    rows = [{"user_input": q, name: list(QRELS[q])} for q in QRELS]
+    data = FORMS[form](tmp_path / "golden", rows)
+    qrels = rs.read_qrels(data) if isinstance(data, str) else rs.Qrels(data)
+    assert qrels.to_dict() == QRELS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("retrieved_doc_ids", "retrieved_context_ids", "source_documents", "matches", "ids"),
+        *("chunk_ids", "results", "hits"),
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_names_of_retrieved_documents(name: str, form: str, tmp_path: Path) -> None:
+    rows = [{"id": q, "question": "what", name: RUN[q]} for q in RUN]
+    data = FORMS[form](tmp_path / "run", rows)
+    run = rs.read_run(data) if isinstance(data, str) else rs.Run(data)
+    assert {q: list(documents) for q, documents in run.to_dict().items()} == RUN
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_expected_document_a_row(form: str, tmp_path: Path) -> None:
+    rows = [
+        {"query": "q1", "target_id": "a", "lang": "de"},
+        {"query": "q1", "target_id": "b", "lang": "de"},
+    ]
+    data = FORMS[form](tmp_path / "golden", rows)
+    qrels = rs.read_qrels(data) if isinstance(data, str) else rs.Qrels(data)
+    assert qrels.to_dict() == {"q1": {"a": 1, "b": 1}}
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "columns"])
+def test_texts_are_no_ids(form: str, tmp_path: Path) -> None:
+    rows = [{"query_id": "q1", "contexts": ["Some text."], "answers": ["Some text."]}]
+    data = FORMS[form](tmp_path / "golden", rows)
+    for read, make in ((rs.read_qrels, rs.Qrels), (rs.read_run, rs.Run)):
+        with pytest.raises(InputError) as error:
+            (read if isinstance(data, str) else make)(data)
+        message = str(error.value)
+        assert "'contexts', 'answers' hold texts, not ids" in message
+        assert "'query_id'" in message
+        assert "'doc_id'" in message
+        assert "--doc-key" in message
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_keys_for_the_rest(form: str, tmp_path: Path) -> None:
+    rows = [{"frage": "q1", "treffer": "a", "note": 2}, {"frage": "q1", "treffer": "b", "note": 1}]
+    data = FORMS[form](tmp_path / "golden", rows)
+    keys: Any = {"query_key": "frage", "doc_key": "treffer"}
+    is_file = isinstance(data, str)
+    qrels = (rs.read_qrels if is_file else rs.Qrels)(data, **keys, grade_key="note")
+    assert qrels.to_dict() == {"q1": {"a": 2, "b": 1}}
+    run = (rs.read_run if is_file else rs.Run)(data, **keys, score_key="note")
+    assert run.to_dict() == {"q1": {"a": 2.0, "b": 1.0}}
+    with pytest.raises(InputError, match="no column 'nota' among"):
+        (rs.read_run if is_file else rs.Run)(data, **keys, score_key="nota")
+    with pytest.raises(InputError, match="'note' may hold it"):
+        (rs.read_run if is_file else rs.Run)(data, **keys)
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_keys_on_the_command_line(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
+    golden = FILES[form](tmp_path / "golden", rows)
+    run = FILES[form](tmp_path / "run", RECORDS)
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", golden, run, "-m", "RR", "--query-key", "frage", "--doc-key", "gut"])
+    output = capsys.readouterr()
+    assert stop.value.code == 0, output.err
+    assert "0.75" in output.out
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", golden, run, "-m", "RR"])
+    assert stop.value.code == 2
+    assert Path(golden).name in capsys.readouterr().err
+
+
+# --- lists of lists, sets, documents
+
+
+@pytest.mark.parametrize("door", [name for name in DOORS if name != "validate"])
+@pytest.mark.parametrize(
+    "relevant", [[["a"], ["b", "c"]], [{"a"}, {"b", "c"}], ({"a"}, ["b", "c"])]
+)
+def test_lists_of_lists(door: str, relevant: Any) -> None:
+    assert DOORS[door](relevant, [["x", "a"], ["c", "y", "b"]]) == RR
+
+
+@pytest.mark.parametrize("door", [name for name in DOORS if name != "validate"])
+@pytest.mark.parametrize("relevant", [["a"], {"a"}, ("a", "b")])
+def test_one_query_as_two_lists(door: str, relevant: Any) -> None:
+    assert DOORS[door](relevant, ["x", "a"]) == 1 / 2
+
+
+def test_rows_are_not_lists() -> None:
+    assert rs.Qrels([["q1", "a", 2]]).to_dict() == {"q1": {"a": 2}}
+    assert rs.Qrels([("q1", "a"), ("q1", "b")]).to_dict() == {"q1": {"a": 1, "b": 1}}
+    assert rs.Run([["a", "b", "c"]]).to_dict() == {"1": {"a": -1.0, "b": -2.0, "c": -3.0}}
+    assert rs.Run([("a", 0.5), ("b", 0.4)]).to_dict() == {"1": {"a": 0.5, "b": 0.4}}
+
+
+def _langchain(own_id: str, **metadata: Any) -> Any:
+    return SimpleNamespace(id=own_id, page_content="text", metadata=metadata, type="Document")
+
+
+def _llama_index(doc_id: str, score: float | None) -> Any:
+    node = SimpleNamespace(id_=doc_id, node_id=doc_id, text="text", metadata={})
+    return SimpleNamespace(node=node, score=score, metadata={}, text="text")
+
+
+def _haystack(doc_id: str, score: float | None) -> Any:
+    return SimpleNamespace(id=doc_id, content="text", meta={}, score=score)
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        ([_langchain("x"), _langchain("a")], {"x": -1.0, "a": -2.0}),
+        ([(_langchain("x"), 0.9), (_langchain("a"), 0.5)], {"x": 0.9, "a": 0.5}),
+        ([_langchain("u1", doc_id="x"), _langchain("u2", doc_id="a")], {"x": -1.0, "a": -2.0}),
+        ([_llama_index("x", 0.9), _llama_index("a", 0.5)], {"x": 0.9, "a": 0.5}),
+        ([_haystack("x", 0.9), _haystack("a", 0.5)], {"x": 0.9, "a": 0.5}),
+        ([_haystack("x", None), _haystack("a", None)], {"x": -1.0, "a": -2.0}),
+        ([{"id": "x", "score": 0.9}, {"id": "a", "score": 0.5}], {"x": 0.9, "a": 0.5}),
+        ([{"page_content": "", "metadata": {"id": "x"}}], {"x": -1.0}),
+    ],
+)
+def test_documents_of_frameworks(documents: Any, expected: dict[str, float]) -> None:
+    assert rs.Run({"q1": documents}).to_dict() == {"q1": expected}
+    assert rs.Run([{"query_id": "q1", "source_documents": documents}]).to_dict() == {"q1": expected}
+    assert rs.Run([documents, documents]).to_dict() == {"1": expected, "2": expected}
+    assert rs.Run(documents).to_dict() == {"1": expected}
+    assert list(rs.Qrels({"q1": [item for item in documents if not isinstance(item, tuple)]})) == [
+        "q1"
+    ]
+
+
+def test_a_document_without_an_id() -> None:
+    documents = [SimpleNamespace(id=None, page_content="", metadata={"source": "a.pdf", "page": 3})]
+    with pytest.raises(InputError, match=r"metadata, which holds 'source', 'page'; .*doc_key"):
+        rs.Run({"q1": documents})
+    assert rs.Run({"q1": documents}, doc_key="source").to_dict() == {"q1": {"a.pdf": -1.0}}
+
+
+@pytest.mark.parametrize("door", ["evaluate", "several", "compare", "gate"])
+def test_chroma(door: str) -> None:
+    answer = {
+        "ids": [["x", "a"], ["c", "y", "b"]],
+        "distances": [[0.1, 0.4], [0.2, 0.3, 0.9]],
+        "documents": None,
+        "metadatas": [[None, None], [None, None, None]],
+        "included": ["distances", "metadatas"],
+    }
+    assert DOORS[door]([["a"], ["b", "c"]], answer) == RR
+    assert rs.Run(answer)["1"] == {"x": -0.1, "a": -0.4}
+    assert rs.Run({**answer, "distances": None})["1"] == {"x": -1.0, "a": -2.0}
+
+
+def test_scores_for_all_or_none() -> None:
+    with pytest.raises(InputError, match="'q1' has 1 documents without a score among 2"):
+        rs.Run({"q1": [_haystack("x", 0.9), _haystack("a", None)]})
+
+
+@pytest.mark.parametrize(
+    ("scores", "codes"), [((0.9, 0.5), set()), ((0.1, 0.5), {"RS114"}), ((0.5, 0.5), {"RS123"})]
+)
+def test_rising_and_equal_scores_are_said(scores: tuple[float, float], codes: set[str]) -> None:
+    run = [[_haystack("x", scores[0]), _haystack("a", scores[1])]]
+    findings = rs.evaluate([["a"]], run, "RR").findings
+    assert {finding.code for finding in findings} & {"RS114", "RS123"} == codes
+
+
+# --- duplicates
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_document_twice(form: str, tmp_path: Path) -> None:
+    rows = [
+        {"query_id": "q1", "doc_id": d, "score": s} for d, s in (("a", 0.2), ("b", 0.5), ("a", 0.7))
+    ]
+    data = FORMS[form](tmp_path / "run", rows)
+    make: Any = rs.read_run if isinstance(data, str) else rs.Run
+    with pytest.raises(InvalidDataError, match="RS106"):
+        make(data)
+    assert make(data, duplicates="first").to_dict() == {"q1": {"a": 0.2, "b": 0.5}}
+    assert make(data, duplicates="best").to_dict() == {"q1": {"b": 0.5, "a": 0.7}}
+    with pytest.raises(UnknownNameError, match="unknown way to treat duplicates"):
+        make(data, duplicates="last")
+
+
+def test_a_document_twice_in_a_list() -> None:
+    run: Any = {"q1": ["a", "b", "a"]}
+    with pytest.raises(InvalidDataError, match="RS106"):
+        rs.evaluate({"q1": ["b"]}, run, "RR")
+    for duplicates in ("first", "best"):
+        assert rs.Run(run, duplicates=duplicates).to_dict() == {"q1": {"a": -1.0, "b": -2.0}}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "runs validate"])
+def test_duplicates_on_the_command_line(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "a.run"
+    run.write_text("q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq1 Q0 x 3 0.4 t\nq2 Q0 c 1 1.0 t\n")
+    qrels = _written(".json")(tmp_path / "golden", RECORDS)
+    arguments = {
+        "evaluate": ["evaluate", qrels, str(run), "-m", "RR"],
+        "compare": ["compare", qrels, str(run), qrels, "-m", "RR"],
+        "runs validate": ["runs", "validate", str(run)],
+    }[command]
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    output = capsys.readouterr()
+    assert stop.value.code == (1 if command == "runs validate" else 2)
+    assert "RS106" in output.out + output.err
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "--duplicates", "first"])
+    assert stop.value.code == 0, capsys.readouterr().err
