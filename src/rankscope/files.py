@@ -294,6 +294,18 @@ def _guarded(
     return io.BufferedReader(_Guarded(stream, source, packed), _BLOCK)
 
 
+def decoded(data: bytes, *, source: str, line: int = 1) -> str:
+    """Decode UTF-8 that begins on this line of its file, or say on which line it is not."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8",
+            source=source,
+            line=line + data.count(b"\n", 0, error.start),
+        ) from None
+
+
 def size_in_bytes(text: str, setting: str) -> int:
     """Read a size such as ``500000``, ``10 GB`` or ``2GiB``; ``setting`` is what it was given for.
 

@@ -16,10 +16,9 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator, model_
 
 from rankscope.document.views import Shown
 from rankscope.errors import FormatError, RankscopeError, UnknownNameError
-from rankscope.files import PathLike, read_bytes, source_name
+from rankscope.files import PathLike, decoded, read_bytes, source_name
 from rankscope.measures.language import Measure
 from rankscope.part import Part
-from rankscope.tables.delimited import decoded
 
 CASES = Path(__file__).with_name("cases.jsonl")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from rankscope.files import check_regular, read_bytes
+from rankscope.files import check_regular, decoded, read_bytes
 from rankscope.part import Record
-from rankscope.tables.delimited import decoded
 from rankscope.tables.jsontext import parse_json
 
 

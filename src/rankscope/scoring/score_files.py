@@ -356,7 +356,7 @@ def is_score_file(path: PathLike) -> bool:
 
 def read_scores(path: PathLike) -> RecordedScores:
     """Read a file written by ``evaluate --per-query --format json``, or an EvaluationReport."""
-    from rankscope.tables.delimited import decoded  # noqa: PLC0415
+    from rankscope.files import decoded  # noqa: PLC0415
     from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
 
     source = source_name(path)

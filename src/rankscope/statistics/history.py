@@ -88,7 +88,7 @@ class History(Record):
         if not os.path.exists(path):
             return begun
         source = source_name(path)
-        from rankscope.tables.delimited import decoded  # noqa: PLC0415
+        from rankscope.files import decoded  # noqa: PLC0415
         from rankscope.tables.jsontext import parse_json  # noqa: PLC0415
 
         text = decoded(read_bytes(path), source=source)

@@ -13,10 +13,8 @@ ordinary characters.
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
-import json
 import re
 from collections import Counter, deque
 from functools import reduce
@@ -27,7 +25,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankscope.errors import FormatError, shown
+from rankscope.errors import FormatError, RankscopeError, shown
+from rankscope.files import decoded
 from rankscope.tables.columns import (
     check_columns,
     find_list,
@@ -37,6 +36,7 @@ from rankscope.tables.columns import (
     require_columns,
 )
 from rankscope.tables.detection import BOM, cells_of, shielded
+from rankscope.tables.jsontext import parse_json
 from rankscope.tables.objects import rows_from_lists
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores, with_values
@@ -52,18 +52,6 @@ if TYPE_CHECKING:
 _LONGEST_CELL = 2**31 - 1  # the most that csv takes on every system
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _TSV_NEEDS_QUOTES = r'[\t\r\n]|\A"|\A\z'
-
-
-def decoded(data: bytes, *, source: str, line: int = 1) -> str:
-    """Decode UTF-8 that begins on this line of its file, or say on which line it is not."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8",
-            source=source,
-            line=line + data.count(b"\n", 0, error.start),
-        ) from None
 
 
 def _csv_reader(lines: Iterable[str], separator: str) -> Any:
@@ -139,14 +127,29 @@ def _holds_lists(cells: pl.Series) -> bool:
     return bool(is_list.all()) and bool((cells != "").any())
 
 
+_ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))\s*(?:,|$)""")
+
+
 def _list_of(cell: str) -> object:
     """Return the list in a cell; what cannot be parsed stays text."""
-    for parse in (json.loads, ast.literal_eval):
-        try:
-            return parse(cell) if cell else []
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return cell
+    if not cell:
+        return []
+    try:
+        return parse_json(cell, source="")
+    except RankscopeError:
+        return _python_list(cell.strip()[1:-1]) or cell
+
+
+def _python_list(text: str) -> list[str]:
+    """Return the texts and whole numbers of a flat list as Python writes it; [] if it is none."""
+    items, begin = [], 0
+    while begin < len(text.rstrip()):
+        item = _ITEM.match(text, begin)
+        if item is None:
+            return []
+        items.append(next(value for value in item.groups() if value is not None))
+        begin = item.end()
+    return items
 
 
 def _first_row(data: bytes) -> int:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import FormatError, shown
-from rankscope.tables.delimited import decoded
+from rankscope.files import decoded
 from rankscope.tables.detection import BOM
 
 if TYPE_CHECKING:

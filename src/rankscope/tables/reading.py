@@ -17,6 +17,7 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.files import (
+    decoded,
     enough_memory,
     is_plain_file,
     open_bytes,
@@ -24,7 +25,7 @@ from rankscope.files import (
     source_name,
     suffix_of,
 )
-from rankscope.tables.delimited import decoded, read_columns, read_lines
+from rankscope.tables.delimited import read_columns, read_lines
 from rankscope.tables.detection import (
     BOM,
     Sniffed,

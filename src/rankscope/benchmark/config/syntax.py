@@ -22,9 +22,8 @@ from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
 from rankscope.errors import FormatError, counted, shown
-from rankscope.files import PathLike, open_bytes, source_name, suffix_of
+from rankscope.files import PathLike, decoded, open_bytes, source_name, suffix_of
 from rankscope.retrieval.options import Keys, SpecError, UnknownSpecNameError
-from rankscope.tables.delimited import decoded
 
 LARGEST = 1 << 18
 """The most bytes a config may have."""
