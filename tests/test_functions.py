@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
@@ -106,6 +106,7 @@ def test_precision_divides_by_k() -> None:
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
+@settings(deadline=None)
 @given(relevant=IDS.filter(bool), ranked=IDS, k=st.integers(1, 9))
 def test_the_numbers_are_those_of_evaluate(relevant: list[str], ranked: list[str], k: int) -> None:
     qrels = {"q": dict.fromkeys(relevant, 1), "other": {"z": 1}}

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -120,6 +120,7 @@ def test_the_longest_is_hidden_first() -> None:
     assert hider.hide("localhost:8080 LOCALHOST") == "${ADDRESS} ${HOST}"
 
 
+@settings(deadline=None)
 @given(st.text(), st.text(min_size=4))
 def test_any_text_and_any_value(text: str, value: str) -> None:
     hider = Hider({value: "${KEY}"})

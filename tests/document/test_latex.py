@@ -18,6 +18,7 @@ COMMANDS = {
 }
 
 
+@settings(deadline=None)
 @given(any_text)
 def test_only_known_commands(text: str) -> None:
     made = escaped(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from document.samples import any_text
@@ -53,11 +53,13 @@ def test_intervals_are_written_as_they_are() -> None:
     assert interval((-math.inf, math.inf)) == "[-∞, ∞]"
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1))
 def test_a_p_value_is_never_0(p: float) -> None:
     assert p_value(p) == "< 0.0001" or float(p_value(p)) > 0
 
 
+@settings(deadline=None)
 @given(any_text)
 def test_visible_text_is_one_printable_line(text: str) -> None:
     line = visible(text)

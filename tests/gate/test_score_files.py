@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.worlds import record
@@ -172,6 +172,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(["schema", "profile", "qrels", "measures", "runs"]), JSON)
 def test_whatever_stands_in_a_part_is_read_or_refused(part: str, value: object) -> None:
     data = record({"AP": [0.1]}) | {part: value}

@@ -9,7 +9,7 @@ import bm25s  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope import Corpus
@@ -121,6 +121,7 @@ def test_words(language: str, text: str, terms: list[str]) -> None:
     assert Analyzer(language, stop_words(language)).terms(text) == terms
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="abC é\u0301ßΣ1_-\n", max_size=40))
 def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
     words = Analyzer("none", ()).words(text)
@@ -131,6 +132,7 @@ def test_words_of_plain_text_are_those_of_bm25s(text: str) -> None:
         )
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 45))
 def test_best_positions(scores: list[int], depth: int) -> None:
     expected = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:depth]

@@ -311,6 +311,7 @@ def test_a_document_is_as_good_as_its_best_chunk() -> None:
     assert ranking.scores[0] == pytest.approx(1.0)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.integers(1, 8), st.integers(0, 7))
 def test_chunks_cover_the_text(words: int, tokens: int, overlap: int) -> None:
     text = " ".join(f"w{n}" for n in range(words))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rankscope.cli.app import app
@@ -194,6 +194,7 @@ SUBGROUPS = st.lists(LEVELS.filter(bool), min_size=1, max_size=3).map(
 GROUPS = st.dictionaries(st.sampled_from("abc"), SUBGROUPS, min_size=1)
 
 
+@settings(deadline=None)
 @given(GROUPS, st.permutations([*DOCUMENTS, "x"]), st.integers(0, 8))
 def test_values_are_those_of_the_naive_twin(groups: Groups, docs: list[str], depth: int) -> None:
     try:

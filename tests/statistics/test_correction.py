@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError, UnknownNameError
@@ -27,11 +27,13 @@ def test_by_hand() -> None:
     assert corrected(raw, "bh") == pytest.approx([0.16 / 3, 0.04, 0.16 / 3, 0.5])
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_benjamini_hochberg_is_scipys(raw: list[float]) -> None:
     assert corrected(raw, "bh") == pytest.approx(stats.false_discovery_control(raw), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(p_values, st.sampled_from(list(CORRECTIONS)))
 def test_laws(raw: list[float], method: Correction) -> None:
     found = corrected(raw, method)
@@ -42,6 +44,7 @@ def test_laws(raw: list[float], method: Correction) -> None:
     assert (found == backwards).all()
 
 
+@settings(deadline=None)
 @given(p_values)
 def test_holm_is_never_weaker_than_bonferroni_nor_stronger_than_bh(raw: list[float]) -> None:
     holm = corrected(raw, "holm")
