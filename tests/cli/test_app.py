@@ -15,6 +15,7 @@ from typing import Any
 import click
 import pytest
 
+import rankscope as rs
 from rankscope.cli.app import app
 from rankscope.cli.output import FORMATS
 from rankscope.scoring.rules import PROFILES
@@ -147,14 +148,25 @@ def faulty(*_: object, **__: object) -> None:
         raise FaultError("oh\x1b[31m no") from None
 
 
-def test_a_fault_of_our_own_exits_70(rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_our_own_exits_70(
+    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("rankscope.measures.registry.all_definitions", faulty)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     done = rankscope("measures")
     assert (done.returncode, done.stdout) == (70, "")
+    (report,) = tmp_path.glob("rankscope-fault-*.txt")
     assert done.stderr == (
-        "rankscope: this is a fault of rankscope (FaultError: oh\\x1b[31m no); run again with "
-        "'rankscope --debug …' and report what it prints\n"
+        "rankscope: this is a fault of rankscope (FaultError: oh\\x1b[31m no); please report it "
+        f"with {report}; 'rankscope --debug …' shows more\n"
     )
+    text = report.read_text("utf-8")
+    assert text.startswith(f"rankscope {rs.__version__}, Python 3.")
+    assert "FaultError: oh" in text
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    done = rankscope("measures")
+    assert done.returncode == 70
+    assert done.stderr.endswith("run again with 'rankscope --debug …' and report what it prints\n")
     debug = rankscope("--debug", "measures")
     assert debug.returncode == 70
     assert "KeyError: 'the cause'" in debug.stderr, "also a cause that was hidden"

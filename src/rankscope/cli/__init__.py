@@ -50,7 +50,7 @@ def _status(arguments: Sequence[str] | None) -> int:
     import click
 
     from rankscope.cli.app import ReaderGoneError, app
-    from rankscope.cli.debugging import show_traceback
+    from rankscope.cli.debugging import show_traceback, write_report
 
     try:
         status = app.main(
@@ -90,10 +90,11 @@ def _status(arguments: Sequence[str] | None) -> int:
         BaseException
     ) as error:  # a panic in Rust, too; a fault of our own must not look like an answer
         show_traceback(error)
-        say(
-            f"this is a fault of rankscope ({type(error).__name__}: {error}); run again with "
-            "'rankscope --debug …' and report what it prints"
-        )
+        report = write_report(error)
+        where = "run again with 'rankscope --debug …' and report what it prints"
+        if report is not None:
+            where = f"please report it with {report}; 'rankscope --debug …' shows more"
+        say(f"this is a fault of rankscope ({type(error).__name__}: {error}); {where}")
         return OUR_FAULT
     return status if isinstance(status, int) else 0
 
