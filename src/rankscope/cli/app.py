@@ -93,11 +93,11 @@ BENCHMARK = LazyGroup(
 
 CACHES = LazyGroup(
     name="cache",
-    help="What benchmarks keep to go on from: how much, whether it is whole, and less of it.",
+    help="What benchmarks keep for the next run: list it, check it, remove some of it.",
     context_settings=_SETTINGS,
     lazy={
         "list": ("cache", "list_", "What a cache holds, with sizes."),
-        "prune": ("cache", "prune", "Less of it: what was not used, or down to a size."),
+        "prune": ("cache", "prune", "Remove what was not used, or down to a size."),
         "verify": ("cache", "verify", "Is every entry as it was written?"),
     },
 )
@@ -111,7 +111,7 @@ CACHES = LazyGroup(
         "benchmark": (
             "app",
             "BENCHMARK",
-            "From a config to a verdict: run, verify, compare, list.",
+            "From a config to a verdict: run, verify, sign, compare, list.",
         ),
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "compare": ("compare", "compare", "Is one run really better than another?"),
