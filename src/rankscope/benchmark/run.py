@@ -20,6 +20,7 @@ from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
+from rankscope.document.views import Tracked
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
@@ -46,7 +47,7 @@ _FRESH = ".fresh-"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class Result(Tracked):
     """A finished experiment: where it is, and its report.
 
     ``reused``: it was there already, whole, for the same config, data and versions.

@@ -17,7 +17,7 @@ from rankscope.cli.options import (
     measures_option,
     table_options,
 )
-from rankscope.cli.output import emit, print_warnings, write_text
+from rankscope.cli.output import METRICS, emit, print_warnings, write_text
 
 
 @click.command()
@@ -45,7 +45,7 @@ from rankscope.cli.output import emit, print_warnings, write_text
     metavar="[RUN:]MEASURE=VALUE",
     help="Exit with 1 if the mean of this run (without one: of any run) is worse (repeatable).",
 )
-@format_option("trec")
+@format_option("trec", METRICS)
 @PROFILE
 @click.option(
     "--ties",
@@ -110,6 +110,9 @@ def evaluate(
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
         if is_given and format in ("csv", "json", "trec"):
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
+    for option, is_given in (("--worst", worst is not None), ("--per-query", per_query)):
+        if is_given and format == METRICS:
+            raise click.UsageError(f"{option} is about single queries; metrics are means")
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
     runs, _ = as_runs(list(run), order=order)
@@ -131,13 +134,14 @@ def evaluate(
     bounds_by_run = {
         name: find_bounds(judgments, one_run, asked, holes=bounds, hole_grade=hole_grade, **rules)
         for name, one_run in runs.items()
-        if bounds or (format != "csv" and scores.run(name).accounting.tied_hits)
+        if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
     emit(
         scores,
         format=format,
         target=target,
         data=lambda: scores.record(per_query=per_query, bounds=bounds_by_run).to_dict(),
+        metrics={"intervals": intervals is not False},
         per_query=per_query,
         bounds=bounds_by_run,
         intervals=False if format == "csv" else intervals,

@@ -21,7 +21,7 @@ from rankscope.cli.options import (
     query_fields,
     table_options,
 )
-from rankscope.cli.output import emit, write_file, write_text
+from rankscope.cli.output import METRICS, emit, write_file, write_text
 from rankscope.scoring.rules import PROFILES
 from rankscope.statistics.choices import PAIR_TESTS
 
@@ -105,7 +105,7 @@ if TYPE_CHECKING:
 @click.option("--candidate-run", metavar="NAME", help="Likewise, from CANDIDATE.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML: a test case for each measure.")
 @click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request's comment.")
-@format_option()
+@format_option(METRICS)
 @TARGET
 @table_options
 @MAX_SIZE
@@ -157,7 +157,7 @@ def gate(
         if format == "markdown":
             write_text(_comment(document), target)
         else:
-            emit(document, format=format, target=target, data=result.to_dict)
+            emit(result, format=format, target=target)
 
     try:
         result = decide(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.queries import QUERIES, read_queries
-from rankscope.document.views import Shown
+from rankscope.document.views import Tracked
 from rankscope.errors import InputError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name
 from rankscope.retrieval.fetch import fetch
@@ -47,7 +47,7 @@ class FailingQuestion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrieverResult(Shown):
+class RetrieverResult(Tracked):
     """The result of `evaluate_retriever`: scores with intervals, and the questions that fail."""
 
     scores: Scores
