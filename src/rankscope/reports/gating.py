@@ -29,6 +29,7 @@ from rankscope.document.terminal import as_text
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.comparison import aliases
 from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
             *_floors_section(result),
             *_anchor_sections(result),
             Section("Worst losses by query", details=losses),
-            Section("", (Notes((how_tested(result),)),)),
+            Section("", (Notes((*aliases(result.asked), how_tested(result))),)),
         ),
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'query')}",
