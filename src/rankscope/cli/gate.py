@@ -148,17 +148,17 @@ def gate(
     )
     if require_power:
         options["undecided"] = "fail"
-    fields = query_fields(queries_file, cluster=cluster, weights=weights)
+    fields = query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
 
     def report(result: GateResult) -> None:
-        document = gate_document(result)
+        document = gate_document(result, texts=fields["texts"])
         _write_reports(document, junit, markdown)
         if format == "markdown":
             write_text(_comment(document), target)
         else:
-            emit(result, format=format, target=target)
+            emit(result, format=format, target=target, texts=fields["texts"])
 
     try:
         result = decide(
