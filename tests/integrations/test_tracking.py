@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -127,8 +128,8 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
         [sys.executable, "-W", "ignore", "-c", REAL],
         cwd=folder,
         env={
-            **__import__("os").environ,
-            "MLFLOW_ALLOW_FILE_STORE": "true",  # MLflow 3.7 and later ask for a database otherwise
+            **os.environ,
+            "MLFLOW_ALLOW_FILE_STORE": "true",  # MLflow 3.17 wants a database otherwise
             "MLFLOW_TRACKING_URI": (folder / "mlruns").as_uri(),
             "PYTHONPATH": ":".join([str(Path(__file__).parent), *sys.path]),
         },

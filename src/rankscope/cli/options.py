@@ -257,9 +257,7 @@ def query_field_options(command: Command) -> Command:
     return command
 
 
-def query_fields(
-    path: str | None, *, texts: bool = False, **fields: str | None
-) -> dict[str, Any]:
+def query_fields(path: str | None, *, texts: bool = False, **fields: str | None) -> dict[str, Any]:
     """Return, for each option that names a field of the queries, its value by query id, or None.
 
     With ``texts`` these are among the answers, and the file may be given for them alone.

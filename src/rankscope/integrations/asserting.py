@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.limits import Limit
     from rankscope.statistics.gate import GateResult
 
-__all__ = ["assert_at_least"]
+__all__ = ["QualityError", "assert_at_least"]
 
 listeners: list[Callable[[Assertion], None]] = []
 """Who wants to know of every assertion, such as a report of the whole test session."""
@@ -30,6 +30,8 @@ listeners: list[Callable[[Assertion], None]] = []
 
 class QualityError(AssertionError):
     """A run misses a limit or is a regression; the first line of the message is the verdict."""
+
+    __module__ = "rankscope"  # tracebacks name it as it is imported
 
 
 class DataWarning(UserWarning):

@@ -2,8 +2,8 @@
 
 A measure keeps its name. What belongs to it follows a dot: ``nDCG@10.low`` and ``nDCG@10.high`` are
 the ends of the interval of the mean. Where there are several systems their name comes first, with
-a slash: ``bm25/nDCG@10``. The names depend on what was asked, never on what came out, except that
-an end that does not exist (the interval is unbounded) is left out, as no number could express it.
+a slash: ``bm25/nDCG@10``. The names depend on what was asked, never on the result, except that an
+end that does not exist (the interval is unbounded) is left out, as no number could express it.
 """
 
 from __future__ import annotations

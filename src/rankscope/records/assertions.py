@@ -45,14 +45,14 @@ class LimitCheck(Part):
 
 
 class Assertion(Part):
-    """One assertion of a test, and what came of it."""
+    """One assertion of a test, and its outcome."""
 
     test: str
     """The test that made it; '' outside of one."""
     outcome: Outcome
     """Undecided: a gate's data show neither, and that does not stop it; no answer: an error."""
     verdict: str
-    """What came of it, in one sentence."""
+    """The outcome in one sentence."""
     limits: tuple[LimitCheck, ...] = left_out_if_empty()
     """The limits that were asked for."""
     gate: GateResult | None = left_out()
