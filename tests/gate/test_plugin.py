@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -298,3 +299,19 @@ def test_debugging_shows_where_an_error_is_from(
     monkeypatch.setenv("RANKSCOPE_DEBUG", "1")
     result = inner(SESSION, "-k", "no_answer")
     assert any("/rankscope/" in line for line in result.stdout.lines)
+
+
+def test_a_retriever_against_a_baseline(tmp_path: Path) -> None:
+    golden = {f"question {n}?": [f"d{n}"] for n in range(12)}
+    good = rs.evaluate_retriever(lambda text: [f"d{text.split()[1][:-1]}", "x", "y"], golden, k=3)
+    bad = rs.evaluate_retriever(lambda _: ["x", "d1", "y"], golden, k=3)
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text(good.scores.record().to_json(), encoding="utf-8")
+    assert Gatekeeper().assert_no_regression(baseline, good, "RR@3").answer == "no regression"
+    with pytest.raises(rs.QualityError, match=r"^regression: RR@3 changed by -0\.9"):
+        Gatekeeper().assert_no_regression(baseline, bad, "RR@3")
+
+
+def test_collecting_writes_no_report(pytester: pytest.Pytester, inner: Inner) -> None:
+    inner(SESSION, "--rankscope-report=report.md", "--collect-only")
+    assert not (pytester.path / "report.md").exists()

@@ -25,6 +25,7 @@ def mcp(*, folder: str, max_size: str) -> None:
     import sys
     from pathlib import Path
 
+    from rankscope.cli import say
     from rankscope.errors import InputError
     from rankscope.files import size_in_bytes
     from rankscope.integrations.mcp_server import serve
@@ -37,6 +38,8 @@ def mcp(*, folder: str, max_size: str) -> None:
         raise InputError(f"{folder}: {problem}; name the folder that may be read")
     workspace = Workspace(root.resolve(), max_bytes)
     os.chdir(workspace.root)
+    if sys.stdin.isatty():
+        say("waiting for requests of a client, which is to start this command; Ctrl-D ends it")
     # what a library prints must not be taken for an answer
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -116,18 +116,19 @@ def assert_no_regression(
     """Fail on a regression: a drop that is both significant and larger than ``max_drop``.
 
     Takes what `rankscope.gate` takes: score files, `Scores`, or, with ``qrels``, runs as paths,
-    dicts or tables, and all of its options. The message begins with the answer, has the gate's
-    table, and lists the worst losses, by their ``texts`` (a dict, `Queries` or a file; those of a
-    golden set are known). An undecided answer gives an `UndecidedWarning`, or fails with
-    ``undecided="fail"``. What makes the scores of a run mean less than they seem gives a
-    `DataWarning`; runs that cannot be scored or compared raise `rankscope.InputError`.
+    dicts or tables, and all of its options; also what `rankscope.evaluate_retriever` returns. The
+    message begins with the answer, has the gate's table, and lists the worst losses, by their
+    ``texts`` (a dict, `Queries` or a file; those of a golden set are known). An undecided answer
+    gives an `UndecidedWarning`, or fails with ``undecided="fail"``. What makes the scores of a run
+    mean less than they seem gives a `DataWarning`; runs that cannot be scored or compared raise
+    `rankscope.InputError`.
     """
     __tracebackhide__ = True
     from rankscope.statistics.gate import gate  # noqa: PLC0415
 
     known: dict[str, str] = {}
     try:
-        result = gate(baseline, candidate, measures, **options)
+        result = gate(_known_scores(baseline), _known_scores(candidate), measures, **options)
         if listeners or not result.passed:
             known = _texts(texts, candidate, options.get("qrels"))
     except RankscopeError as error:
@@ -157,11 +158,18 @@ def _without_trace(error: RankscopeError) -> RankscopeError:
     return error if os.environ.get("RANKSCOPE_DEBUG") else error.with_traceback(None)
 
 
+def _known_scores(side: Any) -> Any:
+    """Return the scores of a retriever's result; all else as it is."""
+    from rankscope.retrieval.golden import RetrieverResult  # noqa: PLC0415
+
+    return side.scores if isinstance(side, RetrieverResult) else side
+
+
 def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: Any) -> Scores:
     """Return scores as they are, those of a result, or those of a run."""
     from rankscope.scoring.evaluate import Scores, evaluate  # noqa: PLC0415
 
-    scores = candidate if isinstance(candidate, Scores) else getattr(candidate, "scores", None)
+    scores = _known_scores(candidate)
     if not isinstance(scores, Scores):
         if qrels is None:
             raise InputError("a run needs qrels=… to be scored with; Scores need none")

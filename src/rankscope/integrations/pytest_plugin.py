@@ -117,7 +117,7 @@ class _Reporter:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             output[_SENT] = json.dumps([assertion.to_dict() for assertion in self.assertions])
-        else:
+        elif not session.config.getoption("collectonly"):
             self._write()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
