@@ -206,6 +206,17 @@ def test_without_a_baseline_the_candidate_is_held_to_limits(
         assert "    " in job.summary, "the sentence is there as code"
 
 
+def test_a_name_mentions_nobody(place: Path) -> None:
+    (place / "good.run").rename(place / "@all.run")
+    text = (place / "@all.run").read_text("utf-8")
+    (place / "@all.run").write_text(re.sub(r"\S+$", "@all", text, flags=re.M), encoding="utf-8")
+    job = run_action(place, candidate="@all.run", qrels="qrels.tsv", min="nDCG@10=0.5")
+    assert "| @<!-- -->all |" in job.summary
+    job = run_action(place, baseline="bad.run", candidate="@all.run", qrels="qrels.tsv")
+    assert "`@all`" in job.summary
+    assert "@all" not in job.summary.replace("`@all`", "")
+
+
 def test_a_folder_to_work_in(place: Path) -> None:
     job = run_action(
         place.parent, working_directory=place.name, **GATE, candidate="good.run",
@@ -279,7 +290,8 @@ def test_the_gitlab_job(
 ) -> None:
     job = GITLAB["rankscope"]
     settings = {**job["variables"], "BASELINE": "good.run", "CANDIDATE": candidate}
-    settings |= {"UNDECIDED": undecided, "QUERIES": "queries.jsonl", "MEASURES": "nDCG@10 RR@10"}
+    settings |= {"QRELS": "qrels.tsv", "QUERIES": "queries.jsonl", "MEASURES": "nDCG@10 RR@10"}
+    settings["UNDECIDED"] = undecided
     done = subprocess.run(
         ["sh", "-ec", "\n".join(job["script"])],
         cwd=place,
@@ -315,3 +327,19 @@ def test_the_hook(place: Path, name: str, status: int) -> None:
         check=False,
     )
     assert done.returncode == status, done.stderr
+
+
+# --- the page about all of it --------------------------------------------------------------------
+
+
+def test_the_examples_of_the_docs_name_what_there_is() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    github, gitlab, hook = map(
+        yaml.safe_load, re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    )
+    (step,) = (step for step in github["jobs"]["gate"]["steps"] if "with" in step)
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    for name in ACTION["inputs"]:
+        assert f"`{name}`" in page
+    assert set(gitlab["rankscope"]["variables"]) <= set(GITLAB["rankscope"]["variables"])
+    assert [entry["id"] for entry in hook["repos"][0]["hooks"]] == [entry["id"] for entry in HOOKS]

@@ -121,8 +121,9 @@ def test_commands_write_one_flat_object(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("evaluate qrels.tsv mixed.run --worst 3", "--worst is about single queries"),
-        ("evaluate qrels.tsv mixed.run --per-query", "--per-query is about single queries"),
+        ("evaluate qrels.tsv mixed.run --worst 3", "--worst is not for metrics"),
+        ("evaluate qrels.tsv mixed.run --per-query", "--per-query is not for metrics"),
+        ("evaluate qrels.tsv mixed.run --bounds", "--bounds is not for metrics"),
         ("benchmark run any.yaml --dry-run", "--dry-run has no metrics"),
     ],
 )

@@ -113,9 +113,10 @@ def evaluate(
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
         if is_given and format in ("csv", "json", "trec"):
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
-    for option, is_given in (("--worst", worst is not None), ("--per-query", per_query)):
+    more = (("--worst", worst is not None), ("--per-query", per_query), ("--bounds", bounds))
+    for option, is_given in more:
         if is_given and format == METRICS:
-            raise click.UsageError(f"{option} is about single queries; metrics are means")
+            raise click.UsageError(f"{option} is not for metrics, which are means and intervals")
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
     runs, _ = as_runs(named_runs(run), order=order)
