@@ -225,7 +225,7 @@ def _colon_problem(text: str, mark: yaml.Mark) -> tuple[str, yaml.Mark]:
     while line >= 0 and not lines[line].partition("#")[0].strip():
         line -= 1
     above = lines[line].partition("#")[0] if line >= 0 else ""
-    place = yaml.Mark(mark.name, mark.index, line, 0, None, None)
+    place = yaml.Mark(mark.name, mark.index, line, 0, None, 0)
     for opening, closing in ("{}", "[]"):
         if above.count(opening) > above.count(closing):
             return f"'{opening}' is not closed by '{closing}'", place
