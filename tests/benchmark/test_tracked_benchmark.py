@@ -37,6 +37,7 @@ def test_what_trackers_get(world: World) -> None:
     page = (result.folder / "BenchmarkReport.html").read_text("utf-8")
     assert entry.files["report.html"] == page
     assert metrics_of(result.report) == entry.metrics
+    assert result._repr_html_() == result.report._repr_html_()
 
 
 def test_the_command_prints_nothing_but_metrics(world: World) -> None:
