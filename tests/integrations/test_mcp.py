@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -346,9 +347,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill(tmp_path_factory.mktemp("mcp") / "work")
 
 
+@pytest.mark.skipif(find_spec("mcp") is None, reason="the SDK is not installed")
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_the_client_of_the_sdk(filled: Path, mode: str, version: str) -> None:
-    pytest.importorskip("mcp")
     server = json.dumps([*SERVER, str(filled)])
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CLIENT, server, mode, json.dumps(EVALUATE)],
