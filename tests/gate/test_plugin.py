@@ -315,3 +315,17 @@ def test_a_retriever_against_a_baseline(tmp_path: Path) -> None:
 def test_collecting_writes_no_report(pytester: pytest.Pytester, inner: Inner) -> None:
     inner(SESSION, "--rankscope-report=report.md", "--collect-only")
     assert not (pytester.path / "report.md").exists()
+
+
+def test_a_wrong_file_of_texts_is_noticed_before_it_is_needed() -> None:
+    good = {query_id: ["a"] for query_id in LIMITED}
+    with pytest.raises(rs.InputError, match="texts.jsonl: file not found"):
+        rs.assert_at_least(good, {"P@1": 0.5}, qrels=LIMITED, texts="texts.jsonl")
+    with pytest.raises(rs.InputError, match="texts.jsonl: file not found"):
+        Gatekeeper().assert_no_regression(good, good, qrels=LIMITED, texts="texts.jsonl")
+
+
+def test_no_query_is_listed_if_none_is_wanted() -> None:
+    with pytest.raises(rs.QualityError) as missed:
+        rs.assert_at_least(SECOND, {"P@1": 0.9}, qrels=LIMITED, worst=0)
+    assert "\n" not in str(missed.value)

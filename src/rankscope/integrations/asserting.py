@@ -89,7 +89,7 @@ def assert_at_least(
             for run, limit in asked
             if not limit.is_reached(scores.run(run).means[limit.measure])
         ]
-        if missed or listeners:
+        if missed or listeners or texts is not None:
             known = _texts(texts, candidate, qrels)
     except RankscopeError as error:
         raise _without_trace(error) from None
@@ -129,7 +129,7 @@ def assert_no_regression(
     known: dict[str, str] = {}
     try:
         result = gate(_known_scores(baseline), _known_scores(candidate), measures, **options)
-        if listeners or not result.passed:
+        if listeners or not result.passed or texts is not None:
             known = _texts(texts, candidate, options.get("qrels"))
     except RankscopeError as error:
         raise _without_trace(error) from None
@@ -203,7 +203,8 @@ def _checked(scores: Scores, run: str, limit: Limit, worst: int) -> LimitCheck:
     if interval is not None:
         verdict += f"; 95% interval [{interval.low:.4f}, {interval.high:.4f}]"
     reached = limit.is_reached(mean)
-    values = {} if reached else scores.worst(worst, measure=limit.measure, run=run)
+    lists = worst and not reached
+    values = scores.worst(worst, measure=limit.measure, run=run) if lists else {}
     return LimitCheck(
         run=run,
         measure=limit.measure,
@@ -228,7 +229,8 @@ def _message(missed: list[LimitCheck], texts: Mapping[str, str]) -> str:
     for check in missed:
         if check is not missed[0]:
             lines += ["", check.verdict]
-        lines.append(f"{counted(len(check.worst), 'query')} with the worst {check.measure}:")
+        if check.worst:
+            lines.append(f"{counted(len(check.worst), 'query')} with the worst {check.measure}:")
         for query in check.worst:
             text = texts.get(query.query_id, query.query_id)
             label = query.query_id if text == query.query_id else f"{text} ({query.query_id})"
