@@ -319,9 +319,9 @@ def test_collecting_writes_no_report(pytester: pytest.Pytester, inner: Inner) ->
 
 def test_a_wrong_file_of_texts_is_noticed_before_it_is_needed() -> None:
     good = {query_id: ["a"] for query_id in LIMITED}
-    with pytest.raises(rs.InputError, match="texts.jsonl: file not found"):
+    with pytest.raises(rs.InputError, match=r"texts\.jsonl: file not found"):
         rs.assert_at_least(good, {"P@1": 0.5}, qrels=LIMITED, texts="texts.jsonl")
-    with pytest.raises(rs.InputError, match="texts.jsonl: file not found"):
+    with pytest.raises(rs.InputError, match=r"texts\.jsonl: file not found"):
         Gatekeeper().assert_no_regression(good, good, qrels=LIMITED, texts="texts.jsonl")
 
 
