@@ -118,9 +118,43 @@ def _kept(ctx: click.Context, _: click.Parameter, duplicates: Any) -> None:
         ctx.with_resource(duplicates_kept(duplicates))
 
 
+_COLLAPSE = "rankscope.collapse"
+
+
+def _keep_collapse(ctx: click.Context, _: click.Parameter, collapse: str | None) -> None:
+    ctx.meta[_COLLAPSE] = collapse
+
+
+def _collapsed(ctx: click.Context, _: click.Parameter, doc_id_from: str | None) -> None:
+    collapse = ctx.meta.get(_COLLAPSE)
+    if doc_id_from is not None:
+        from rankscope.runs.collapsing import collapsing
+
+        ctx.with_resource(collapsing(doc_id_from, collapse or "best"))
+    elif collapse is not None:
+        raise click.UsageError("--collapse needs --doc-id-from, which says what document a chunk is of")
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
+        click.option(
+            "--collapse",
+            type=click.Choice(["best", "first", "sum"]),
+            is_eager=True,  # the next one needs it
+            expose_value=False,
+            callback=_keep_collapse,
+            help="With --doc-id-from, what a document scores: the best of its chunks, by the rank "
+            "of the first, or their sum.  [default: best]",
+        ),
+        click.option(
+            "--doc-id-from",
+            metavar="RULE",
+            expose_value=False,
+            callback=_collapsed,
+            help="Runs hold chunks of documents: '#' or '::' (what is before the last one), a "
+            "regular expression (its first group), or a table file from chunk to document.",
+        ),
         click.option(
             "--duplicates",
             type=click.Choice(["first", "best"]),

@@ -20,7 +20,7 @@ from rankscope.document.blocks import (
     warning_lines,
 )
 from rankscope.document.views import view
-from rankscope.errors import counted
+from rankscope.errors import counted, shown
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
@@ -95,6 +95,14 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         parts.append(f"{count} without a relevant document, {fate}")
     if accounting.unjudged:
         parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
+    if accounting.collapsed is not None:
+        chunks = accounting.collapsed
+        parts.append(
+            f"{counted(chunks.chunks, 'chunk')} collapsed to "
+            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)} ({chunks.collapse})"
+        )
+        if chunks.unmatched:
+            parts.append(f"{counted(chunks.unmatched, 'id')} taken as of a whole document")
     tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())

@@ -8,13 +8,29 @@ from __future__ import annotations
 
 from pydantic import field_serializer
 
-from rankscope.part import Part
+from rankscope.part import Part, left_out
+from rankscope.runs.collapsing import Collapse
 from rankscope.scoring.rules import NoRelevant, QueryPolicy
 
 __all__ = ["Accounting"]
 
 LISTED = 100
 """How many missing queries JSON lists; their number is always given."""
+
+
+class Collapsed(Part):
+    """How the chunks of a run became documents."""
+
+    rule: str
+    """What says which document a chunk is of: a separator, a regular expression, a table."""
+    collapse: Collapse
+    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+    chunks: int
+    """Rows of the run before."""
+    documents: int
+    """Rows after."""
+    unmatched: int
+    """Distinct ids that the rule says nothing about; they count as documents."""
 
 
 class Accounting(Part):
@@ -40,6 +56,8 @@ class Accounting(Part):
     """Judged documents that share their score with another document of the query."""
     tied_across_cutoff: dict[int, int]
     """By cutoff: queries with a tie across it, where the order of equal scores decides."""
+    collapsed: Collapsed | None = left_out()
+    """How chunks became documents, if they did."""
 
     @field_serializer("missing_queries", when_used="json")
     def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:

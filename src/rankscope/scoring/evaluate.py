@@ -14,6 +14,7 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
+from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.lengths import lengths_by_rank
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
+    from rankscope.runs.collapsing import Chunks, Collapse
     from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
@@ -327,6 +329,8 @@ def evaluate(
     lengths: Mapping[str, float] | None = None,
     order: Order = "score",
     corpus: Any = None,
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
 ) -> Scores:
     """Score one run or several.
 
@@ -334,7 +338,10 @@ def evaluate(
     by name or a list. ``profile`` names a tool's rules; ``ties``, ``precision`` and ``queries``
     change single rules of it. ``lengths`` gives the number of words of each document, for measures
     that need it (TBG). ``order="given"`` takes documents as they are listed, whatever their scores;
-    ``corpus`` (a path, a table or ids) says which documents there are to be found.
+    ``corpus`` (a path, a table or ids) says which documents there are to be found. Where runs hold
+    chunks and the judgments name documents, ``doc_id_from`` says what document a chunk is of (``#``,
+    ``::``, a regular expression, a table) and ``collapse`` what its chunks become: see
+    `rankscope.runs.table.Run.collapsed`.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -349,7 +356,11 @@ def evaluate(
     judgments = as_judgments(qrels)
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
-    named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+    with collapsing(doc_id_from, collapse):
+        named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+        known = corpus
+        if corpus is not None and not isinstance(corpus, KnownCorpus):
+            known = KnownCorpus.read(corpus_ids(corpus), judgments)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
@@ -359,9 +370,6 @@ def evaluate(
         applied = rules.rules_for(parsed.measure)
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
-    known = corpus
-    if corpus is not None and not isinstance(corpus, KnownCorpus):
-        known = KnownCorpus.read(corpus_ids(corpus), judgments)
     wanted_measures = [parsed.measure for parsed in asked]
     refuse_repeat(judgments, wanted_measures)
     unheard = check_levels(judgments, wanted_measures)
@@ -436,6 +444,7 @@ def _scored(
     lengths: Mapping[str, float] | None = None,
     corpus: KnownCorpus | None = None,
 ) -> RunScores:
+    chunks: Chunks | None = getattr(run, "chunks", None)
     if not rules.identical_ids:
         run = without_identical(run)
     aligned = align(
@@ -480,6 +489,8 @@ def _scored(
         "tied_hits": int((aligned.hits.tie_size > 1).sum()),
         "tied_across_cutoff": aligned.hits.tied_at,
     }
+    if chunks is not None:
+        counts["collapsed"] = chunks.counts()
     about = remarks(
         run,
         aligned.hits,
@@ -489,6 +500,7 @@ def _scored(
         queries=rules.queries,
         ties=rules.ties,
         corpus=corpus,
+        chunks=chunks,
     )
     return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, get_args
+from itertools import chain
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import is_path
-from rankscope.runs.order import Order
+from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
+from rankscope.runs.order import Order, by_id_descending
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.plain import holds, is_plain, text_ids
+from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
+
+if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Chunks
 
 
 def _is_frame(data: object) -> bool:
@@ -34,12 +41,20 @@ def as_judgments(qrels: Any) -> Judgments:
 
 def _as_run(run: Any, name: str, order: Order) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
+    if isinstance(run, CollapsedDicts):
+        return run
     if is_plain(run):
-        return run if order == "score" else {query_id: _listed(run[query_id]) for query_id in run}
-    from rankscope.runs.table import as_run  # noqa: PLC0415
+        if order == "given":
+            run = {query_id: _listed(run[query_id]) for query_id in run}
+        chunking = current_chunking()
+        return run if chunking is None else collapsed_dicts(run, chunking)
+    from rankscope.runs.table import as_run, in_documents  # noqa: PLC0415
 
-    table = as_run(run, name=name)
-    return table if order == "score" else table.in_given_order()
+    if order == "score":
+        return as_run(run, name=name)
+    with not_collapsing():  # the order of the chunks as they are listed counts
+        table = as_run(run, name=name)
+    return in_documents(table if table.chunks is not None else table.in_given_order())
 
 
 def _listed(documents: Mapping[str, float]) -> dict[str, float]:
@@ -49,9 +64,48 @@ def _listed(documents: Mapping[str, float]) -> dict[str, float]:
 
 def corpus_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     """Take a corpus in any form; return a function that passes over its ids."""
-    from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
+    from rankscope.runs.validation import passes_over_documents  # noqa: PLC0415
 
-    return passes_over_ids(corpus)
+    return passes_over_documents(corpus)
+
+
+class CollapsedDicts(dict[str, dict[str, float]]):
+    """A run in plain dicts that was collapsed, and what from."""
+
+    chunks: Chunks
+
+
+def collapsed_dicts(run: Mapping[str, Mapping[str, float]], chunking: Chunking) -> CollapsedDicts:
+    """Collapse the chunks in plain dicts to documents."""
+    answers = [text_ids(run[query_id], query_id) for query_id in run]
+    sizes = np.fromiter(map(len, answers), np.int64, len(answers))
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    score = numbers_of(answers, int(offsets[-1]), run, "score")
+    chunk_ids = list(dict.fromkeys(chain.from_iterable(answers)))
+    names, unmatched = chunking.documents(chunk_ids)
+    of_chunk = dict(zip(chunk_ids, names, strict=True))
+    document = [of_chunk[chunk_id] for answer in answers for chunk_id in answer]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    by_row = np.fromiter(map(numbers.__getitem__, document), np.int64, len(document))
+    best = None if chunking.collapse == "best" else _best_first(answers, score, offsets)
+    rest = chunking.collapsed(offsets, score, by_row, best)
+    collapsed = CollapsedDicts()
+    rows, scores, end = rest.rows.tolist(), rest.scores.tolist(), 0
+    for query_id, size in zip(run, rest.sizes.tolist(), strict=True):
+        part = slice(end, end := end + size)
+        collapsed[query_id] = {
+            document[row]: number for row, number in zip(rows[part], scores[part], strict=True)
+        }
+    collapsed.chunks = chunking.chunks(sizes, rest.sizes, unmatched, len(chunk_ids))
+    return collapsed
+
+
+def _best_first(answers: Sequence[Mapping[str, float]], score: Any, offsets: Any) -> Any:
+    """Return the rows of each query best first, ties by id descending."""
+    chunk_ids = [chunk_id for answer in answers for chunk_id in answer]
+    by_id = np.array(by_id_descending(chunk_ids), np.int64)
+    query = np.repeat(np.arange(len(answers)), np.diff(offsets))
+    return by_id[np.lexsort((-score[by_id], query[by_id]))]
 
 
 def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:

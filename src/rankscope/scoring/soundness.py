@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding, Severity
     from rankscope.measures.language import Measure
+    from rankscope.runs.collapsing import Chunks
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import QueryPolicy
@@ -258,6 +259,7 @@ def remarks(
     queries: QueryPolicy,
     ties: str,
     corpus: KnownCorpus | None = None,
+    chunks: Chunks | None = None,
 ) -> Iterator[Remark]:
     """Yield what should be known beside the numbers of one run."""
     if missing:
@@ -272,7 +274,10 @@ def remarks(
     if not len(hits.query):
         yield Remark("RS172", "no retrieved document is judged for its query", severity="warning")
     yield from _about_order(run, hits.lists, ties)
-    yield from _about_depth(run, hits, measures, corpus)
+    if chunks is None:
+        yield from _about_depth(run, hits, measures, corpus)
+    else:
+        yield from _about_chunks(chunks, measures, corpus)
     if corpus is not None and corpus.outside:
         yield gold_outside(corpus)
 
@@ -348,6 +353,41 @@ def _about_depth(
             f"{_few(map(str, deeper))} {verb} deeper than the run, which has at most "
             f"{counted(deepest, 'document')} a query",
             len(deeper),
+        )
+
+
+def _about_chunks(
+    chunks: Chunks, measures: Sequence[Measure], corpus: KnownCorpus | None
+) -> Iterator[Remark]:
+    """Say where a measure looks at more documents than the chunks of a query belong to."""
+    if chunks.is_doubtful:
+        count, are = ("one id", "is") if chunks.unmatched == 1 else (f"{chunks.unmatched:,} ids", "are")
+        do, a = ("does", "a ") if chunks.unmatched == 1 else ("do", "")
+        yield Remark(
+            "RS136",
+            f"{count} ({_few(map(shown, chunks.examples))}{', …' * (chunks.unmatched > NAMED)}) {do} "
+            f"not name {a}chunk{'s' * (not a)} by {shown(chunks.rule)} and {are} taken as "
+            f"{a}document{'s' * (not a)}",
+            chunks.unmatched,
+        )
+    cut = [(measure, measure.cutoff) for measure in measures if measure.cutoff is not None]
+    if corpus is not None:
+        cut = [(measure, cutoff) for measure, cutoff in cut if cutoff <= corpus.documents]
+    short = {
+        str(measure): int(np.count_nonzero(chunks.remaining < cutoff)) for measure, cutoff in cut
+    }
+    deeper = [measure for measure, queries in short.items() if queries]
+    if deeper:
+        queries = max(short.values())
+        least = int(chunks.remaining.min())
+        verb = "looks" if len(deeper) == 1 else "look"
+        yield Remark(
+            "RS135",
+            f"{_few(deeper)} {verb} at more documents than remain in {counted(queries, 'query')}: "
+            f"{counted(chunks.depth, 'chunk')} a query are of {least:,} "
+            f"{'documents' if least != 1 else 'document'} at least, "
+            f"{float(np.median(chunks.remaining)):g} in the median",
+            queries,
         )
 
 

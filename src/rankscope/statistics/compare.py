@@ -21,6 +21,7 @@ from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
 from rankscope.scoring.accounting import Accounting
+from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.clusters import Sample
@@ -36,6 +37,7 @@ from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.rules import Profile, QueryPolicy
@@ -175,6 +177,8 @@ def compare(
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
     bounds: bool = False,
     hole_grade: float = 1.0,
 ) -> Comparison:
@@ -193,7 +197,8 @@ def compare(
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is
+    they are listed; ``doc_id_from`` and ``collapse`` are those of `evaluate`. Fewer than two runs,
+    a run that `evaluate` refuses and a geometric mean (it is
     no mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
@@ -215,7 +220,8 @@ def compare(
         margin=margin,
     )
     judgments = as_judgments(qrels)
-    named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+    with collapsing(doc_id_from, collapse):
+        named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

@@ -50,6 +50,7 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import PairTest
@@ -318,6 +319,8 @@ def gate(
     baseline_run: str | None = None,
     candidate_run: str | None = None,
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
     report: Callable[[GateResult], None] | None = None,
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
@@ -331,7 +334,8 @@ def gate(
     to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
     baseline that is compared with as well; ``history`` a file that holds what all commits since
     then say together, which is read and written. ``noise``: repeated runs of one system, which
-    widen all intervals. ``clusters``, ``weights`` and ``order`` as in `compare`.
+    widen all intervals. ``clusters``, ``weights``, ``order``, ``doc_id_from`` and ``collapse`` as
+    in `compare`.
 
     ``report`` is called with the result before the history is written: if a report fails, the
     history does not have the commit yet, and the gate can be asked again.
@@ -364,6 +368,7 @@ def gate(
     judgments = None if qrels is None else as_judgments(qrels)
     everything = [*(parsed.asked for parsed in asked), *floors]
     options: Any = {"qrels": judgments, "profile": profile, "order": order}
+    options |= {"doc_id_from": doc_id_from, "collapse": collapse}
     both = paired_runs(
         baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
     )

@@ -1,0 +1,314 @@
+"""Chunks to documents: a run of chunks, judged by document, is collapsed before it is scored.
+
+Systems often index pieces of documents and judgments name documents. A rule says which document a
+chunk belongs to (`Chunking.of`), and of the chunks of one document one entry remains:
+
+- ``best``: the document has the highest score of its chunks;
+- ``first``: documents rank as their first chunks do in the order of the run, and have minus that
+  rank as score;
+- ``sum``: the document has the sum of the scores of its chunks.
+
+An id that the rule says nothing about is taken for a document's own; how many there are is said.
+Nothing here loads Polars: plain dicts are collapsed without it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.files import COMPRESSIONS, is_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rankscope.runs.order import Floats, Ints
+
+__all__ = ["Chunking", "Chunks", "Collapse", "collapsing", "current_chunking", "not_collapsing"]
+
+Collapse = Literal["first", "best", "sum"]
+"""What becomes of the chunks of one document."""
+
+NAMED = 3
+"""How many ids a count gives as examples."""
+
+_SEPARATOR = re.compile(r"[#:/|@_~.,;!%&=-]{1,3}")
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_OF_PATTERNS = frozenset("()[]{}^$*+?\\|")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunks:
+    """What a run of documents was collapsed from."""
+
+    rule: str
+    """Which document a chunk belongs to, in the user's words."""
+    collapse: Collapse
+    chunks: int
+    """Rows before."""
+    documents: int
+    """Rows after."""
+    unmatched: int
+    """Distinct ids that the rule says nothing about; they were taken for documents."""
+    examples: tuple[str, ...]
+    """The first of them."""
+    is_doubtful: bool
+    """Whether such ids may be a mistake."""
+    depth: int
+    """The most chunks that a query has."""
+    remaining: Ints
+    """By query that has so many: how many documents they are of."""
+
+    def counts(self) -> dict[str, Any]:
+        """Return the fields of `rankscope.scoring.accounting.Collapsed`."""
+        return {
+            "rule": self.rule,
+            "collapse": self.collapse,
+            "chunks": self.chunks,
+            "documents": self.documents,
+            "unmatched": self.unmatched,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunking:
+    """Which document each chunk belongs to, and what becomes of the chunks of one."""
+
+    document_of: Callable[[str], str | None]
+    """Returns None for an id that the rule says nothing about."""
+    rule: str
+    collapse: Collapse
+    is_complete: bool
+    """Whether an id that the rule says nothing about may be a mistake; a document that was not cut
+    has no separator."""
+
+    @classmethod
+    def of(cls, doc_id_from: Any, collapse: Collapse = "best") -> Chunking:
+        """Read a rule.
+
+        ``#``, ``::`` or other punctuation of up to three characters separates the document from
+        the chunk: what is before the last one counts, since ids of documents may hold it too. Other
+        text is a regular expression, searched in the id: its first group, or else what it matches,
+        is the document. A mapping, or a file that holds one (csv, tsv, json, jsonl, parquet), gives
+        the document of each chunk; a function returns it.
+        """
+        if collapse not in get_args(Collapse):
+            raise UnknownNameError("way to collapse chunks", collapse, get_args(Collapse))
+        if isinstance(doc_id_from, Mapping):
+            documents: Mapping[Any, Any] = doc_id_from
+            return cls(documents.get, "a table", collapse, True)
+        if isinstance(doc_id_from, re.Pattern):
+            return cls(_by_pattern(doc_id_from), doc_id_from.pattern, collapse, True)
+        if callable(doc_id_from):
+            name = getattr(doc_id_from, "__name__", "a function")
+            return cls(doc_id_from, name, collapse, True)
+        if not is_path(doc_id_from) or not os.fspath(doc_id_from):
+            raise InputError(
+                "doc_id_from: expected a separator such as '#', a regular expression, a table from "
+                f"chunk to document or its file, got {shown(doc_id_from)}"
+            )
+        text = os.fspath(doc_id_from)
+        if _SEPARATOR.fullmatch(text):
+            return cls(_before_last(text), text, collapse, False)
+        if not isinstance(doc_id_from, str) or _names_file(text):
+            return cls(_read_documents(text).get, text, collapse, True)
+        try:
+            pattern = re.compile(text)
+        except re.error as error:
+            raise InputError(
+                f"doc_id_from: {shown(text)} is not a regular expression ({error}); give one whose "
+                "first group is the document, such as '^(.+)_[0-9]+$', or '#'"
+            ) from None
+        return cls(_by_pattern(pattern), text, collapse, True)
+
+    def documents(self, chunk_ids: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the document of each chunk, and the ids the rule says nothing about."""
+        documents, unmatched = [], []
+        document_of = self.document_of
+        for chunk_id in chunk_ids:
+            document = document_of(chunk_id)
+            if not document:
+                unmatched.append(chunk_id)
+                document = chunk_id
+            documents.append(document)
+        return documents, unmatched
+
+    def collapsed(self, offsets: Ints, score: Floats, document: Ints, best: Ints | None) -> _Kept:
+        """Collapse rows that are grouped by query; ``document`` numbers their documents.
+
+        ``best`` are the rows best first (None: they are). What remains is in the order in which the
+        first chunk of each document is listed.
+        """
+        sizes = np.diff(offsets)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        key = group * (int(document.max(initial=0)) + 1) + document
+        _, first, entry = np.unique(key, return_index=True, return_inverse=True)
+        if self.collapse == "best":
+            value = np.full(len(first), -np.inf)
+            np.maximum.at(value, entry, score)
+        elif self.collapse == "sum":
+            if (score < 0).any():
+                raise InputError(
+                    "scores below 0 cannot be summed up: a document would lose by every chunk that "
+                    "is found; collapse by best or first"
+                )
+            in_order = slice(None) if best is None else best
+            value = np.bincount(entry[in_order], score[in_order], len(first))
+        else:
+            ahead = np.arange(len(score)) if best is None else _inverse(best)
+            top = np.full(len(first), len(score))
+            np.minimum.at(top, entry, ahead)
+            begins = np.searchsorted(np.sort(top), offsets[:-1])
+            rank = np.empty(len(first), np.int64)
+            rank[np.argsort(top)] = np.arange(len(first))
+            value = (begins[group[first]] - rank - 1).astype(np.float64)
+        listed = np.argsort(first)
+        rows = first[listed]
+        return _Kept(rows, value[listed], np.bincount(group[rows], minlength=len(sizes)))
+
+    def chunks(self, before: Ints, after: Ints, unmatched: list[str], distinct: int) -> Chunks:
+        """Say what was collapsed, from how many rows the queries had and have."""
+        depth = int(before.max(initial=0))
+        return Chunks(
+            rule=self.rule,
+            collapse=self.collapse,
+            chunks=int(before.sum()),
+            documents=int(after.sum()),
+            unmatched=len(unmatched),
+            examples=tuple(unmatched[:NAMED]),
+            is_doubtful=bool(unmatched) and (self.is_complete or len(unmatched) == distinct),
+            depth=depth,
+            remaining=after[before == depth] if depth else after[:0],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """One row for each document of a query."""
+
+    rows: Ints
+    """The row of its first listed chunk."""
+    scores: Floats
+    sizes: Ints
+    """By query: how many there are."""
+
+
+def _inverse(places: Ints) -> Ints:
+    inverse = np.empty(len(places), np.int64)
+    inverse[places] = np.arange(len(places))
+    return inverse
+
+
+def _before_last(separator: str) -> Callable[[str], str | None]:
+    return lambda chunk_id: chunk_id.rpartition(separator)[0]
+
+
+def _by_pattern(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+    group = 1 if pattern.groups else 0
+
+    def document_of(chunk_id: str) -> str | None:
+        match = pattern.search(chunk_id)
+        return None if match is None else match[group]
+
+    return document_of
+
+
+def _names_file(text: str) -> bool:
+    """Tell a file's name from a regular expression; one that is missing is still a name."""
+    if os.path.isfile(text):
+        return True
+    stem = text
+    for ending in COMPRESSIONS:
+        stem = stem.removesuffix(ending)
+    return stem.endswith(_TABLES) and _OF_PATTERNS.isdisjoint(text)
+
+
+def _read_documents(path: str) -> dict[str, str]:
+    """Read a table from chunk to document."""
+    from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
+    from rankscope.tables.ids import id_text  # noqa: PLC0415
+    from rankscope.tables.reading import read_records  # noqa: PLC0415
+    from rankscope.tables.record_rows import identify  # noqa: PLC0415
+
+    names = (
+        *("doc_id", "document_id", "doc", "document", "docno", "parent_id", "parent", "ref_doc_id"),
+        *("source_id", "source", "file", "url"),
+    )
+    layout = RecordLayout(
+        kind="corpus",
+        formats=("csv", "tsv", "json", "jsonl", "parquet"),
+        suffixes={},
+        noun="chunk",
+        id_column="chunk_id",
+        id_names=("chunk_id", "_id", "id", "node_id", "passage_id", "segment_id", "chunk"),
+        text_names=names,
+        columns=("doc_id",),
+        headerless={2: ("chunk_id", "doc_id")},
+    )
+    documents: dict[str, str] = {}
+    for placed in read_records(path, layout):
+        origin, position, _ = placed
+        chunk_id, fields = identify(placed, layout)
+        if origin.unit == "item" and list(fields) == ["text"]:  # {chunk: document}
+            fields = {"doc_id": fields["text"]}
+        name = find_name(fields, names)
+        if name is None:
+            raise origin.error(
+                f"chunk {shown(chunk_id)} has no document among the fields "
+                f"{shown(', '.join(map(str, fields)))}; name one of them {', '.join(names[:3])}",
+                position,
+            )
+        try:
+            document = id_text(fields[name])
+        except ValueError as error:
+            raise origin.error(f"the document is {error}", position) from None
+        if documents.setdefault(chunk_id, document) != document:
+            raise origin.error(
+                f"chunk {shown(chunk_id)} is of {shown(documents[chunk_id])} and of "
+                f"{shown(document)}; give each chunk one document",
+                position,
+            )
+    return documents
+
+
+_CURRENT: ContextVar[Chunking | None] = ContextVar("rankscope_chunking", default=None)
+
+
+@contextmanager
+def collapsing(doc_id_from: Any, collapse: Collapse = "best") -> Iterator[None]:
+    """Let runs that are taken meanwhile be collapsed; without a rule nothing changes."""
+    if doc_id_from is None:
+        if collapse != "best":
+            raise InputError(
+                f"collapse={collapse!r} needs doc_id_from, which says what document a chunk is of"
+            )
+        yield
+        return
+    token = _CURRENT.set(Chunking.of(doc_id_from, collapse))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def not_collapsing() -> Iterator[None]:
+    """Let runs that are taken meanwhile stay as they are."""
+    token = _CURRENT.set(None)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def current_chunking() -> Chunking | None:
+    """Return how runs are to be collapsed at present; None if they are not."""
+    return _CURRENT.get()
