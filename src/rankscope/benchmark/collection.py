@@ -30,6 +30,7 @@ from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
+from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 
@@ -113,6 +114,8 @@ class Collection:
     training: Training | None
     info: CollectionInfo
     findings: tuple[Finding, ...]
+    chunking: Chunking | None = None
+    """How the chunks that systems return become the documents that are judged."""
     known_titles: Mapping[str, str | None] = field(default_factory=dict)
     """Titles of documents where there is no corpus to look them up in."""
 
@@ -156,6 +159,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
             f"{files.queries}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
+    chunking = config.collection.chunking(loaded.folder)
     findings = collection_findings(asked, qrels, source=str(files.queries))
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True)
@@ -172,8 +176,9 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
         training=training_name,
+        chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
     )
-    return Collection(corpus_file, asked, judgments, training, info, findings)
+    return Collection(corpus_file, asked, judgments, training, info, findings, chunking)
 
 
 def collection_findings(

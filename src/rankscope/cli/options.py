@@ -132,7 +132,7 @@ def _collapsed(ctx: click.Context, _: click.Parameter, doc_id_from: str | None) 
 
         ctx.with_resource(collapsing(doc_id_from, collapse or "best"))
     elif collapse is not None:
-        raise click.UsageError("--collapse needs --doc-id-from, which says what document a chunk is of")
+        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
 
 
 def table_options(command: Command) -> Command:
@@ -161,7 +161,7 @@ def table_options(command: Command) -> Command:
             expose_value=False,
             callback=_kept,
             help="Keep one of a document that a run lists twice.  [default: an error]",
-        )
+        ),
     ]
     for role, what in (
         ("grade", "grade"), ("score", "score"), ("doc_id", "document"), ("query_id", "query"),

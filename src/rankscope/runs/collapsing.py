@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -28,11 +28,9 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS, is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rankscope.runs.order import Floats, Ints
-
-__all__ = ["Chunking", "Chunks", "Collapse", "collapsing", "current_chunking", "not_collapsing"]
 
 Collapse = Literal["first", "best", "sum"]
 """What becomes of the chunks of one document."""
@@ -45,37 +43,34 @@ _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _OF_PATTERNS = frozenset("()[]{}^$*+?\\|")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Chunks:
-    """What a run of documents was collapsed from."""
+    """What a run of documents was collapsed from; the record of it is `Collapsed`."""
 
     rule: str
-    """Which document a chunk belongs to, in the user's words."""
     collapse: Collapse
     chunks: int
-    """Rows before."""
     documents: int
-    """Rows after."""
     unmatched: int
-    """Distinct ids that the rule says nothing about; they were taken for documents."""
-    examples: tuple[str, ...]
-    """The first of them."""
+    unmatched_ids: tuple[str, ...]
     is_doubtful: bool
-    """Whether such ids may be a mistake."""
     depth: int
-    """The most chunks that a query has."""
-    remaining: Ints
-    """By query that has so many: how many documents they are of."""
+    remaining: Mapping[int, int]
+
+    def fewer_than(self, cutoff: int) -> int:
+        """Count the queries of the full depth that have fewer documents."""
+        return sum(queries for documents, queries in self.remaining.items() if documents < cutoff)
 
     def counts(self) -> dict[str, Any]:
-        """Return the fields of `rankscope.scoring.accounting.Collapsed`."""
-        return {
-            "rule": self.rule,
-            "collapse": self.collapse,
-            "chunks": self.chunks,
-            "documents": self.documents,
-            "unmatched": self.unmatched,
-        }
+        """Return the fields, as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Any]) -> Chunks:
+        """Take what `counts` returned, from JSON too."""
+        remaining = {int(size): queries for size, queries in counts["remaining"].items()}
+        examples = tuple(counts["unmatched_ids"])
+        return cls(**{**counts, "remaining": remaining, "unmatched_ids": examples})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,10 +80,13 @@ class Chunking:
     document_of: Callable[[str], str | None]
     """Returns None for an id that the rule says nothing about."""
     rule: str
+    """In the user's words."""
     collapse: Collapse
     is_complete: bool
     """Whether an id that the rule says nothing about may be a mistake; a document that was not cut
     has no separator."""
+    table: Mapping[str, str] | None = None
+    """The document of each chunk, where the rule is a table."""
 
     @classmethod
     def of(cls, doc_id_from: Any, collapse: Collapse = "best") -> Chunking:
@@ -103,8 +101,7 @@ class Chunking:
         if collapse not in get_args(Collapse):
             raise UnknownNameError("way to collapse chunks", collapse, get_args(Collapse))
         if isinstance(doc_id_from, Mapping):
-            documents: Mapping[Any, Any] = doc_id_from
-            return cls(documents.get, "a table", collapse, True)
+            return cls(doc_id_from.get, "a table", collapse, True, doc_id_from)
         if isinstance(doc_id_from, re.Pattern):
             return cls(_by_pattern(doc_id_from), doc_id_from.pattern, collapse, True)
         if callable(doc_id_from):
@@ -118,8 +115,9 @@ class Chunking:
         text = os.fspath(doc_id_from)
         if _SEPARATOR.fullmatch(text):
             return cls(_before_last(text), text, collapse, False)
-        if not isinstance(doc_id_from, str) or _names_file(text):
-            return cls(_read_documents(text).get, text, collapse, True)
+        if not isinstance(doc_id_from, str) or names_table(text):
+            table = _read_documents(text)
+            return cls(table.get, text, collapse, True, table)
         try:
             pattern = re.compile(text)
         except re.error as error:
@@ -140,6 +138,24 @@ class Chunking:
                 document = chunk_id
             documents.append(document)
         return documents, unmatched
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What decides which documents come out, as plain data."""
+        rows = None if self.table is None else sorted(self.table.items())
+        return self.rule, self.collapse, rows
+
+    def pairs(self, pairs: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+        """Collapse one query's (chunk_id, score) pairs, which come best first."""
+        names, _ = self.documents(chunk_id for chunk_id, _ in pairs)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        document = np.array([numbers[name] for name in names], np.int64)
+        score = np.array([score for _, score in pairs], np.float64)
+        rest = self.collapsed(np.array([0, len(pairs)]), score, document, None)
+        return [
+            (names[row], number)
+            for row, number in zip(rest.rows.tolist(), rest.scores.tolist(), strict=True)
+        ]
 
     def collapsed(self, offsets: Ints, score: Floats, document: Ints, best: Ints | None) -> _Kept:
         """Collapse rows that are grouped by query; ``document`` numbers their documents.
@@ -174,19 +190,20 @@ class Chunking:
         rows = first[listed]
         return _Kept(rows, value[listed], np.bincount(group[rows], minlength=len(sizes)))
 
-    def chunks(self, before: Ints, after: Ints, unmatched: list[str], distinct: int) -> Chunks:
+    def chunks(self, before: Ints, after: Ints, unmatched: list[str]) -> Chunks:
         """Say what was collapsed, from how many rows the queries had and have."""
         depth = int(before.max(initial=0))
+        sizes, queries = np.unique(after[before == depth], return_counts=True)
         return Chunks(
             rule=self.rule,
             collapse=self.collapse,
             chunks=int(before.sum()),
             documents=int(after.sum()),
             unmatched=len(unmatched),
-            examples=tuple(unmatched[:NAMED]),
-            is_doubtful=bool(unmatched) and (self.is_complete or len(unmatched) == distinct),
+            unmatched_ids=tuple(unmatched[:NAMED]),
+            is_doubtful=bool(unmatched) and self.is_complete,
             depth=depth,
-            remaining=after[before == depth] if depth else after[:0],
+            remaining=dict(zip(sizes.tolist(), queries.tolist(), strict=True)),
         )
 
 
@@ -221,7 +238,7 @@ def _by_pattern(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     return document_of
 
 
-def _names_file(text: str) -> bool:
+def names_table(text: str) -> bool:
     """Tell a file's name from a regular expression; one that is missing is still a name."""
     if os.path.isfile(text):
         return True

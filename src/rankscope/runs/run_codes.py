@@ -77,10 +77,10 @@ NOT_CHUNKS = declare(
     "ids-without-document",
     "warning",
     unit="document",
-    advice="check the rule (--doc-id-from) and these ids; an id that it says nothing about counts as "
-    "a document's own",
-    meaning="""The rule that leads from chunks to documents says nothing about some ids. With a
-    separator this is said only if no id holds it: a document that was not cut has none.""",
+    advice="check the rule (--doc-id-from) and these ids; one that it says nothing about counts "
+    "as a document's own",
+    meaning="""The table or pattern that leads from chunks to documents says nothing about some ids.
+    With a separator this is no doubt: a document that was not cut has none.""",
 )
 
 QUERIES_MISSING = declare(

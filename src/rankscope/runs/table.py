@@ -173,13 +173,18 @@ class Run(PairTable):
             self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
             is_best_first=True,
         )  # fmt: skip
-        run._set(_chunks=self._chunks)
-        return run
+        return run if self._chunks is None else run.collapsed_from(self._chunks)
 
     @property
     def chunks(self) -> Chunks | None:
         """What the run was collapsed from; None if it was not."""
         return self._chunks
+
+    def collapsed_from(self, chunks: Chunks) -> Run:
+        """Return the same run, which is known to have been collapsed from these."""
+        run = self.named(self._name)
+        run._set(_chunks=chunks)
+        return run
 
     def collapsed(self, doc_id_from: Any, collapse: Collapse = "best") -> Run:
         """Return the run of the documents that the chunks in it belong to.
@@ -191,25 +196,25 @@ class Run(PairTable):
         >>> Run({"q1": {"a#2": 0.9, "b#1": 0.7, "a#1": 0.4}}).collapsed("#")["q1"]
         {'a': 0.9, 'b': 0.7}
         """
-        return self._collapsed(Chunking.of(doc_id_from, collapse))
-
-    def _collapsed(self, chunking: Chunking) -> Run:
+        chunking = doc_id_from
+        if not isinstance(chunking, Chunking):
+            chunking = Chunking.of(doc_id_from, collapse)
         chunk_ids = self.doc_ids.unique(maintain_order=True)
-        documents, unmatched = chunking.documents(chunk_ids.to_list())
+        of_chunks, unmatched = chunking.documents(chunk_ids.to_list())
         numbers: dict[str, int] = {}
-        number = [numbers.setdefault(document, len(numbers)) for document in documents]
+        number = [numbers.setdefault(document, len(numbers)) for document in of_chunks]
         by_row = self.doc_ids.replace_strict(
             chunk_ids, pl.Series(number, dtype=pl.Int64), return_dtype=pl.Int64
         ).to_numpy()
         best = None if chunking.collapse == "best" else self.best_first()
         rest = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row, best)
         names = pl.Series("doc_id", list(numbers), dtype=pl.String)
-        run = Run.trusted(
-            self._query_ids, rest.sizes, names.gather(by_row[rest.rows]), rest.scores,
-            name=self._name,
-        )  # fmt: skip
-        chunks = chunking.chunks(self.sizes, rest.sizes, unmatched, len(chunk_ids))
-        run._set(_is_list=self._is_list, _chunks=chunks)
+        documents = names.gather(by_row[rest.rows])
+        run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
+        run._set(
+            _is_list=self._is_list,
+            _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
+        )
         return run
 
     def named(self, name: str) -> Run:
@@ -434,4 +439,4 @@ def as_run(data: Any, *, name: str = "run") -> Run:
 def in_documents(run: Run) -> Run:
     """Return a run as it is, or collapsed if that is asked for at present and not done yet."""
     chunking = current_chunking()
-    return run if chunking is None or run.chunks is not None else run._collapsed(chunking)
+    return run if chunking is None or run.chunks is not None else run.collapsed(chunking)

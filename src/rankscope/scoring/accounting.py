@@ -31,6 +31,14 @@ class Collapsed(Part):
     """Rows after."""
     unmatched: int
     """Distinct ids that the rule says nothing about; they count as documents."""
+    unmatched_ids: tuple[str, ...]
+    """The first of them."""
+    is_doubtful: bool
+    """Whether such ids may be a mistake; without a separator they are whole documents."""
+    depth: int
+    """The most chunks that a query has."""
+    remaining: dict[int, int]
+    """By number of documents: how many of the queries with so many chunks have it."""
 
 
 class Accounting(Part):

@@ -339,9 +339,9 @@ def evaluate(
     change single rules of it. ``lengths`` gives the number of words of each document, for measures
     that need it (TBG). ``order="given"`` takes documents as they are listed, whatever their scores;
     ``corpus`` (a path, a table or ids) says which documents there are to be found. Where runs hold
-    chunks and the judgments name documents, ``doc_id_from`` says what document a chunk is of (``#``,
-    ``::``, a regular expression, a table) and ``collapse`` what its chunks become: see
-    `rankscope.runs.table.Run.collapsed`.
+    chunks and the judgments name documents, ``doc_id_from`` says which document a chunk is of
+    (``#``, ``::``, a regular expression, a table) and ``collapse`` what its chunks become: see
+    `Run.collapsed`.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes

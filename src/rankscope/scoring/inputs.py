@@ -96,7 +96,7 @@ def collapsed_dicts(run: Mapping[str, Mapping[str, float]], chunking: Chunking) 
         collapsed[query_id] = {
             document[row]: number for row, number in zip(rows[part], scores[part], strict=True)
         }
-    collapsed.chunks = chunking.chunks(sizes, rest.sizes, unmatched, len(chunk_ids))
+    collapsed.chunks = chunking.chunks(sizes, rest.sizes, unmatched)
     return collapsed
 
 

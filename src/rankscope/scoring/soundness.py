@@ -274,10 +274,10 @@ def remarks(
     if not len(hits.query):
         yield Remark("RS172", "no retrieved document is judged for its query", severity="warning")
     yield from _about_order(run, hits.lists, ties)
-    if chunks is None:
-        yield from _about_depth(run, hits, measures, corpus)
-    else:
+    if chunks is not None:
         yield from _about_chunks(chunks, measures, corpus)
+    if chunks is None or chunks.chunks == chunks.documents:
+        yield from _about_depth(run, hits, measures, corpus)
     if corpus is not None and corpus.outside:
         yield gold_outside(corpus)
 
@@ -361,34 +361,32 @@ def _about_chunks(
 ) -> Iterator[Remark]:
     """Say where a measure looks at more documents than the chunks of a query belong to."""
     if chunks.is_doubtful:
-        count, are = ("one id", "is") if chunks.unmatched == 1 else (f"{chunks.unmatched:,} ids", "are")
-        do, a = ("does", "a ") if chunks.unmatched == 1 else ("do", "")
+        more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
+        names = f"{', '.join(map(shown, chunks.unmatched_ids))}{more}"
+        verb = "counts" if chunks.unmatched == 1 else "count"
         yield Remark(
             "RS136",
-            f"{count} ({_few(map(shown, chunks.examples))}{', …' * (chunks.unmatched > NAMED)}) {do} "
-            f"not name {a}chunk{'s' * (not a)} by {shown(chunks.rule)} and {are} taken as "
-            f"{a}document{'s' * (not a)}",
+            f"{counted(chunks.unmatched, 'id')} ({names}) {verb} as documents: by "
+            f"{shown(chunks.rule)} they are of none",
             chunks.unmatched,
         )
+    if chunks.chunks == chunks.documents:
+        return
     cut = [(measure, measure.cutoff) for measure in measures if measure.cutoff is not None]
     if corpus is not None:
         cut = [(measure, cutoff) for measure, cutoff in cut if cutoff <= corpus.documents]
-    short = {
-        str(measure): int(np.count_nonzero(chunks.remaining < cutoff)) for measure, cutoff in cut
-    }
-    deeper = [measure for measure, queries in short.items() if queries]
-    if deeper:
-        queries = max(short.values())
-        least = int(chunks.remaining.min())
-        verb = "looks" if len(deeper) == 1 else "look"
-        yield Remark(
-            "RS135",
-            f"{_few(deeper)} {verb} at more documents than remain in {counted(queries, 'query')}: "
-            f"{counted(chunks.depth, 'chunk')} a query are of {least:,} "
-            f"{'documents' if least != 1 else 'document'} at least, "
-            f"{float(np.median(chunks.remaining)):g} in the median",
-            queries,
-        )
+    deeper = [(str(measure), k) for measure, k in cut if chunks.fewer_than(k)]
+    if not deeper:
+        return
+    queries = chunks.fewer_than(max(k for _, k in deeper))
+    verb = "looks" if len(deeper) == 1 else "look"
+    yield Remark(
+        "RS135",
+        f"{_few(name for name, _ in deeper)} {verb} at more documents than remain in "
+        f"{counted(queries, 'query')}, whose {counted(chunks.depth, 'chunk')} are of as few as "
+        f"{counted(min(chunks.remaining), 'document')}",
+        queries,
+    )
 
 
 def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:

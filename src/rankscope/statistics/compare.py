@@ -20,8 +20,8 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
-from rankscope.scoring.accounting import Accounting
 from rankscope.runs.collapsing import collapsing
+from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.clusters import Sample
