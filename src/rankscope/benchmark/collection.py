@@ -33,6 +33,7 @@ from rankscope.retrieval.stages.training import Training
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
+from rankscope.tables.unanswered import is_unanswered
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""
@@ -152,7 +153,13 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     corpus_file = None if files.corpus is None else CorpusFile(files.corpus, cache)
     everything = queries_of(read_queries(files.queries))
     qrels = read_qrels(files.qrels)
-    judged = set(qrels.query_ids)
+    rule = config.collection.no_answer
+    unanswered = [*qrels.no_answer]
+    for query in everything:
+        has_none = rule is not None and not (qrels.get(query.query_id))
+        if has_none or is_unanswered(query.metadata, str(files.queries)):
+            unanswered.append(query.query_id)
+    judged = {*qrels.query_ids, *unanswered}
     asked = tuple(query for query in everything if query.query_id in judged)
     if not asked:
         raise InputError(
@@ -162,7 +169,9 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     chunking = config.collection.chunking(loaded.folder)
     findings = collection_findings(asked, qrels, source=str(files.queries))
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
-    judgments = Judgments(qrels, remember=True)
+    judgments = Judgments(qrels, remember=True, no_answer=unanswered)
+    if not judgments.query_ids:
+        raise InputError(f"{files.qrels}: every question has no answer; give judgments")
     contents = None
     if corpus_file is not None:
         contents = corpus_file.contents() if may_read else corpus_file.remembered()
@@ -176,6 +185,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
         training=training_name,
+        no_answer=tuple(query.query_id for query in asked if query.query_id in judgments.no_answer),
         chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
     )
     return Collection(corpus_file, asked, judgments, training, info, findings, chunking)

@@ -152,7 +152,7 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
         .iter_rows()
     )
     qrels = read_qrels(inside(recorded.folder, QRELS))
-    judgments = Judgments(qrels, remember=True)
+    judgments = Judgments(qrels, remember=True, no_answer=info.no_answer)
     contents: dict[str, Any] = {}
     corpus_file = None
     if corpus is not None:

@@ -402,7 +402,11 @@ def _analyse(
             ],
             baseline=given.baseline if given.baseline in scores.runs else None,
             qrels=collection.judgments,
-            queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
+            queries=[
+                (query.query_id, query.text, query.metadata)
+                for query in collection.queries
+                if query.query_id not in collection.judgments.no_answer
+            ],
             corpus=collection.corpus if "corpus" in analysis.needs else None,
         )
         return Output(analysis.answer(config, inputs))

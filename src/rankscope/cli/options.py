@@ -135,9 +135,24 @@ def _collapsed(ctx: click.Context, _: click.Parameter, doc_id_from: str | None) 
         raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
 
 
+def _set_aside(ctx: click.Context, _: click.Parameter, rule: Any) -> None:
+    if rule is not None:
+        from rankscope.scoring.judgments import unanswered
+
+        ctx.with_resource(unanswered(rule))
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
+        click.option(
+            "--no-answer",
+            type=click.Choice(["empty"]),
+            expose_value=False,
+            callback=_set_aside,
+            help="Questions without expected documents are meant to have no answer, as those with "
+            "the mark no_answer are, and left out of all means.",
+        ),
         click.option(
             "--collapse",
             type=click.Choice(["best", "first", "sum"]),

@@ -12,7 +12,7 @@ from rankscope.diagnosis.segments import SEGMENTS, Segment
 from rankscope.diagnosis.stages import STAGES, StageRow
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
-from rankscope.part import FileRef, High, Low, Part, left_out
+from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import Identity, Timings
 from rankscope.scoring.accounting import Accounting, Collapsed
@@ -101,6 +101,8 @@ class CollectionInfo(Part):
     """A hash of the judgments; the same as in a score file."""
     training: str | None = None
     """What trained parts learn from: a split, or cross-validation; null: nothing is trained."""
+    no_answer: tuple[str, ...] = left_out_if_empty()
+    """The queries that are meant to have no answer, if there are any: asked, and in no mean."""
     chunks_sha256: str | None = left_out()
     """A hash of what says which document a chunk is of, if systems return chunks."""
 

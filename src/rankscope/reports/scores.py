@@ -95,6 +95,9 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         parts.append(f"{count} without a relevant document, {fate}")
     if accounting.unjudged:
         parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
+    if accounting.no_answer:
+        verb = "has" if accounting.no_answer == 1 else "have"
+        parts.append(f"{counted(accounting.no_answer, 'question')} {verb} no answer, left out")
     if accounting.collapsed is not None:
         chunks = accounting.collapsed
         parts.append(

@@ -81,6 +81,7 @@ class Reference:
             findings, _ = QRELS_CHECKS.all(judgments)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
+                judged = judged.without(judged.no_answer)
         ids = None if corpus is None else passes_over_documents(corpus)
         return cls(tuple(findings), judged, _query_ids(queries), ids)
 

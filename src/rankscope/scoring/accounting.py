@@ -56,6 +56,8 @@ class Accounting(Part):
     """What happens to them: count as 0 (all), left out (both), an error (strict)."""
     unjudged: int
     """Queries of the run that nobody judged; they are left out."""
+    no_answer: int | None = left_out()
+    """Queries that are marked as having no answer, if there are any; they are left out."""
     without_relevant: int
     """Queries that have no document relevant to some measure."""
     without_relevant_policy: NoRelevant

@@ -153,4 +153,5 @@ def _aligned(  # noqa: PLR0917
     )
     if missing and queries == "both":
         judged = judged.only(present)
-    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)), hits)
+    set_aside = sum(query_id in known for query_id in judgments.no_answer)
+    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)

@@ -17,6 +17,7 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
+from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
-    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.judgments import Judgments, NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
@@ -331,6 +332,7 @@ def evaluate(
     corpus: Any = None,
     doc_id_from: Any = None,
     collapse: Collapse = "best",
+    no_answer: NoAnswer | None = None,
 ) -> Scores:
     """Score one run or several.
 
@@ -341,7 +343,8 @@ def evaluate(
     ``corpus`` (a path, a table or ids) says which documents there are to be found. Where runs hold
     chunks and the judgments name documents, ``doc_id_from`` says which document a chunk is of
     (``#``, ``::``, a regular expression, a table) and ``collapse`` what its chunks become: see
-    `Run.collapsed`.
+    `Run.collapsed`. Questions that are marked as having no answer are left out of all means, and
+    counted; ``no_answer`` names more of them (``"empty"``: all without judgments).
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -353,7 +356,10 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
-    judgments = as_judgments(qrels)
+    with unanswered(no_answer):
+        judgments = as_judgments(qrels)
+    if not judgments.query_ids and judgments.no_answer:
+        raise InputError("every question has no answer; give judgments to score against")
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
     with collapsing(doc_id_from, collapse):
@@ -489,6 +495,8 @@ def _scored(
         "tied_hits": int((aligned.hits.tie_size > 1).sum()),
         "tied_across_cutoff": aligned.hits.tied_at,
     }
+    if judgments.no_answer:
+        counts["no_answer"] = len(judgments.no_answer)
     if chunks is not None:
         counts["collapsed"] = chunks.counts()
     about = remarks(

@@ -12,7 +12,7 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
 from rankscope.runs.order import Order, by_id_descending
-from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.judgments import Judgments, unanswered_rule
 from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ def as_judgments(qrels: Any) -> Judgments:
     if isinstance(qrels, Judgments):
         return qrels
     if isinstance(qrels, Mapping):
-        return Judgments(qrels)
+        return Judgments(qrels, no_answer=unanswered_rule())
     from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
-    judgments = Judgments(as_qrels(qrels))
+    judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
     judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
         isinstance(item, str) for item in qrels
     )

@@ -40,6 +40,7 @@ from rankscope.tables.jsontext import parse_json
 from rankscope.tables.objects import rows_from_lists
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores, with_values
+from rankscope.tables.unanswered import find_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -80,9 +81,14 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     if has_header:
         nested = find_list(names, layout, lambda name: _holds_lists(frame[name]))
         if nested is not None and _holds_lists(frame[nested[1]]):
-            cells_of_lists = frame.select(*nested).iter_rows()
-            lists = ((query_id, _list_of(cell)) for query_id, cell in cells_of_lists if query_id)
-            return rows_from_lists(lists, layout, source=source)
+            mark = find_mark(names)
+            cells_of_lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
+            lists = (
+                (query_id, _list_of(cell), *value)
+                for query_id, cell, *value in cells_of_lists
+                if query_id
+            )
+            return rows_from_lists(lists, layout, source=source, mark=mark)
         if nested is not None:
             frame = frame.rename({nested[1]: "doc_id"})
             names = frame.columns

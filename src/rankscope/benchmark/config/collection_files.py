@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
@@ -79,6 +79,10 @@ class CollectionConfig(Section):
     expression, or a table from chunk to document, relative to the config."""
     collapse: Collapse = "best"
     """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+
+    no_answer: Literal["empty"] | None = None
+    """Which questions are meant to have no answer, beside those with the field no_answer: empty, all
+    for which no document is judged."""
 
     @model_validator(mode="before")
     @classmethod
