@@ -111,8 +111,8 @@ def evaluate(
         if is_given and format in ("csv", "json", "trec"):
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
     asked = list(measures or DEFAULT_MEASURES)
-    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
-    runs, _ = as_runs(list(run), order=order)
+    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels)) if labels else qrels)
+    runs, _ = as_runs(list(run), judgments, order=order)
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}

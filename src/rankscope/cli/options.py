@@ -142,9 +142,25 @@ def _set_aside(ctx: click.Context, _: click.Parameter, rule: Any) -> None:
         ctx.with_resource(unanswered(rule))
 
 
+def _overlap(ctx: click.Context, _: click.Parameter, overlap: float | None) -> None:
+    if overlap is not None:
+        from rankscope.scoring.overlap import overlapping
+
+        ctx.with_resource(overlapping(overlap))
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
+        click.option(
+            "--overlap",
+            type=float,
+            metavar="SHARE",
+            expose_value=False,
+            callback=_overlap,
+            help="Where gold is spans or texts: the share of one that must be retrieved for it to "
+            "be found.  [default: 0.5]",
+        ),
         click.option(
             "--no-answer",
             type=click.Choice(["empty"]),

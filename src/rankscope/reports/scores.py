@@ -106,6 +106,12 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         )
         if chunks.unmatched:
             parts.append(f"{counted(chunks.unmatched, 'id')} taken as of a whole document")
+    if accounting.spans is not None:
+        spans = accounting.spans
+        parts.append(
+            f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
+            f"{spans.unit} are retrieved; gains by the share"
+        )
     tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())

@@ -6,6 +6,8 @@ this (and pydantic with it) only when the accounting is looked at.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import field_serializer
 
 from rankscope.part import Part, left_out
@@ -41,6 +43,19 @@ class Collapsed(Part):
     """By number of documents: how many of the queries with so many chunks have it."""
 
 
+class SpanAccounting(Part):
+    """How gold that is spans or texts was compared with what was retrieved."""
+
+    unit: Literal["characters", "words"]
+    """What overlaps are counted in."""
+    overlap: float
+    """The share of a gold span that must be covered for it to be found."""
+    gold: int
+    """Gold spans of all queries."""
+    retrieved: int
+    """Retrieved pieces of all queries."""
+
+
 class Accounting(Part):
     """What a mean is made of."""
 
@@ -68,6 +83,8 @@ class Accounting(Part):
     """By cutoff: queries with a tie across it, where the order of equal scores decides."""
     collapsed: Collapsed | None = left_out()
     """How chunks became documents, if they did."""
+    spans: SpanAccounting | None = left_out()
+    """How overlaps were counted, where gold is spans or texts."""
 
     @field_serializer("missing_queries", when_used="json")
     def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:

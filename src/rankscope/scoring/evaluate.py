@@ -19,6 +19,7 @@ from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
+from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
 
@@ -333,6 +334,7 @@ def evaluate(
     doc_id_from: Any = None,
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
 ) -> Scores:
     """Score one run or several.
 
@@ -344,7 +346,9 @@ def evaluate(
     chunks and the judgments name documents, ``doc_id_from`` says which document a chunk is of
     (``#``, ``::``, a regular expression, a table) and ``collapse`` what its chunks become: see
     `Run.collapsed`. Questions that are marked as having no answer are left out of all means, and
-    counted; ``no_answer`` names more of them (``"empty"``: all without judgments).
+    counted; ``no_answer`` names more of them (``"empty"``: all without judgments). Gold may be
+    spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
+    that must be retrieved for it to be found (0.5): see docs/chunks.md.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -356,16 +360,18 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
-    with unanswered(no_answer):
+    with unanswered(no_answer), overlapping(overlap):
         judgments = as_judgments(qrels)
     if not judgments.query_ids and judgments.no_answer:
         raise InputError("every question has no answer; give judgments to score against")
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
     with collapsing(doc_id_from, collapse):
-        named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+        named, single = as_runs(runs, judgments, order=order)
         known = corpus
-        if corpus is not None and not isinstance(corpus, KnownCorpus):
+        if judgments.gold is not None:
+            known = None  # its documents are not those that are to be found
+        elif corpus is not None and not isinstance(corpus, KnownCorpus):
             known = KnownCorpus.read(corpus_ids(corpus), judgments)
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
@@ -451,7 +457,7 @@ def _scored(
     corpus: KnownCorpus | None = None,
 ) -> RunScores:
     chunks: Chunks | None = getattr(run, "chunks", None)
-    if not rules.identical_ids:
+    if not rules.identical_ids and judgments.gold is None:
         run = without_identical(run)
     aligned = align(
         judgments,
@@ -463,7 +469,7 @@ def _scored(
         name=name,
         corpus=corpus,
     )
-    judged = aligned.judged
+    judged, by_gain = aligned.judged, aligned.by_gain
     if lengths is not None:
         by_rank = lengths_by_rank(
             judged.query_ids, run, lengths, ties=rules.ties, precision=rules.precision
@@ -472,6 +478,7 @@ def _scored(
     levels = {*map(relevance_level_of, measures)} or {1.0}
     without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
     if without and rules.no_relevant == "out":
+        by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
         judged = judged.only(judged.graded(1.0) > 0)
     if not len(judged):
         raise InputError(
@@ -481,7 +488,8 @@ def _scored(
     values = np.empty((len(measures), len(judged)))
     means = {}
     for row, measure in enumerate(measures):
-        values[row] = compute(measure, judged)
+        in_part = by_gain is not None and relevance_level_of(measure) == _ABOVE_ZERO
+        values[row] = compute(measure, by_gain if in_part and by_gain is not None else judged)
         means[str(measure)] = aggregate(measure, values[row])
     counts = {
         "queries": len(judged),
@@ -495,6 +503,13 @@ def _scored(
         "tied_hits": int((aligned.hits.tie_size > 1).sum()),
         "tied_across_cutoff": aligned.hits.tied_at,
     }
+    if judgments.gold is not None:
+        counts["spans"] = {
+            "unit": aligned.unit,
+            "overlap": judgments.gold.overlap,
+            "gold": len(judgments.query),
+            "retrieved": len(run),
+        }
     if judgments.no_answer:
         counts["no_answer"] = len(judgments.no_answer)
     if chunks is not None:

@@ -14,6 +14,7 @@ from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
 from rankscope.runs.order import Order, by_id_descending
 from rankscope.scoring.judgments import Judgments, unanswered_rule
 from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
+from rankscope.tables.pieces import PiecesError
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunks
@@ -28,19 +29,28 @@ def as_judgments(qrels: Any) -> Judgments:
     """Take qrels in any form."""
     if isinstance(qrels, Judgments):
         return qrels
-    if isinstance(qrels, Mapping):
-        return Judgments(qrels, no_answer=unanswered_rule())
-    from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
+    try:
+        if isinstance(qrels, Mapping):
+            return Judgments(qrels, no_answer=unanswered_rule())
+        from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
-    judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
+        judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
+    except PiecesError as error:
+        from rankscope.scoring.spans import gold_judgments  # noqa: PLC0415
+
+        return gold_judgments(error.pieces)
     judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
         isinstance(item, str) for item in qrels
     )
     return judgments
 
 
-def _as_run(run: Any, name: str, order: Order) -> Any:
+def _as_run(run: Any, name: str, order: Order, *, pieces: bool = False) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
+    if pieces:
+        from rankscope.runs.pieces import as_piece_run  # noqa: PLC0415
+
+        return as_piece_run(run, name=name)
     if isinstance(run, CollapsedDicts):
         return run
     if is_plain(run):
@@ -128,23 +138,31 @@ def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
 
 
 def as_runs(
-    runs: Any, *, order: Order = "score", of_one_query: bool = False
+    runs: Any, judgments: Judgments | None = None, *, order: Order = "score"
 ) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
-    With ``order="given"`` the scores are set aside: documents rank as they are listed. With
-    ``of_one_query`` a list of texts is the answer to the only query, and holds no paths.
+    With ``order="given"`` the scores are set aside: documents rank as they are listed. What the
+    judgments are of decides how runs are read: if of one query, a list of texts is its answer and
+    holds no paths; if of spans or texts, runs hold such pieces and not ids.
     """
+    of_one_query = judgments is not None and judgments.of_one_query
+    pieces = judgments is not None and judgments.gold is not None
     if order not in get_args(Order):
         raise UnknownNameError("order", order, get_args(Order))
     if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
-        return {str(name): _as_run(run, str(name), order) for name, run in runs.items()}, False
+        return {
+            str(name): _as_run(run, str(name), order, pieces=pieces) for name, run in runs.items()
+        }, False
     if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
         from rankscope.runs.naming import run_names  # noqa: PLC0415
 
-        taken = [_as_run(run, f"run{number}", order) for number, run in enumerate(runs, start=1)]
+        taken = [
+            _as_run(run, f"run{number}", order, pieces=pieces)
+            for number, run in enumerate(runs, start=1)
+        ]
         return dict(zip(run_names(taken, runs), taken, strict=True)), False
-    run = _as_run(runs, "run", order)
+    run = _as_run(runs, "run", order, pieces=pieces)
     return {getattr(run, "name", "run"): run}, True
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import IntArray
     from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned, Hits
+    from rankscope.scoring.spans import Gold
 
 __all__ = ["Judgments"]
 
@@ -69,6 +70,8 @@ class Judgments:
         remember: bool = False,
         no_answer: NoAnswer | None = None,
     ) -> None:
+        self.gold: Gold | None = None
+        """What is to be found, where that is spans or texts and not documents."""
         self.of_one_query = False
         """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
@@ -168,6 +171,8 @@ class Judgments:
             for query_id, doc_id, grade, *rest in rows
         )
         lines += sorted(json.dumps(q) for q, docs in self.by_query.items() if not docs)
+        if self.gold is not None:
+            lines += self.gold.lines()
         lines += sorted(json.dumps({"no_answer": query_id}) for query_id in self.no_answer)
         import hashlib  # noqa: PLC0415
 

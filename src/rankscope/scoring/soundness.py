@@ -130,12 +130,16 @@ def refuse_broken(
         _refuse("RS101", empty_message(len(query_ids)), name)
     judged_ids = judgments.query_ids
     judged = dict.fromkeys(chain.from_iterable(judgments.by_query.values()))
+    if judgments.gold is not None:
+        judged = dict.fromkeys(judgments.gold.documents)
     if query_ids.isdisjoint(judged_ids):
         _refuse(
             "RS171", nothing_in_common("query", query_ids, judged_ids, _doc_ids(run), judged), name
         )
     if any(doc_id in judged for doc_id in _doc_ids(run)):
         return
+    if judgments.gold is not None and not (judgments.gold.are_spans and any(_doc_ids(run))):
+        return  # texts without documents: nothing tells a poor run from a broken one
     if corpus is not None and corpus.holds_judged and corpus.holds_any(_doc_ids(run)):
         return
     message = nothing_in_common("document", _doc_ids(run), judged, query_ids, judged_ids)
@@ -402,6 +406,8 @@ def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
         answers = (frozenset(map(str, run[query_id])) for query_id in run if run[query_id])
         whole = next(answers, frozenset())
         return len(whole) if all(whole == other for other in answers) else None
+    if not hasattr(run, "offsets"):  # pieces of documents: nobody knows how many there are
+        return None
     low, high = run.offsets[:-1], run.offsets[1:]
     full = np.flatnonzero(high > low)
     documents = run.doc_ids

@@ -25,6 +25,7 @@ from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judgments import unanswered
+from rankscope.scoring.overlap import overlapping
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
@@ -182,6 +183,7 @@ def compare(
     doc_id_from: Any = None,
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
     bounds: bool = False,
     hole_grade: float = 1.0,
 ) -> Comparison:
@@ -200,9 +202,9 @@ def compare(
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed; ``doc_id_from``, ``collapse`` and ``no_answer`` are those of `evaluate`. Fewer
-    than two runs, a run that `evaluate` refuses and a geometric mean (it is no mean of values) are
-    an `InputError`.
+    they are listed; ``doc_id_from``, ``collapse``, ``no_answer`` and ``overlap`` are those of
+    `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is no
+    mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -222,10 +224,10 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    with unanswered(no_answer):
+    with unanswered(no_answer), overlapping(overlap):
         judgments = as_judgments(qrels)
     with collapsing(doc_id_from, collapse):
-        named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+        named, _ = as_runs(runs, judgments, order=order)
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

@@ -36,6 +36,7 @@ from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import unanswered
+from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.comparable import PairedRuns, paired_runs
@@ -324,6 +325,7 @@ def gate(
     doc_id_from: Any = None,
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
     report: Callable[[GateResult], None] | None = None,
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
@@ -368,7 +370,7 @@ def gate(
     asked = list(parse_measures(measures))
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    with unanswered(no_answer):
+    with unanswered(no_answer), overlapping(overlap):
         judgments = None if qrels is None else as_judgments(qrels)
     everything = [*(parsed.asked for parsed in asked), *floors]
     options: Any = {"qrels": judgments, "profile": profile, "order": order}

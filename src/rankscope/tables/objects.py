@@ -26,6 +26,7 @@ from rankscope.tables.columns import (
 from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
+from rankscope.tables.pieces import refuse_gold_dict, refuse_gold_pieces
 from rankscope.tables.rows import Rows, with_values
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
 
@@ -57,6 +58,7 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     frame = frame_of(data, source=source)
     if not frame.width:
         return _Columns(layout, source).rows()
+    refuse_gold_pieces(frame.to_dicts, frame.columns, layout, source)
     nested = find_list(frame.columns, layout, lambda name: frame.schema[name].is_nested())
     if nested is not None and frame.schema[nested[1]].is_nested():
         mark = find_mark(frame.columns)
@@ -95,6 +97,7 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     """
     if is_chroma(data):
         return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
+    refuse_gold_dict(data, layout, source)
     names = [str(name) for name in islice(data, 100)]
     if _is_record(data, names, layout):
         return rows_from_records([data], layout, source=source)
@@ -191,6 +194,7 @@ def rows_from_records(
     names = _names_of(first[0], layout)
     if names is None:
         return _rows_from_sequences(list(records), layout, source)
+    refuse_gold_pieces(lambda: list(records), names, layout, source)
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
         return _rows_from_nested(records, nested[1], layout, source)

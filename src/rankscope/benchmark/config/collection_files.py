@@ -81,8 +81,8 @@ class CollectionConfig(Section):
     """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
 
     no_answer: Literal["empty"] | None = None
-    """Which questions are meant to have no answer, beside those with the field no_answer: empty, all
-    for which no document is judged."""
+    """Which questions are meant to have no answer, beside those with the field no_answer: empty
+    means all for which no document is judged."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,0 +1,70 @@
+"""A run of pieces: what a retriever returned as spans or texts, without ids that are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankscope.errors import InputError, shown
+from rankscope.files import is_path
+from rankscope.runs.naming import stem_of
+from rankscope.tables.columns import RUN
+from rankscope.tables.pieces import read_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankscope.tables.pieces import Piece
+
+
+class PieceRun:
+    """Retrieved pieces by query, best first."""
+
+    def __init__(self, pieces: Mapping[str, list[Piece]], *, name: str = "run") -> None:
+        self.name = name
+        self.pieces = {query_id: _best_first(items) for query_id, items in pieces.items()}
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries, in the order given."""
+        return list(self.pieces)
+
+    @property
+    def doc_ids(self) -> Iterator[str]:
+        """The documents that the pieces are of, where that is known."""
+        every = (piece.document for items in self.pieces.values() for piece in items)
+        return (document for document in every if document is not None)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.pieces.values()))
+
+
+def _best_first(items: list[Piece]) -> list[Piece]:
+    """Order pieces by score; those of equal scores, or without, stay as listed."""
+    scores = [piece.number for piece in items]
+    if None in scores:
+        return items
+    return sorted(items, key=lambda piece: -(piece.number or 0.0))
+
+
+def as_piece_run(data: Any, *, name: str = "run") -> PieceRun:
+    """Take retrieved pieces in any form: a path, records, a dict by query, a frame."""
+    if isinstance(data, PieceRun):
+        return data
+    if is_path(data):
+        from rankscope.tables.reading import TableFile  # noqa: PLC0415
+
+        file = TableFile.open(data, RUN)
+        return PieceRun(read_pieces(file.records(), RUN, file.source).by_query, name=stem_of(data))
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        data = data.collect()
+    if hasattr(data, "__arrow_c_stream__"):
+        from rankscope.tables.frames import frame_of  # noqa: PLC0415
+
+        data = frame_of(data, source=name).to_dicts()
+    if not isinstance(data, Mapping | Iterable) or isinstance(data, str):
+        raise InputError(
+            f"cannot take spans or texts from {shown(type(data).__name__)}; give records with the "
+            "query and its contexts, or {query: [piece, …]}"
+        )
+    return PieceRun(read_pieces(data, RUN, name).by_query, name=name)
