@@ -106,9 +106,7 @@ def test_a_mark_that_cannot_be_is_refused(golden: Any, words: str) -> None:
 def test_a_rule_that_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match=r"'a\?' is marked as having no answer, and has a"):
         rs.evaluate(PLAIN, RUN, no_answer=["a?"])
-    with pytest.raises(
-        UnknownNameError, match="unknown rule for questions without an"
-    ):
+    with pytest.raises(UnknownNameError, match="unknown rule for questions without an"):
         rs.evaluate(PLAIN, RUN, no_answer="none")
 
 

@@ -112,7 +112,7 @@ def evaluate(
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels)) if labels else qrels)
-    runs, _ = as_runs(list(run), judgments, order=order)
+    runs, _ = as_runs(list(run), judgments, order=order, corpus=corpus)
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}

@@ -61,7 +61,7 @@ def explain(
 
     check_standard_input(qrels, run)
     judgments = as_judgments(qrels)
-    runs, _ = as_runs([run], order=order)
+    runs, _ = as_runs([run], judgments, order=order)
     [the_run] = runs.values()
     explanations = [
         explain_measure(judgments, the_run, query_id, parsed.measure, profile=profile, depth=depth)

@@ -30,6 +30,7 @@ def span_recall(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     Formula: |gold ∩ retrieved| / |gold|, in characters or words; of the union of all pieces
     No relevant document: 0
     Short run: what there is counts
+    Reference: Smith & Troynikov 2024 (evaluating chunking strategies)
     """
     covered, _, gold = _units(run, cutoff)
     return ratio(covered, gold)
@@ -42,6 +43,7 @@ def span_precision(run: JudgedRun, *, cutoff: int | None) -> FloatArray:
     Formula: |gold ∩ retrieved| / |retrieved|, in characters or words; of the union of all pieces
     No relevant document: 0
     Short run: what there is counts; 0 if it is empty
+    Reference: Smith & Troynikov 2024 (evaluating chunking strategies)
     """
     covered, retrieved, _ = _units(run, cutoff)
     return ratio(covered, retrieved)
@@ -54,6 +56,7 @@ def span_intersection_over_union(run: JudgedRun, *, cutoff: int | None) -> Float
     Formula: |gold ∩ retrieved| / |gold ∪ retrieved|, in characters or words
     No relevant document: 0
     Short run: what there is counts
+    Reference: Smith & Troynikov 2024 (evaluating chunking strategies)
     """
     covered, retrieved, gold = _units(run, cutoff)
     return ratio(covered, retrieved + gold - covered)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, shown
 from rankscope.files import is_path
 from rankscope.runs.naming import stem_of
 from rankscope.tables.columns import RUN
-from rankscope.tables.pieces import read_pieces
+from rankscope.tables.pieces import read_piece, read_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,10 +48,15 @@ def _best_first(items: list[Piece]) -> list[Piece]:
     return sorted(items, key=lambda piece: -(piece.number or 0.0))
 
 
-def as_piece_run(data: Any, *, name: str = "run") -> PieceRun:
-    """Take retrieved pieces in any form: a path, records, a dict by query, a frame."""
+def as_piece_run(data: Any, *, name: str = "run", corpus: Any = None) -> PieceRun:
+    """Take retrieved pieces in any form: a path, records, a dict by query, a frame.
+
+    With a ``corpus`` the run holds ids of chunks, and the corpus their spans or texts.
+    """
     if isinstance(data, PieceRun):
         return data
+    if corpus is not None:
+        return _looked_up(data, name, corpus)
     if is_path(data):
         from rankscope.tables.reading import TableFile  # noqa: PLC0415
 
@@ -68,3 +74,33 @@ def as_piece_run(data: Any, *, name: str = "run") -> PieceRun:
             "query and its contexts, or {query: [piece, …]}"
         )
     return PieceRun(read_pieces(data, RUN, name).by_query, name=name)
+
+
+def _looked_up(data: Any, name: str, corpus: Any) -> PieceRun:
+    """Find the chunks that a run names in the corpus that holds them."""
+    from rankscope.collection.corpus import Corpus, read_corpus  # noqa: PLC0415
+    from rankscope.runs.table import as_run  # noqa: PLC0415
+
+    run = as_run(data, name=name)
+    table = read_corpus(corpus) if is_path(corpus) else corpus
+    table = table if isinstance(table, Corpus) else Corpus(table)
+    wanted = set(run.doc_ids)
+    chunks = {
+        chunk.doc_id: read_piece(chunk.fields, RUN, f"the corpus: chunk {shown(chunk.doc_id)}")
+        for chunk in table.documents()
+        if chunk.doc_id in wanted
+    }
+    missing = next((doc_id for doc_id in run.doc_ids if doc_id not in chunks), None)
+    if missing is not None:
+        raise InputError(
+            f"run {shown(run.name)}: the chunk {shown(missing)} is not in the corpus; give the "
+            "corpus that was searched"
+        )
+    order = run.best_first()
+    rows = range(len(run)) if order is None else order.tolist()
+    ids, edges = run.doc_ids.to_list(), run.offsets.tolist()
+    pieces = {
+        query_id: [replace(chunks[ids[row]], number=None) for row in rows[low:high]]
+        for query_id, low, high in zip(run.query_ids, edges, edges[1:], strict=False)
+    }
+    return PieceRun(pieces, name=run.name)

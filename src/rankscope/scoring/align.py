@@ -67,7 +67,7 @@ class Aligned:
     """How many queries of the run nobody judged."""
     hits: Hits
     by_gain: JudgedRun | None = None
-    """The same for measures that count gains, where gold can be covered in part."""
+    """The same for measures that sum up gains, where gold can be covered in part."""
     unit: str = ""
     """What gold is measured in, where it is spans or texts: characters or words."""
 

@@ -348,7 +348,8 @@ def evaluate(
     `Run.collapsed`. Questions that are marked as having no answer are left out of all means, and
     counted; ``no_answer`` names more of them (``"empty"``: all without judgments). Gold may be
     spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
-    that must be retrieved for it to be found (0.5): see docs/chunks.md.
+    that must be retrieved for it to be found (0.5), and ``corpus`` may give the spans or texts of
+    chunks that runs name by id: see docs/chunks.md.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -367,7 +368,7 @@ def evaluate(
     if not judgments.query_ids:
         raise InputError("the qrels are empty; give judgments to score against")
     with collapsing(doc_id_from, collapse):
-        named, single = as_runs(runs, judgments, order=order)
+        named, single = as_runs(runs, judgments, order=order, corpus=corpus)
         known = corpus
         if judgments.gold is not None:
             known = None  # its documents are not those that are to be found
@@ -488,8 +489,8 @@ def _scored(
     values = np.empty((len(measures), len(judged)))
     means = {}
     for row, measure in enumerate(measures):
-        in_part = by_gain is not None and relevance_level_of(measure) == _ABOVE_ZERO
-        values[row] = compute(measure, by_gain if in_part and by_gain is not None else judged)
+        in_part = by_gain if _sums_gains(measure) else None
+        values[row] = compute(measure, judged if in_part is None else in_part)
         means[str(measure)] = aggregate(measure, values[row])
     counts = {
         "queries": len(judged),
@@ -526,6 +527,11 @@ def _scored(
         chunks=chunks,
     )
     return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
+
+
+def _sums_gains(measure: Measure) -> bool:
+    """Tell whether a measure is a sum of gains, so that a gold span may gain in parts."""
+    return measure.definition.factors is not None and measure.options.get("gain") != "binary"
 
 
 @lru_cache(maxsize=1024)

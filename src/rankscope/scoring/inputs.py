@@ -45,12 +45,12 @@ def as_judgments(qrels: Any) -> Judgments:
     return judgments
 
 
-def _as_run(run: Any, name: str, order: Order, *, pieces: bool = False) -> Any:
+def _as_run(run: Any, name: str, order: Order) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
-    if pieces:
-        from rankscope.runs.pieces import as_piece_run  # noqa: PLC0415
-
-        return as_piece_run(run, name=name)
+    if hasattr(run, "pieces") and not hasattr(run, "offsets"):
+        raise InputError(
+            "the run holds spans or texts and not ids; evaluate, compare and gate take these"
+        )
     if isinstance(run, CollapsedDicts):
         return run
     if is_plain(run):
@@ -138,31 +138,37 @@ def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
 
 
 def as_runs(
-    runs: Any, judgments: Judgments | None = None, *, order: Order = "score"
+    runs: Any,
+    judgments: Judgments | None = None,
+    *,
+    order: Order = "score",
+    corpus: Any = None,
 ) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
     With ``order="given"`` the scores are set aside: documents rank as they are listed. What the
     judgments are of decides how runs are read: if of one query, a list of texts is its answer and
-    holds no paths; if of spans or texts, runs hold such pieces and not ids.
+    holds no paths; if of spans or texts, runs hold such pieces, or ids of chunks in a corpus.
     """
     of_one_query = judgments is not None and judgments.of_one_query
-    pieces = judgments is not None and judgments.gold is not None
+
+    def taken(run: Any, name: str) -> Any:
+        if judgments is None or judgments.gold is None:
+            return _as_run(run, name, order)
+        from rankscope.runs.pieces import as_piece_run  # noqa: PLC0415
+
+        return as_piece_run(run, name=name, corpus=corpus)
+
     if order not in get_args(Order):
         raise UnknownNameError("order", order, get_args(Order))
     if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
-        return {
-            str(name): _as_run(run, str(name), order, pieces=pieces) for name, run in runs.items()
-        }, False
+        return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
     if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
         from rankscope.runs.naming import run_names  # noqa: PLC0415
 
-        taken = [
-            _as_run(run, f"run{number}", order, pieces=pieces)
-            for number, run in enumerate(runs, start=1)
-        ]
-        return dict(zip(run_names(taken, runs), taken, strict=True)), False
-    run = _as_run(runs, "run", order, pieces=pieces)
+        several = [taken(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+        return dict(zip(run_names(several, runs), several, strict=True)), False
+    run = taken(runs, "run")
     return {getattr(run, "name", "run"): run}, True
 
 

@@ -12,9 +12,10 @@ much was found.
 
 For measures of rankings the gold pieces become the relevant documents. A gold piece is *found* at
 the first rank at which at least ``overlap`` of it is covered; there it has its grade. Measures that
-count gains see each addition instead: its share of the grade. One rank finds one gold piece: where
-a retrieved piece finds several, the further ones take the next ranks, so no measure exceeds its
-range. Measures of spans (`rankscope.measures.spans`) see the units themselves.
+are sums of gains (DCG, nDCG, RBP with a gain) see each addition instead: its share of the grade.
+One rank finds one gold piece: where a retrieved piece finds several, the further ones take the next
+ranks, so no measure exceeds its range. Measures of spans (`rankscope.measures.spans`) see the units
+themselves.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ class PiecesError(InputError):
 
     def __init__(self, pieces: Pieces, source: str) -> None:
         super().__init__(
-            f"{source}: expected the ids of documents, got spans or texts of passages; these are "
-            "taken by evaluate, compare and gate"
+            f"{source}: expected the ids of documents, got spans or texts of passages; evaluate, "
+            "compare and gate take these"
         )
         self.pieces = pieces
 
@@ -229,15 +229,15 @@ def _add(  # noqa: PLR0917
     if isinstance(items, str | Mapping):
         items = [items]
     for item in items:
-        mine.append(_piece(item, layout, f"{source}: query {shown(query_id)}"))
+        mine.append(read_piece(item, layout, f"{source}: query {shown(query_id)}"))
 
 
-def _piece(item: Any, layout: PairLayout, where: str) -> Piece:
+def read_piece(item: Any, layout: PairLayout, where: str) -> Piece:
     """Read one piece: a text, a record, or a document of a framework with its metadata."""
     if isinstance(item, str):
         return Piece(None, None, None, item)
     if isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[1], str):
-        return replace(_piece(item[0], layout, where), number=_number(item[1], where))
+        return replace(read_piece(item[0], layout, where), number=_number(item[1], where))
     sources = _sources(item)
     fields = _values(sources, layout.value)
     text = fields.get("text")
