@@ -230,12 +230,12 @@ def test_short_passages_must_be_whole_and_other_scripts_count_by_sign() -> None:
 # --- forms
 
 
-GOLD = [
+GOLD: list[dict[str, Any]] = [
     {"id": "q1", "question": "How?", "spans": [{"doc": "a", "start": 100, "end": 200}]},
     {"id": "q2", "question": "Why?", "spans": [{"doc": "b", "start": 0, "end": 50}]},
     {"id": "q3", "question": "What?", "spans": [], "no_answer": True},
 ]
-ANSWERS = [
+ANSWERS: list[dict[str, Any]] = [
     {
         "id": "q1",
         "chunks": [{"doc": "c", "start": 0, "end": 9}, {"doc": "a", "start": 0, "end": 300}],

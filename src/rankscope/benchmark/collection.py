@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 import rankscope
 from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
@@ -155,9 +157,12 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     qrels = read_qrels(files.qrels)
     rule = config.collection.no_answer
     unanswered = [*qrels.no_answer]
+    with_documents = {
+        query_id for query_id, size in zip(qrels, np.diff(qrels.offsets), strict=True) if size
+    }
     for query in everything:
-        has_none = rule is not None and not (qrels.get(query.query_id))
-        if has_none or is_unanswered(query.metadata, str(files.queries)):
+        is_empty = rule == "empty" and query.query_id not in with_documents
+        if is_empty or is_unanswered(query.metadata, str(files.queries)):
             unanswered.append(query.query_id)
     judged = {*qrels.query_ids, *unanswered}
     asked = tuple(query for query in everything if query.query_id in judged)

@@ -113,7 +113,7 @@ def _fetch(
         return Output(hidden, complete=not fetched.failures)
 
     info = collection.info
-    searched = (info.corpus_sha256, info.queries_sha256, config.depth)
+    searched: tuple[Any, ...] = (info.corpus_sha256, info.queries_sha256, config.depth)
     if info.chunks_sha256 is not None:
         searched = (*searched, info.chunks_sha256)
     key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)

@@ -241,7 +241,7 @@ def _set_aside(
 
 def _grade(value: Any) -> float:
     """Return a grade, or the highest by subtopic."""
-    return max(value.values()) if isinstance(value, Mapping) else value
+    return float(max(value.values()) if isinstance(value, Mapping) else value)
 
 
 def _without(
