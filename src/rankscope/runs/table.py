@@ -19,7 +19,7 @@ from rankscope.errors import InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking, current_chunking
-from rankscope.runs.naming import stem_of
+from rankscope.runs.naming import NamedFile, stem_of
 from rankscope.tables.columns import RUN
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.objects import rows_from_object
@@ -397,7 +397,7 @@ def run_from(
     file: TableFile, *, name: str | None = None, duplicates: Duplicates | None = None
 ) -> Run:
     """Make a run of a file that was opened."""
-    tag = file.first_tag or ""
+    tag = "" if isinstance(file.path, NamedFile) else file.first_tag or ""
     name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
     try:
         rows = file.rows(("query_id", "doc_id", "score"))
