@@ -1,7 +1,8 @@
 """Measures of source spans: how much of the gold text was retrieved, and how much else.
 
-For gold that is spans or texts and not ids (see `rankscope.scoring.spans`). Units are characters,
-or words where gold is known by its text only. What overlapping pieces share is counted once.
+For gold that is spans or texts and not ids (see `rankscope.scoring.coverage`). Units are
+characters, or words where gold is known by its text only. What overlapping pieces share is counted
+once.
 """
 
 from __future__ import annotations

@@ -177,8 +177,8 @@ def _present(
 def _aligned_pieces(
     judgments: Judgments, run: Any, queries: QueryPolicy, cutoffs: tuple[int, ...], name: str
 ) -> Aligned:
-    """Align retrieved pieces with gold that is spans or texts; see `rankscope.scoring.spans`."""
-    from rankscope.scoring.spans import span_hits  # noqa: PLC0415
+    """Align retrieved pieces with gold that is spans or texts; see `rankscope.scoring.coverage`."""
+    from rankscope.scoring.coverage import span_hits  # noqa: PLC0415
 
     if not hasattr(run, "pieces"):
         raise InputError(
@@ -204,7 +204,7 @@ def _aligned_pieces(
             spans=covered.spans,
         )
 
-    found, gained = judged_run(covered.found), judged_run(covered.gained)
+    whole, gained = judged_run(covered.whole), judged_run(covered.gained)
     hits = Hits(
         query=gained.hit_query,
         rank=gained.hit_rank,
@@ -218,7 +218,7 @@ def _aligned_pieces(
     )
     refuse_broken(judgments, run, hits, name=name or run.name)
     if missing and queries == "both":
-        found, gained = found.only(present), gained.only(present)
+        whole, gained = whole.only(present), gained.only(present)
     set_aside = sum(query_id in known for query_id in judgments.no_answer)
     unjudged = len(known) - (len(ids) - len(missing)) - set_aside
-    return Aligned(found, missing, unjudged, hits, gained, covered.unit)
+    return Aligned(whole, missing, unjudged, hits, gained, covered.unit)

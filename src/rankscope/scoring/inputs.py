@@ -36,7 +36,7 @@ def as_judgments(qrels: Any) -> Judgments:
 
         judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
     except PiecesError as error:
-        from rankscope.scoring.spans import gold_judgments  # noqa: PLC0415
+        from rankscope.scoring.coverage import gold_judgments  # noqa: PLC0415
 
         return gold_judgments(error.pieces)
     judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
@@ -155,7 +155,7 @@ def as_runs(
     def taken(run: Any, name: str) -> Any:
         if judgments is None or judgments.gold is None:
             return _as_run(run, name, order)
-        from rankscope.runs.pieces import as_piece_run  # noqa: PLC0415
+        from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
         return as_piece_run(run, name=name, corpus=corpus)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import IntArray
     from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned, Hits
-    from rankscope.scoring.spans import Gold
+    from rankscope.scoring.coverage import Gold
 
 __all__ = ["Judgments"]
 

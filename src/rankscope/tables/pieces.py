@@ -121,9 +121,7 @@ def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -
     first = next((value for value in islice(data.values(), 100) if value), None)
     if not isinstance(first, list | tuple):
         return
-    if isinstance(first[0], Mapping) and (
-        {"start", "end"} <= _roles(first[0]) or _roles(first[0]) == {"text"}
-    ):
+    if isinstance(first[0], Mapping) and _is_piece(first[0]):
         _refuse(data, layout, source)
 
 
@@ -131,8 +129,11 @@ def _refuse(data: Any, layout: PairLayout, source: str) -> NoReturn:
     raise PiecesError(read_pieces(data, layout, source), source)
 
 
-def _roles(fields: Mapping[str, Any]) -> set[str]:
-    return {role for role, names in _FIELDS.items() if find_name(fields, names) is not None}
+def _is_piece(fields: Mapping[str, Any]) -> bool:
+    """Tell a span, or a text and nothing else, from a document with its id."""
+    if all(find_name(fields, _FIELDS[role]) is not None for role in ("start", "end")):
+        return True
+    return all(find_name([str(name)], _FIELDS["text"]) is not None for name in fields)
 
 
 def _any(_: str) -> bool:
@@ -302,14 +303,14 @@ def _values(sources: list[Any], value: str) -> dict[str, Any]:
     for part in sources:
         if isinstance(part, Mapping):
             roles = _found(tuple(map(str, part)), value)
-            found = {role: part[name] for role, name in roles.items()}
+            fields = {role: part[name] for role, name in roles.items()}
         else:
-            every = {**_FIELDS, "number": ALIASES[value], "rank": ALIASES["rank"]}
-            found = {}
-            for role, names in every.items():
+            aliases = {**_FIELDS, "number": ALIASES[value], "rank": ALIASES["rank"]}
+            fields = {}
+            for role, names in aliases.items():
                 given = (getattr(part, name, None) for name in names)
-                found[role] = next((x for x in given if x is not None and not callable(x)), None)
-        for role, each in found.items():
+                fields[role] = next((x for x in given if x is not None and not callable(x)), None)
+        for role, each in fields.items():
             if each is not None:
                 values.setdefault(role, each)
     return values

@@ -33,8 +33,8 @@ class PieceRun:
     @property
     def doc_ids(self) -> Iterator[str]:
         """The documents that the pieces are of, where that is known."""
-        every = (piece.document for items in self.pieces.values() for piece in items)
-        return (document for document in every if document is not None)
+        documents = (piece.document for items in self.pieces.values() for piece in items)
+        return (document for document in documents if document is not None)
 
     def __len__(self) -> int:
         return sum(map(len, self.pieces.values()))

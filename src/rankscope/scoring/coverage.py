@@ -39,7 +39,7 @@ from rankscope.scoring.overlap import overlap_needed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankscope.runs.pieces import PieceRun
+    from rankscope.runs.piece_run import PieceRun
     from rankscope.tables.pieces import Piece, Pieces
 
 STRETCH = 5
@@ -77,8 +77,8 @@ class Gold:
     @property
     def documents(self) -> list[str]:
         """The documents that the pieces are of, where that is known."""
-        every = (piece.document for pieces in self.pieces.values() for piece in pieces)
-        return [document for document in every if document is not None]
+        documents = (piece.document for pieces in self.pieces.values() for piece in pieces)
+        return [document for document in documents if document is not None]
 
 
 def gold_judgments(pieces: Pieces) -> Judgments:
@@ -288,7 +288,7 @@ class SpanHits:
     """What is found, query by query; queries are numbered as in the judgments."""
 
     unit: Unit
-    found: list[tuple[int, int, float]]
+    whole: list[tuple[int, int, float]]
     """Query, rank and grade of each gold piece that is found."""
     gained: list[tuple[int, int, float]]
     """Query, rank and gain of each addition."""
@@ -302,7 +302,7 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
     gold = judgments.gold
     assert gold is not None
     unit = _unit(gold, run, name)
-    found: list[tuple[int, int, float]] = []
+    whole: list[tuple[int, int, float]] = []
     gained: list[tuple[int, int, float]] = []
     ranks: list[int] = []
     rows: list[tuple[int, int, int, int]] = []
@@ -325,11 +325,11 @@ def span_hits(judgments: Judgments, run: PieceRun, name: str) -> SpanHits:
                 # 1e-9: shares that add up to all of it may lack a bit of rounding
                 if before < gold.overlap - 1e-9 <= share[at]:
                     last_found = max(rank, last_found + 1)
-                    found.append((number, last_found, grade))
+                    whole.append((number, last_found, grade))
         ranks.append(max(len(answer), last_found, last_gained))
     table = np.array(rows, np.int64).reshape(-1, 4).T
     spans = Spans(table[0], table[1], table[2], table[3], np.array(totals, np.int64))
-    return SpanHits(unit, found, gained, ranks, spans)
+    return SpanHits(unit, whole, gained, ranks, spans)
 
 
 def _unit(gold: Gold, run: PieceRun, name: str) -> Unit:
