@@ -20,11 +20,11 @@ from rankscope.document.blocks import (
     warning_lines,
 )
 from rankscope.document.views import view
-from rankscope.errors import counted, shown
+from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.comparison import aliases, interval_methods
+from rankscope.reports.comparison import aliases, data_sentences, interval_methods
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
@@ -103,23 +103,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         parts.append(f"{count} without a relevant document, {fate}")
     if accounting.unjudged:
         parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
-    if accounting.no_answer:
-        verb = "has" if accounting.no_answer == 1 else "have"
-        parts.append(f"{counted(accounting.no_answer, 'question')} {verb} no answer, left out")
-    if accounting.collapsed is not None:
-        chunks = accounting.collapsed
-        parts.append(
-            f"{counted(chunks.chunks, 'chunk')} collapsed to "
-            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)} ({chunks.collapse})"
-        )
-        if chunks.unmatched:
-            parts.append(f"{counted(chunks.unmatched, 'id')} taken as of a whole document")
-    if accounting.spans is not None:
-        spans = accounting.spans
-        parts.append(
-            f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
-            f"{spans.unit} are retrieved; gains by the share"
-        )
+    parts += data_sentences(accounting)
     tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())
