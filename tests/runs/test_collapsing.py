@@ -81,6 +81,7 @@ def test_the_first_chunks_keep_their_order(run: Any) -> None:
         ({"c1": "d1"}, "c1", "d1"),
         ({"c1": "d1"}, "c2", None),
         (lambda chunk_id: chunk_id[:2], "d1c7", "d1"),
+        ({"c1": 17}, "c1", "17"),
     ],
 )
 def test_a_rule_finds_the_document(rule: Any, chunk_id: str, document: str | None) -> None:

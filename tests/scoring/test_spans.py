@@ -322,6 +322,11 @@ def test_compare_and_gate_take_spans() -> None:
     assert rs.gate(ANSWERS, ANSWERS, "SpanRecall", qrels=GOLD).answer == "no regression"
 
 
+def test_a_list_of_records_says_more_than_one_of_texts() -> None:
+    run = [{**record, "contexts": ["a text"] * len(record["chunks"])} for record in ANSWERS]
+    assert rs.evaluate(GOLD, run, ["SpanRecall"])["SpanRecall"] == 0.9
+
+
 def test_ids_win_over_texts_beside_them() -> None:
     gold = [{"question": "q", "expected_ids": ["d1"], "reference_contexts": ["some text"]}]
     assert rs.evaluate(gold, {"q": ["d1"]}, ["RR"])["RR"] == 1.0
@@ -346,12 +351,28 @@ def test_scores_are_kept_with_how_they_were_made() -> None:
         ([{"q": "x", "spans": [{"doc": "a", "start": 1}]}], {"x": []}, "a start or an end only"),
         ([{"q": "x", "spans": [{"doc": "a", "start": -1, "end": 9}]}], {"x": []}, "from 0 up"),
         ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, "one or the other"),
+        (GOLD, {"q1": 5}, "query 'q1' has '5'; expected a list of spans or texts"),
+        (GOLD, {"q1": [record(("a", 0, 10**400))]}, "expected a whole number from 0 up"),
+        (GOLD, {"q1": [record(("a", 0, math.inf))]}, "expected a whole number from 0 up"),
         (GOLD, [{"who": 1}], "no query with its pieces among the fields 'who'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(gold: Any, run: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         rs.evaluate(gold, run)
+
+
+def test_scores_order_pieces_unless_the_list_is_to_count() -> None:
+    run = {"q1": [record(("c", 0, 9), score=0.1), record(("a", 0, 300), score=0.9)], "q2": []}
+    assert rs.evaluate(GOLD, run, ["RR"]).values("RR")["q1"] == 1.0
+    assert rs.evaluate(GOLD, run, ["RR"], order="given").values("RR")["q1"] == 0.5
+    ranked = {"q1": [record(("c", 0, 9), rank=2), record(("a", 0, 300), rank=1)]}
+    assert rs.evaluate(GOLD, ranked, ["RR"]).values("RR")["q1"] == 1.0
+    del run["q1"][0]["score"]
+    with pytest.raises(InputError, match="1 without a score among 2 pieces"):
+        rs.evaluate(GOLD, run, ["RR"])
+    with pytest.raises(InputError, match="doc_id_from is for judgments that name documents"):
+        rs.evaluate(GOLD, ANSWERS, doc_id_from="#")
 
 
 def test_a_run_of_other_queries_or_documents_is_refused() -> None:

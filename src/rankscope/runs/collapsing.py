@@ -26,6 +26,7 @@ import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS, is_path
+from rankscope.tables.ids import id_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -133,6 +134,13 @@ class Chunking:
         document_of = self.document_of
         for chunk_id in chunk_ids:
             document = document_of(chunk_id)
+            if type(document) is not str and document is not None:  # of a dict or a function
+                try:
+                    document = id_text(document)
+                except ValueError as error:
+                    raise InputError(
+                        f"doc_id_from: the document of {shown(chunk_id)} is {error}"
+                    ) from None
             if not document:
                 unmatched.append(chunk_id)
                 document = chunk_id
@@ -251,7 +259,6 @@ def names_table(text: str) -> bool:
 def _read_documents(path: str) -> dict[str, str]:
     """Read a table from chunk to document."""
     from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
-    from rankscope.tables.ids import id_text  # noqa: PLC0415
     from rankscope.tables.reading import read_records  # noqa: PLC0415
     from rankscope.tables.record_rows import identify  # noqa: PLC0415
 

@@ -15,15 +15,20 @@ from rankscope.tables.pieces import read_piece, read_pieces
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankscope.runs.order import Order
     from rankscope.tables.pieces import Piece
 
 
 class PieceRun:
-    """Retrieved pieces by query, best first."""
+    """Retrieved pieces by query, best first: by score, or as they are listed."""
 
-    def __init__(self, pieces: Mapping[str, list[Piece]], *, name: str = "run") -> None:
+    def __init__(
+        self, pieces: Mapping[str, list[Piece]], *, name: str = "run", order: Order = "score"
+    ) -> None:
         self.name = name
-        self.pieces = {query_id: _best_first(items) for query_id, items in pieces.items()}
+        self.pieces = dict(pieces)
+        if order == "score":
+            self.pieces = {query_id: _best_first(query_id, pieces[query_id]) for query_id in pieces}
 
     @property
     def query_ids(self) -> list[str]:
@@ -40,15 +45,22 @@ class PieceRun:
         return sum(map(len, self.pieces.values()))
 
 
-def _best_first(items: list[Piece]) -> list[Piece]:
+def _best_first(query_id: str, items: list[Piece]) -> list[Piece]:
     """Order pieces by score; those of equal scores, or without, stay as listed."""
-    scores = [piece.number for piece in items]
-    if None in scores:
+    without = sum(piece.number is None for piece in items)
+    if without == len(items):
         return items
+    if without:
+        raise InputError(
+            f"query {shown(query_id)} has {without} without a score among {len(items)} pieces; "
+            "give a score to all or none"
+        )
     return sorted(items, key=lambda piece: -(piece.number or 0.0))
 
 
-def as_piece_run(data: Any, *, name: str = "run", corpus: Any = None) -> PieceRun:
+def as_piece_run(
+    data: Any, *, name: str = "run", order: Order = "score", corpus: Any = None
+) -> PieceRun:
     """Take retrieved pieces in any form: a path, records, a dict by query, a frame.
 
     With a ``corpus`` the run holds ids of chunks, and the corpus their spans or texts.
@@ -56,12 +68,13 @@ def as_piece_run(data: Any, *, name: str = "run", corpus: Any = None) -> PieceRu
     if isinstance(data, PieceRun):
         return data
     if corpus is not None:
-        return _looked_up(data, name, corpus)
+        return _looked_up(data, name, order, corpus)
     if is_path(data):
         from rankscope.tables.reading import TableFile  # noqa: PLC0415
 
         file = TableFile.open(data, RUN)
-        return PieceRun(read_pieces(file.records(), RUN, file.source).by_query, name=stem_of(data))
+        pieces = read_pieces(file.records(), RUN, file.source).by_query
+        return PieceRun(pieces, name=stem_of(data), order=order)
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()
     if hasattr(data, "__arrow_c_stream__"):
@@ -73,15 +86,17 @@ def as_piece_run(data: Any, *, name: str = "run", corpus: Any = None) -> PieceRu
             f"cannot take spans or texts from {shown(type(data).__name__)}; give records with the "
             "query and its contexts, or {query: [piece, …]}"
         )
-    return PieceRun(read_pieces(data, RUN, name).by_query, name=name)
+    return PieceRun(read_pieces(data, RUN, name).by_query, name=name, order=order)
 
 
-def _looked_up(data: Any, name: str, corpus: Any) -> PieceRun:
+def _looked_up(data: Any, name: str, listed: Order, corpus: Any) -> PieceRun:
     """Find the chunks that a run names in the corpus that holds them."""
     from rankscope.collection.corpus import Corpus, read_corpus  # noqa: PLC0415
     from rankscope.runs.table import as_run  # noqa: PLC0415
 
     run = as_run(data, name=name)
+    if listed == "given":
+        run = run.in_given_order()
     table = read_corpus(corpus) if is_path(corpus) else corpus
     table = table if isinstance(table, Corpus) else Corpus(table)
     wanted = set(run.doc_ids)

@@ -157,7 +157,12 @@ def as_runs(
             return _as_run(run, name, order)
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
-        return as_piece_run(run, name=name, corpus=corpus)
+        if current_chunking() is not None:
+            raise InputError(
+                "doc_id_from is for judgments that name documents, and the golden set holds spans "
+                "or texts; leave it out"
+            )
+        return as_piece_run(run, name=name, order=order, corpus=corpus)
 
     if order not in get_args(Order):
         raise UnknownNameError("order", order, get_args(Order))

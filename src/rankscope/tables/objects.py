@@ -321,11 +321,12 @@ class _Columns:
                     f"{self.source}: some documents have grades by subtopic and others do not"
                 )
             series.append(_text_series("subtopic", self.subtopics))
+        empty = _text_series("query_id", self.empty_queries)  # refuses what is not text
         return Rows(
             pl.DataFrame(series),
             self.source,
             self.layout,
-            empty_queries=tuple(self.empty_queries),
+            empty_queries=tuple(empty),
             no_answer=tuple(self.no_answer),
         )
 

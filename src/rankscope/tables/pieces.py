@@ -8,7 +8,7 @@ each question, from rows, from dicts by question, and from frames.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -156,11 +156,27 @@ def gold_columns(names: list[str], layout: PairLayout) -> tuple[str, str | None]
     return columns if columns is not None and find_name([columns[1]], _TEXTS) else None
 
 
-def _retrieved_columns(names: list[str]) -> tuple[str, str | None] | None:
-    columns = find_list(names, replace(RUN, lists=(*_RETRIEVED, *RUN.lists)), _any)
-    listed = find_name(names, (*_RETRIEVED, *RUN.lists))
-    if columns is not None and listed is not None and listed != columns[0]:
-        return columns[0], listed
+def _retrieved_columns(record: Mapping[Any, Any]) -> tuple[str, str | None] | None:
+    """Return the columns of the query and of what was retrieved (None: a row is one piece).
+
+    Of several lists, one of records says more than one of texts.
+    """
+    names = [str(name) for name in record]
+    lists = (*_RETRIEVED, *RUN.lists)
+    columns = find_list(names, replace(RUN, lists=lists), _any)
+    if columns is not None:
+        known = [
+            find_name([name for name in names if name != columns[0]], (each,)) for each in lists
+        ]
+        held = [
+            name
+            for name in known
+            if name is not None and isinstance(record.get(name), list | tuple)
+        ]
+        richer = (name for name in held if record[name] and not isinstance(record[name][0], str))
+        listed = next(richer, next(iter(held), None))
+        if listed is not None:
+            return columns[0], listed
     roles = find_columns(names, RUN)
     return (roles["query_id"], None) if "query_id" in roles else None
 
@@ -171,6 +187,10 @@ def _retrieved_columns(names: list[str]) -> tuple[str, str | None] | None:
 def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
     """Read gold or retrieved pieces from records, or from a dict by query."""
     pieces = Pieces()
+    if isinstance(data, Mapping) and layout.kind == "run":
+        columns = _retrieved_columns(data)  # one query's record, perhaps
+        if columns is not None and isinstance(data.get(columns[0]), str | int):
+            data = [data]
     if isinstance(data, Mapping):
         for query_id, items in data.items():
             _add(pieces, query_id, items, layout, source)
@@ -181,7 +201,7 @@ def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
         names = [str(name) for name in record]
         columns = gold_columns(names, QRELS) if layout.kind == "qrels" else None
         if layout.kind == "run":
-            columns = _retrieved_columns(names)
+            columns = _retrieved_columns(record)
         if columns is None:
             columns = _without_list(names, layout)
         if columns is None:
@@ -229,6 +249,11 @@ def _add(  # noqa: PLR0917
         return
     if isinstance(items, str | Mapping):
         items = [items]
+    if not isinstance(items, Iterable) or isinstance(items, bytes | Set):
+        raise InputError(
+            f"{source}: query {shown(query_id)} has {shown(items)}; expected a list of spans or "
+            "texts"
+        )
     for item in items:
         mine.append(read_piece(item, layout, f"{source}: query {shown(query_id)}"))
 
@@ -316,16 +341,20 @@ def _values(sources: list[Any], value: str) -> dict[str, Any]:
     return values
 
 
+_FARTHEST = 2**53
+"""The largest start or end."""
+
+
 def _place(value: Any, role: str, where: str) -> int | None:
     if value is None or value == "":
         return None
-    if type(value) is int and value >= 0:
+    if type(value) is int and 0 <= value <= _FARTHEST:
         return value
     try:
         place = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         place = -1.0
-    if place < 0 or place != int(place):
+    if not 0 <= place <= _FARTHEST or place != int(place):
         raise InputError(
             f"{where}: the {role} is {shown(value)}; expected a whole number from 0 up"
         )
@@ -335,7 +364,7 @@ def _place(value: Any, role: str, where: str) -> int | None:
 def _number(value: Any, where: str) -> float:
     try:  # a number, or the text of one in a cell
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if number - number != 0:  # NaN or infinite
         raise InputError(f"{where}: expected a finite number, got {shown(value)}")
