@@ -353,7 +353,11 @@ def test_scores_are_kept_with_how_they_were_made() -> None:
         ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, "one or the other"),
         (GOLD, {"q1": 5}, "query 'q1' has '5'; expected a list of spans or texts"),
         (GOLD, {"q1": [record(("a", 0, 10**400))]}, "expected a whole number from 0 up"),
-        (GOLD, {"q1": [record(("a", 0, math.inf))]}, "expected a whole number from 0 up"),
+        (
+            GOLD,
+            {"q1": [{"doc": "a", "start": 0, "end": math.inf}]},
+            "expected a whole number from 0 up",
+        ),
         (GOLD, [{"who": 1}], "no query with its pieces among the fields 'who'"),
     ],
 )
