@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     PROFILE,
     TARGET,
     check_standard_input,
@@ -67,10 +69,17 @@ from rankscope.cli.output import emit, print_warnings, write_text
     help="With --bounds: the grade unjudged documents are given.",
 )
 @ORDER
-@click.option("--corpus", metavar="FILE", help="The documents there are; gold outside is named.")
+@click.option(
+    "--corpus",
+    metavar="FILE",
+    help="The documents there are; gold outside is named. Where gold is spans or texts, the "
+    "chunks that runs name by id.",
+)
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def evaluate(
     *,

@@ -151,26 +151,28 @@ def _overlap(ctx: click.Context, _: click.Parameter, overlap: float | None) -> N
         ctx.with_resource(overlapping(overlap))
 
 
+NO_ANSWER = click.option(
+    "--no-answer",
+    type=click.Choice(["empty"]),
+    expose_value=False,
+    callback=_set_aside,
+    help="Questions without expected documents are meant to have no answer, as those with "
+    "the mark no_answer are, and left out of all means.",
+)
+OVERLAP = click.option(
+    "--overlap",
+    type=float,
+    metavar="SHARE",
+    expose_value=False,
+    callback=_overlap,
+    help="Where gold is spans or texts: the share of one that must be retrieved for it to "
+    "be found.  [default: 0.5]",
+)
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
-        click.option(
-            "--overlap",
-            type=float,
-            metavar="SHARE",
-            expose_value=False,
-            callback=_overlap,
-            help="Where gold is spans or texts: the share of one that must be retrieved for it to "
-            "be found.  [default: 0.5]",
-        ),
-        click.option(
-            "--no-answer",
-            type=click.Choice(["empty"]),
-            expose_value=False,
-            callback=_set_aside,
-            help="Questions without expected documents are meant to have no answer, as those with "
-            "the mark no_answer are, and left out of all means.",
-        ),
         click.option(
             "--collapse",
             type=click.Choice(["best", "first", "sum"]),
