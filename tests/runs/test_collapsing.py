@@ -176,7 +176,9 @@ def test_ids_that_a_pattern_does_not_match_are_said() -> None:
     run = {"q1": ["a-1", "b-1", "whole"]}
     scores = rs.evaluate({"q1": ["a"]}, run, ["RR@3"], doc_id_from=r"^(.+)-\d+$")
     assert [finding.code for finding in scores.findings] == ["RS136"]
-    assert "1 id ('whole') counts as documents" in scores.findings[0].message
+    assert "says nothing about 1 id ('whole'), which counts as a document" in (
+        scores.findings[0].message
+    )
 
 
 def test_compare_and_gate_collapse_too() -> None:

@@ -175,7 +175,8 @@ def data_sentences(accounting: Accounting) -> list[str]:
             f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)} ({chunks.collapse})"
         )
         if chunks.unmatched:
-            parts.append(f"{counted(chunks.unmatched, 'id')} taken as of a whole document")
+            noun = "a whole document" if chunks.unmatched == 1 else "whole documents"
+            parts.append(f"{counted(chunks.unmatched, 'id')} taken as {noun}")
     if accounting.spans is not None:
         spans = accounting.spans
         parts.append(

@@ -367,11 +367,11 @@ def _about_chunks(
     if chunks.is_doubtful:
         more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
         names = f"{', '.join(map(shown, chunks.unmatched_ids))}{more}"
-        verb = "counts" if chunks.unmatched == 1 else "count"
+        fate = "counts as a document" if chunks.unmatched == 1 else "count as documents"
         yield Remark(
             "RS136",
-            f"{counted(chunks.unmatched, 'id')} ({names}) {verb} as documents: by "
-            f"{shown(chunks.rule)} they are of none",
+            f"{shown(chunks.rule)} says nothing about {counted(chunks.unmatched, 'id')} ({names}), "
+            f"which {fate}",
             chunks.unmatched,
         )
     if chunks.chunks == chunks.documents:
