@@ -32,6 +32,7 @@ from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
+from rankscope.tables.table_options import check_keys, reading
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""
@@ -52,8 +53,11 @@ class CorpusFile:
     last change (None: they are not).
     """
 
-    def __init__(self, path: Path, cache: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, cache: Path | None = None, *, doc_key: str | None = None
+    ) -> None:
         self._path = path
+        self._doc_key = doc_key
         self._cache = cache
         self._corpus: Corpus | None = None
         self._reading = Lock()  # stages in several threads may need it at the same time
@@ -63,8 +67,8 @@ class CorpusFile:
         """The documents."""
         with self._reading:
             if self._corpus is None:
-                corpus = read_corpus(self._path)
-                self._corpus = corpus
+                with reading(doc_key=self._doc_key):
+                    self._corpus = read_corpus(self._path)
             return self._corpus
 
     def remembered(self) -> Contents | None:
@@ -99,7 +103,8 @@ class CorpusFile:
         if not stat.S_ISREG(status.st_mode):
             return None
         state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-        key = fingerprint("corpus", rankscope.__version__, str(self._path.absolute()), state)
+        place = str(self._path.absolute())
+        key = fingerprint("corpus", rankscope.__version__, place, state, self._doc_key)
         return self._cache / "corpora" / f"{key}.json"
 
 
@@ -146,9 +151,14 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     """
     config = loaded.config
     files = config.collection.files(loaded.folder, config.training)
-    corpus_file = None if files.corpus is None else CorpusFile(files.corpus, cache)
-    everything = queries_of(read_queries(files.queries))
-    qrels = read_qrels(files.qrels)
+    corpus_file = None
+    if files.corpus is not None:
+        corpus_file = CorpusFile(files.corpus, cache, doc_key=config.collection.doc_key)
+    with reading(**config.collection.keys):
+        everything = queries_of(read_queries(files.queries))
+        qrels = read_qrels(files.qrels)
+        train_qrels = None if files.train_qrels is None else read_qrels(files.train_qrels)
+        check_keys()
     judged = set(qrels.query_ids)
     asked = tuple(query for query in everything if query.query_id in judged)
     if not asked:
@@ -157,7 +167,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
             "the same query ids"
         )
     findings = collection_findings(asked, qrels, source=str(files.queries))
-    training, training_name = _training(config.training, files.train_qrels, everything, qrels)
+    training = _training(config.training, train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True)
     contents = None
     if corpus_file is not None:
@@ -171,7 +181,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         corpus_sha256=None if contents is None else contents.sha256,
         queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
-        training=training_name,
+        training=None if training is None else _name_of(files.train_qrels),
     )
     return Collection(corpus_file, asked, judgments, training, info, findings)
 
@@ -210,20 +220,23 @@ def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
 
 
 def _training(
-    wanted: TrainingConfig, path: Path | None, queries: list[Query], qrels: Qrels
-) -> tuple[Training | None, str | None]:
-    """Return what trained parts learn from, and what it is called.
+    wanted: TrainingConfig, judgments: Qrels | None, queries: list[Query], qrels: Qrels
+) -> Training | None:
+    """Return what trained parts learn from: judgments of their own, or the evaluated ones.
 
     Where nobody asked for it and it is not enough, there is none: most benchmarks train nothing.
     """
-    name = CROSS_VALIDATION if path is None else path.name.split(".")[0]
-    judgments = qrels if path is None else read_qrels(path)
+    learnt = qrels if judgments is None else judgments
     try:
-        return Training(tuple(queries), judgments, wanted.folds, wanted.seed), name
+        return Training(tuple(queries), learnt, wanted.folds, wanted.seed)
     except InputError:
         if wanted.split is not None or wanted.qrels is not None:
             raise
-        return None, None
+        return None
+
+
+def _name_of(training_file: Path | None) -> str:
+    return CROSS_VALIDATION if training_file is None else training_file.name.split(".")[0]
 
 
 def _hash(rows: Iterable[list[Any]]) -> str:

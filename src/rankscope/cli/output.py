@@ -62,7 +62,9 @@ def emit(
     """
     from rankscope.document.blocks import Document
     from rankscope.document.views import document_of
+    from rankscope.tables.table_options import check_keys
 
+    check_keys()
     if format == "json":
         plain = data() if data is not None else result.to_dict()  # type: ignore[attr-defined]
         if target is None:

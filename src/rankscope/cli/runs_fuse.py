@@ -94,10 +94,12 @@ def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: An
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
+    from rankscope.tables.table_options import check_keys
 
     check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     fused = fuse_runs(list(run), **options)
+    check_keys()
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target
     size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"

@@ -167,8 +167,9 @@ def stream_corpus(path: PathLike, *, format: str | None = None) -> Iterator[Docu
     An id that appears twice is not noticed: that would mean to remember all of them. A ``json``
     file, and parquet that is compressed or piped, is held in memory whole.
     """
-    for placed in read_records(path, CORPUS, format=format):
-        yield Document(*identify(placed, CORPUS))
+    layout = CORPUS.keyed()
+    for placed in read_records(path, layout, format=format):
+        yield Document(*identify(placed, layout))
 
 
 def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str]:
@@ -176,5 +177,6 @@ def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str
 
     Like `stream_corpus`, but the other fields may go unchecked.
     """
-    for placed in read_records(path, CORPUS, format=format, ids_only=True):
-        yield identify(placed, CORPUS)[0]
+    layout = CORPUS.keyed()
+    for placed in read_records(path, layout, format=format, ids_only=layout.key is None):
+        yield identify(placed, layout)[0]

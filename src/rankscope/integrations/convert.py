@@ -20,6 +20,7 @@ from rankscope.runs.table import read_run
 from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
 from rankscope.tables.detection import Sniffed, read_head, sniff
 from rankscope.tables.parquet import scan_parquet
+from rankscope.tables.table_options import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,12 +117,15 @@ def convert(
         raise InputError(f"labels and raters are for qrels, and {shown(source)} holds a {kind}")
     if kind == "qrels":
         qrels = read_qrels(source, format=source_format, labels=labels, raters=raters)
+        check_keys()
         qrels.write(target, format=target_format)
         return Conversion(kind, len(qrels))
     if kind == "run":
         run = read_run(source, format=source_format, name=name)
+        check_keys()
         run.write(target, format=target_format)
         return Conversion(kind, len(run))
     table = (read_queries if kind == "queries" else read_corpus)(source, format=source_format)
+    check_keys()
     table.write(target, format=target_format)
     return Conversion(kind, len(table))

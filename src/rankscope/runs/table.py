@@ -7,8 +7,6 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
@@ -25,19 +23,15 @@ from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.table_options import Duplicates, kept_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rankscope.files import PathLike
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
-
-Duplicates = Literal["first", "best"]
-"""Which of several rows of one query and document counts."""
-
-_DUPLICATES: ContextVar[Duplicates | None] = ContextVar("rankscope_duplicates", default=None)
 
 
 class Run(PairTable):
@@ -266,7 +260,7 @@ class Run(PairTable):
 def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     """Keep each document of a query once: the first, or the one with the highest score."""
     if duplicates is None:
-        duplicates = _DUPLICATES.get()
+        duplicates = kept_duplicates()
     if duplicates is None:
         return rows
     if duplicates not in get_args(Duplicates):
@@ -286,16 +280,6 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     line_of = rows.line_of
     placed = None if line_of is None else lambda row: line_of(int(first[row]))
     return replace(rows, frame=rows.frame[first], line_of=placed, groups=None)
-
-
-@contextmanager
-def duplicates_kept(duplicates: Duplicates | None) -> Iterator[None]:
-    """Let runs that are read meanwhile hold documents twice, of which one is kept."""
-    token = _DUPLICATES.set(duplicates)
-    try:
-        yield
-    finally:
-        _DUPLICATES.reset(token)
 
 
 def scores_of(rows: Rows) -> pl.Series:

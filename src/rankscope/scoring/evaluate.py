@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
     from rankscope.statistics.intervals import Interval
+    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["Scores", "evaluate"]
 
@@ -327,6 +329,7 @@ def evaluate(
     lengths: Mapping[str, float] | None = None,
     order: Order = "score",
     corpus: Any = None,
+    **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
 
@@ -334,7 +337,9 @@ def evaluate(
     by name or a list. ``profile`` names a tool's rules; ``ties``, ``precision`` and ``queries``
     change single rules of it. ``lengths`` gives the number of words of each document, for measures
     that need it (TBG). ``order="given"`` takes documents as they are listed, whatever their scores;
-    ``corpus`` (a path, a table or ids) says which documents there are to be found.
+    ``corpus`` (a path, a table or ids) says which documents there are to be found. ``query_key``,
+    ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known name, and
+    ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists twice.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -346,10 +351,13 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
-    judgments = as_judgments(qrels)
-    if not judgments.query_ids:
-        raise InputError("the qrels are empty; give judgments to score against")
-    named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+    with reading(**tables):
+        judgments = as_judgments(qrels)
+        if not judgments.query_ids:
+            raise InputError("the qrels are empty; give judgments to score against")
+        named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+        if tables:
+            check_keys()
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules

@@ -82,7 +82,7 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
         if nested is not None and _holds_lists(frame[nested[1]]):
             cells_of_lists = frame.select(*nested).iter_rows()
             lists = ((query_id, _list_of(cell)) for query_id, cell in cells_of_lists if query_id)
-            return rows_from_lists(lists, layout, source=source)
+            return rows_from_lists(lists, layout.of_lists(nested[1]), source=source)
         if nested is not None:
             frame = frame.rename({nested[1]: "doc_id"})
             names = frame.columns

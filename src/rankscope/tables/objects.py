@@ -58,7 +58,8 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
         return _Columns(layout, source).rows()
     nested = find_list(frame.columns, layout, lambda name: frame.schema[name].is_nested())
     if nested is not None and frame.schema[nested[1]].is_nested():
-        return rows_from_lists(frame.select(*nested).iter_rows(), layout, source=source)
+        lists = frame.select(*nested).iter_rows()
+        return rows_from_lists(lists, layout.of_lists(nested[1]), source=source)
     if nested is not None:
         frame = frame.rename({nested[1]: "doc_id"})
     roles = require_columns(frame.columns, layout, source=source)
@@ -115,6 +116,7 @@ def _is_list(value: object) -> bool:
 
 def _is_record(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> bool:
     """Tell whether this is one query's result or one pair, and not results by query."""
+    layout = layout.lenient
     nested = find_list(names, layout, lambda name: _is_list(data.get(name)))
     if nested is not None:
         return isinstance(data.get(nested[0]), str | int)
@@ -130,6 +132,7 @@ def _is_table(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> 
     """Tell whether the keys are names of columns, and not ids of queries."""
     if not data or any(isinstance(v, Mapping) or not _is_list(v) for v in data.values()):
         return False
+    layout = layout.lenient
     if {"query_id", "doc_id"} <= find_columns(names, layout).keys():
         return True
     nested = find_list(names, layout, lambda name: _is_list(next(iter(data.get(name, ())), None)))
@@ -191,7 +194,7 @@ def rows_from_records(
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
         return _rows_from_nested(records, nested[1], layout, source)
-    if "query_id" not in find_columns(names, layout) and is_document(first[0]):
+    if "query_id" not in find_columns(names, layout.lenient) and is_document(first[0]):
         return rows_from_lists(enumerate([list(records)], start=1), layout, source=source)
     roles = require_columns(names, layout, source=source)
     raters = [name for name in rater_columns(names) if name not in roles.values()]
@@ -274,11 +277,12 @@ class _Columns:
     def _add_list(self, query_id: str, documents: Iterable[object]) -> None:
         """Append a list: ids, (id, value) pairs, records, or the documents of a framework."""
         is_run = self.layout.kind == "run"
+        needs_fields = "doc_id" in self.layout.required
         unscored = 0
         before = len(self.values)
         for place, item in enumerate(documents, start=1):
             doc_id: str | None
-            if type(item) is str:
+            if type(item) is str and not needs_fields:
                 doc_id, value = item, None
             else:
                 raw_id, value = listed_document(item, self.layout, self.source)
@@ -414,7 +418,7 @@ def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, s
             columns = find_list(names, layout, nested.__eq__)
             yield None if columns is None else _get(record, columns[0]), _get(record, nested)
 
-    return rows_from_lists(lists(), layout, source=source)
+    return rows_from_lists(lists(), layout.of_lists(nested), source=source)
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:

@@ -18,6 +18,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS, nearest_file
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.stages.training import FOLDS
+from rankscope.tables.table_options import TableOptions
 
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""
@@ -73,6 +74,12 @@ class CollectionConfig(Section):
     """The judgments, where there is no folder."""
     name: Text | None = None
     """What reports call the collection; if not given, the folder's name."""
+    query_key: Text | None = None
+    """The column of the query in these files, where it goes by no known name."""
+    doc_key: Text | None = None
+    """The column of the document."""
+    grade_key: Text | None = None
+    """The column of the grade."""
 
     @model_validator(mode="before")
     @classmethod
@@ -96,6 +103,15 @@ class CollectionConfig(Section):
             missing = "queries" if "queries" not in files else "qrels"
             refuse(f"missing key '{missing}'" if files else "expected path, or queries and qrels")
         return self
+
+    @property
+    def keys(self) -> TableOptions:
+        """The columns that are named, for all files of the collection."""
+        return {
+            "query_key": self.query_key,
+            "doc_key": self.doc_key,
+            "grade_key": self.grade_key,
+        }
 
     def files(self, folder: Path, training: TrainingConfig | None = None) -> CollectionFiles:
         """Find the files; relative paths start in ``folder``.
