@@ -32,6 +32,7 @@ from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
+from rankscope.tables.collection_folder import parts_of
 from rankscope.tables.table_options import check_keys, reading
 
 _SETTLED = 2 * 10**9
@@ -86,23 +87,32 @@ class CorpusFile:
         documents = sorted(self.corpus.documents(), key=lambda document: document.doc_id)
         rows = ([document.doc_id, dict(document.fields)] for document in documents)
         contents = Contents(len(documents), _hash(rows))
-        settled = before is not None and now - self._path.stat().st_mtime_ns > _SETTLED
-        if before is not None and settled and before == self._entry():
+        if before is None:
+            return contents
+        settled = all(now - status.st_mtime_ns > _SETTLED for status in self._statuses())
+        if settled and before == self._entry():
             make_folder(before.parent)
             write_entry(before, json.dumps(asdict(contents)).encode())
         return contents
+
+    def _statuses(self) -> list[os.stat_result]:
+        return [os.stat(part) for part in parts_of(self._path)]
 
     def _entry(self) -> Path | None:
         """Return where the contents are remembered; None for a pipe, which is read only once."""
         if self._cache is None:
             return None
         try:
-            status = os.stat(self._path)
-        except OSError:
+            statuses = self._statuses()
+        except (OSError, InputError):
             return None
-        if not stat.S_ISREG(status.st_mode):
+        if not all(stat.S_ISREG(status.st_mode) for status in statuses):
             return None
-        state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        states = [
+            (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            for status in statuses
+        ]
+        state = states[0] if len(states) == 1 else states
         place = str(self._path.absolute())
         key = fingerprint("corpus", rankscope.__version__, place, state, self._doc_key)
         return self._cache / "corpora" / f"{key}.json"

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankscope.collection.smart import BEGINS, read_smart
+from rankscope.collection.trec_documents import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
-from rankscope.tables.columns import RecordLayout
+from rankscope.tables.columns import RecordLayout, TextFormat
 from rankscope.tables.frames import ArrowFrame
 from rankscope.tables.reading import read_records
 from rankscope.tables.record_rows import Row, identify
@@ -39,6 +41,11 @@ CORPUS = RecordLayout(
     id_names=("_id", "doc_id", "docid", "docno", "id", "pid", "corpus_id", "product_id"),
     text_names=(*_TEXTS, *_TITLES),
     columns=("title", "text"),
+    markup={
+        "trec": TextFormat(r"<(DOC[\s>]|[?!])", read_documents),
+        "smart": TextFormat(BEGINS, read_smart),
+    },
+    read_only=("trec", "smart"),
 )
 
 
@@ -155,8 +162,9 @@ def _value(fields: Row, name: str) -> object:
 def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
     """Read a corpus from a file, or from standard input (``-``), into memory.
 
-    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv`` and ``parquet``, found from content
-    and name unless ``format`` names one; compressed or not.
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, TREC documents
+    (``trec``: ``<DOC>``) and ``smart`` (``.I 1``), found from content and name unless ``format``
+    names one; compressed or not. A folder, or a pattern (``docs/*.gz``), is read file by file.
     """
     return Corpus._read(path, format)
 

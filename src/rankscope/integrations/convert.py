@@ -32,8 +32,8 @@ __all__ = ["Conversion", "convert"]
 _HINTS: tuple[tuple[str, Kind], ...] = (
     (r"qrel|judg", "qrels"),
     (r"\brun|\.run\b|runs?[\W_]", "run"),
-    (r"quer|topic|question", "queries"),
-    (r"corpus|docs\b|documents|collection", "corpus"),
+    (r"quer|topic|question|\.qry\b", "queries"),
+    (r"corpus|docs\b|documents|collection|\.all\b", "corpus"),
 )
 
 
@@ -47,7 +47,7 @@ class Conversion:
 
 def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     """Find out what a file holds, from its columns first and the names of the files second."""
-    kind = _kind_by_content(path) if can_be_read_again(path) else None
+    kind = _kind_by_content(path, written_to) if can_be_read_again(path) else None
     if kind is not None:
         return kind
     for place in (path, written_to):
@@ -62,15 +62,19 @@ def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     )
 
 
-def _kind_by_content(path: PathLike) -> Kind | None:
+def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
     with open_bytes(path) as stream:
         head = read_head(stream)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
             lazy = scan_parquet(head + stream.read(), source=source_name(path))
             return _kind_by_names(lazy.collect_schema().names())
-    if sniffed.content == "markup" and re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
+    if re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
         return "queries"
+    if re.match(r"\s*<DOC[\s>]", sniffed.line, re.I):
+        return "corpus"
+    if sniffed.is_trace:
+        return "queries" if re.search(r"quer|question", source_name(written_to).lower()) else "run"
     return _kind_by_names(sniffed.names) or _kind_by_width(sniffed)
 
 

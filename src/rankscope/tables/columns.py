@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from rankscope.errors import FormatError, shown
 from rankscope.tables.table_options import named_keys, saw_columns
@@ -83,11 +83,12 @@ def _folded(name: str) -> str:
 class PairLayout:
     """A table of query–document pairs; ``value`` is the number of a pair.
 
-    ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
-    ``lists`` are the keys under which a JSON record may hold all documents of its query.
-    ``headerless`` gives, by number of columns, the roles in a file without a header (None: a column
-    that is ignored). ``keys`` are columns that the user named, by role: they win over known names;
-    the roles in ``required`` were named for this very table, which must have them.
+    ``formats`` can be read and written, ``read_only`` only read; ``suffixes`` tell those that other
+    kinds do not have. ``lists`` are the keys under which a JSON record may hold all documents of
+    its query. ``headerless`` gives, by number of columns, the roles in a file without a header
+    (None: a column that is ignored). ``keys`` are columns that the user named, by role: they win
+    over known names; the roles in ``required`` were named for this very table, which must have
+    them.
     """
 
     kind: Kind
@@ -97,6 +98,7 @@ class PairLayout:
     optional: tuple[str, ...]
     lists: tuple[str, ...]
     headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
+    read_only: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict, hash=False)
     required: frozenset[str] = frozenset()
 
@@ -159,6 +161,7 @@ QRELS = PairLayout(
 RUN = PairLayout(
     kind="run",
     formats=("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet"),
+    read_only=("traces",),
     suffixes=_TREC_SUFFIXES,
     value="score",
     optional=("rank", "tag"),
@@ -304,10 +307,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class TextFormat(NamedTuple):
-    """A format that only one kind of records has; reading gives rows with their lines."""
+    """A format that only some kinds of records have; reading gives rows with their lines.
 
-    read: Callable[[str, Origin], Iterator[tuple[int, Row]]]
-    write: Callable[[Iterable[Row]], Iterator[str]]
+    ``begins`` is how its first line begins, as a regular expression. One that is not written has no
+    ``write``, and is among ``read_only``.
+    """
+
+    begins: str
+    read: Callable[[BinaryIO, Origin], Iterator[tuple[int, Row]]]
+    write: Callable[[Iterable[Row]], Iterator[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +325,7 @@ class RecordLayout:
     ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
     ``columns`` are the fields kept as text; all others are kept as JSON. ``headerless`` gives, by
     their number, the columns of a file without a header. ``key`` is the id's field, if the user
-    named it. ``markup`` are the formats that begin with a tag.
+    named it. ``markup`` are formats of these records alone; ``read_only`` are not written.
     """
 
     kind: Kind
@@ -331,6 +339,7 @@ class RecordLayout:
     headerless: Mapping[int, tuple[str, ...]] = field(hash=False)
     needs_text: bool = False
     key: str | None = None
+    read_only: tuple[str, ...] = ()
     markup: Mapping[str, TextFormat] = field(default_factory=dict, hash=False)
 
     @property

@@ -27,6 +27,7 @@ from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
 from rankscope.tables.rows import Rows, with_values
+from rankscope.tables.traces import retrievals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -408,6 +409,19 @@ def rows_from_lists(
     columns = _Columns(layout, source)
     for query_id, documents in lists:
         columns.add_query(query_id, [] if documents is None else documents)
+    return columns.rows()
+
+
+def rows_from_traces(
+    values: Iterable[tuple[int | None, Any]], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take the retrievals of traces; see `rankscope.tables.traces`."""
+    columns = _Columns(layout, source)
+    query_key = layout.keys.get("query_id")
+    for retrieval in retrievals(values, source=source, query_key=query_key):
+        columns.source = source if retrieval.line is None else f"{source}:{retrieval.line}"
+        columns.add_query(retrieval.query_id, retrieval.documents)
+    columns.source = source
     return columns.rows()
 
 

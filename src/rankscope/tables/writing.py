@@ -109,5 +109,7 @@ def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
         elif format == "json":
             pieces = json_pieces(map(dump_json, rows), "[]")
         else:
-            pieces = table.layout.markup[format].write(rows)
+            write = table.layout.markup[format].write
+            assert write is not None  # `format_for` refuses what is not written
+            pieces = write(rows)
         yield from map(str.encode, pieces)
