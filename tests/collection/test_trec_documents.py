@@ -207,7 +207,7 @@ def test_the_layout_of_the_hub(judgments: str, tmp_path: Path) -> None:
 
 
 def test_subsets_and_splits_are_asked_for(tmp_path: Path) -> None:
-    tables = {}
+    tables: dict[str, Any] = {}
     for language in ("de", "en"):
         for split in ("dev", "train"):
             tables |= {

@@ -178,7 +178,7 @@ def test_keys(form: str, tmp_path: Path) -> None:
     assert rs.evaluate(golden, path, "RR", query_key="input.value")["RR"] == (1 / 2 + 1) / 2
     with pytest.raises(FormatError, match=r"no attribute 'typo' \(--query-key\); it has .*'input"):
         rs.read_run(path, query_key="typo")
-    with pytest.raises(InputError, match="a document has no 'typo', .* holds 'source'"):
+    with pytest.raises(InputError, match=r"a document has no 'typo', .* holds 'source'"):
         rs.read_run(path, doc_key="typo")
 
 

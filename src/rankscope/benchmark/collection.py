@@ -18,8 +18,14 @@ from threading import Lock
 from typing import Any
 
 import rankscope
+from rankscope.benchmark.catalogue import dataset_files
 from rankscope.benchmark.codes import WITHOUT_TEXT
-from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
+from rankscope.benchmark.config.collection_files import (
+    CROSS_VALIDATION,
+    CollectionFiles,
+    TrainingConfig,
+    training_file,
+)
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
@@ -160,7 +166,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         InputError: something is missing or broken.
     """
     config = loaded.config
-    files = config.collection.files(loaded.folder, config.training)
+    files = _files(loaded, cache, may_read=may_read)
     corpus_file = None
     if files.corpus is not None:
         corpus_file = CorpusFile(files.corpus, cache, doc_key=config.collection.doc_key)
@@ -194,6 +200,19 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         training=None if training is None else _name_of(files.train_qrels),
     )
     return Collection(corpus_file, asked, judgments, training, info, findings)
+
+
+def _files(loaded: LoadedConfig, cache: Path, *, may_read: bool) -> CollectionFiles:
+    config = loaded.config
+    if config.collection.ir_datasets is None:
+        return config.collection.files(loaded.folder, config.training)
+    return dataset_files(
+        config.collection.ir_datasets,
+        cache,
+        train_qrels=training_file(loaded.folder, config.training),
+        name=config.collection.name,
+        may_read=may_read,
+    )
 
 
 def collection_findings(

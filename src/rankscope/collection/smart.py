@@ -1,4 +1,4 @@
-"""Collections of SMART's time (Cranfield, CISI, MED, CACM): ``.I 1``, then ``.T``, ``.W``, …
+"""Collections of SMART's time (Cranfield, CISI, MED, CACM): ``.I 1``, then ``.T``, ``.W``, ….
 
 A record begins with ``.I`` and its id. Each line with a full stop and one capital alone begins a
 field, whose text is all lines down to the next: ``.T`` is the title, ``.W`` the text, ``.A`` the

@@ -30,7 +30,7 @@ _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
 _MOST_FILES = 1_000_000
 
 
-def parts_of(path: PathLike) -> list[PathLike]:
+def parts_of(path: PathLike) -> Sequence[PathLike]:
     """Return the files of a table: one, those of a folder, or those of a pattern with ``*``.
 
     Files and folders that begin with a full stop are left out.
@@ -39,7 +39,7 @@ def parts_of(path: PathLike) -> list[PathLike]:
     if place.is_dir():
         return [*_inside(place)] or [path]
     if "*" in place.name and not place.exists() and place.parent.is_dir():
-        files = [*sorted(item for item in place.parent.glob(place.name) if item.is_file())]
+        files = sorted(item for item in place.parent.glob(place.name) if item.is_file())
         if files:
             return files
     return [path]
@@ -161,7 +161,7 @@ class CollectionFolder:
 def _tables(home: Path) -> dict[str, dict[str, Path]]:
     """Return the tables of a folder by kind and subset ('' for one without)."""
     tables: dict[str, dict[str, Path]] = {}
-    entries = {}
+    entries: dict[str, Path] = {}
     for path in sorted(home.iterdir(), key=_by_format):
         stem = path.name if path.is_dir() else _stem(path, _JUDGMENTS)
         if stem is not None and not stem.startswith("."):

@@ -53,7 +53,7 @@ from rankscope.tables.traces import retrievals
 from rankscope.tables.whitespace import read_clean, read_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout, RecordLayout
@@ -118,7 +118,7 @@ class TableFile:
 
     @classmethod
     def _of_shards(
-        cls, path: PathLike, shards: list[PathLike], layout: PairLayout, *, format: str | None
+        cls, path: PathLike, shards: Sequence[PathLike], layout: PairLayout, *, format: str | None
     ) -> TableFile:
         """Put a table together that is in several files of one format."""
         files = [cls.open(shard, layout, format=format) for shard in shards]

@@ -191,7 +191,9 @@ def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _text(fields: Mapping[str, Any]) -> str | None:
     """Return what was asked; an input may be a JSON object that holds it."""
-    text = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None)
+    text: str | None = next(
+        (fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None
+    )
     if text is not None and text.lstrip().startswith("{"):
         inner = _parsed(text)
         if isinstance(inner, Mapping):

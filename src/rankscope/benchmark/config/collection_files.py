@@ -69,6 +69,8 @@ class CollectionConfig(Section):
     """Which judgments of the folder are used; if not given, test, or the only ones."""
     subset: Text | None = None
     """Which part of the folder, where its files are named by language or so: en of en-corpus."""
+    ir_datasets: Text | None = None
+    """Instead of a folder, an id of ir_datasets such as beir/scifact/test, which downloads it."""
     corpus: Text | None = None
     """The documents, where there is no folder; existing runs need none."""
     queries: Text | None = None
@@ -98,12 +100,18 @@ class CollectionConfig(Section):
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
-        if self.path is not None and files:
-            refuse("cannot be combined with path; give path, or queries and qrels", files[0])
+        places = [key for key in ("path", "ir_datasets") if getattr(self, key) is not None]
+        if len(places) > 1:
+            refuse("cannot be combined with path; keep one of them", "ir_datasets")
+        if places and files:
+            refuse(
+                f"cannot be combined with {places[0]}; give {places[0]}, or queries and qrels",
+                files[0],
+            )
         for key in ("split", "subset"):
             if self.path is None and getattr(self, key) is not None:
                 refuse(f"only a folder (path) has {key}s; name the file in qrels instead", key)
-        if self.path is None and not {"queries", "qrels"}.issubset(files):
+        if not places and not {"queries", "qrels"}.issubset(files):
             missing = "queries" if "queries" not in files else "qrels"
             refuse(f"missing key '{missing}'" if files else "expected path, or queries and qrels")
         return self
@@ -147,7 +155,7 @@ class CollectionConfig(Section):
             corpus=corpus,
             queries=queries,
             qrels=qrels,
-            train_qrels=_training_file(folder, training),
+            train_qrels=training_file(folder, training),
             name=self.name or qrels.resolve().parent.name,
             split=None,
         )
@@ -163,7 +171,7 @@ class CollectionConfig(Section):
         split = inside.split(self.split, "collection.split")
         queries = inside.queries(split)
         qrels, splits = inside.qrels[split], inside.named_splits
-        train_qrels = _training_file(folder, training)
+        train_qrels = training_file(folder, training)
         if training.qrels is None and training.split != CROSS_VALIDATION:
             if training.split is not None and training.split not in splits:
                 raise InputError(inside.no_split("training.split", training.split))
@@ -178,7 +186,8 @@ class CollectionConfig(Section):
         )
 
 
-def _training_file(folder: Path, training: TrainingConfig) -> Path | None:
+def training_file(folder: Path, training: TrainingConfig) -> Path | None:
+    """Return the judgments of their own that trained parts learn from."""
     if training.qrels is None:
         return None
     return _existing(folder / training.qrels, "training.qrels")
