@@ -136,6 +136,11 @@ def table_options(command: Command) -> Command:
     return command
 
 
+METADATA = click.option(
+    "--metadata",
+    metavar="FILE",
+    help="YAML of ir_metadata, written at the top of a TREC run.",
+)
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),

@@ -16,9 +16,9 @@ from rankscope.collection.qrels import Raters, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
-from rankscope.runs.table import read_run
+from rankscope.runs.table import read_run, with_metadata_of
 from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
-from rankscope.tables.detection import Sniffed, read_head, sniff
+from rankscope.tables.detection import Sniffed, format_for, read_head, sniff
 from rankscope.tables.parquet import scan_parquet
 from rankscope.tables.table_options import check_keys
 
@@ -109,16 +109,20 @@ def convert(
     labels: Mapping[str, float] | None = None,
     raters: Raters | None = None,
     name: str | None = None,
+    metadata: PathLike | None = None,
 ) -> Conversion:
     """Read a file and write it in another format; kind and formats are found if not given.
 
-    ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run.
+    ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run, and ``metadata`` a file
+    of ir_metadata to be written at the top of a TREC run.
     """
     kind = kind or guess_kind(source, written_to=target)
     if kind not in get_args(Kind):
         raise UnknownNameError("kind of table", kind, get_args(Kind))
     if kind != "qrels" and (labels or raters):
         raise InputError(f"labels and raters are for qrels, and {shown(source)} holds a {kind}")
+    if metadata is not None and kind != "run":
+        raise InputError(f"metadata is for TREC runs, and {shown(source)} holds {kind}")
     if kind == "qrels":
         qrels = read_qrels(source, format=source_format, labels=labels, raters=raters)
         check_keys()
@@ -127,6 +131,8 @@ def convert(
     if kind == "run":
         run = read_run(source, format=source_format, name=name)
         check_keys()
+        if metadata is not None:
+            run = with_metadata_of(run, metadata, format_for(target, target_format, RUN))
         run.write(target, format=target_format)
         return Conversion(kind, len(run))
     table = (read_queries if kind == "queries" else read_corpus)(source, format=source_format)

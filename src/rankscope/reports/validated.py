@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
     Document,
@@ -46,16 +46,35 @@ def validation_document(validation: Validation) -> Document:
         + ", ".join(check.name for check in validation.not_applicable if check.reason == reason)
         for reason in reasons
     ]
+    if validation.metadata_problem:
+        unable.append(f"not read: {validation.metadata_problem}")
     notes = [Notes(tuple(unable))] if unable else []
+    metadata = [_metadata_table(validation.metadata)] if validation.metadata else []
     return Document(
         f"Validation of {validation.run}",
         (
             Section("", (verdict,)),
             Section("", tuple(findings), tuple(notes)),
+            *(Section("", (table,)) for table in metadata),
         ),
         names=frozenset([validation.run]),
         data=lambda: _data(validation),
     )
+
+
+def _metadata_table(metadata: dict[str, Any]) -> Table:
+    """Show what a run says of itself, a line for each entry."""
+    rows = plain_rows(_entries(metadata, ""))
+    return Table(text_columns("entry", "value"), rows, title="what the run says of itself")
+
+
+def _entries(value: Any, name: str) -> list[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        entries = ((f"{name}.{key}" if name else key, inner) for key, inner in value.items())
+        return [row for key, inner in entries for row in _entries(inner, key)]
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    return [(name, str(value))]
 
 
 def _data(validation: Validation) -> Table:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InvalidDataError, UnknownNameError
-from rankscope.files import is_path
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
+from rankscope.files import decoded, is_path, read_bytes, source_name
 from rankscope.runs import order
 from rankscope.runs.naming import stem_of
 from rankscope.tables.columns import RUN
 from rankscope.tables.grouping import group_by_query, repeated_rows
+from rankscope.tables.metadata import dump_metadata, header, metadata_text, parse_metadata
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
@@ -26,7 +27,7 @@ from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.table_options import Duplicates, kept_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankscope.files import PathLike
     from rankscope.runs.order import Floats, Ints
@@ -50,7 +51,7 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = ("_fingerprint", "_is_list", "_is_sorted", "_name", "_order")
+    __slots__ = ("_fingerprint", "_is_list", "_is_sorted", "_metadata", "_name", "_order")
 
     layout = RUN
     _name: str
@@ -58,6 +59,7 @@ class Run(PairTable):
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
+    _metadata: str
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class Run(PairTable):
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
+        self._set(_metadata=rows.metadata)
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -128,12 +131,42 @@ class Run(PairTable):
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
+            _metadata="",
         )
 
     @property
     def name(self) -> str:
         """What the run is called in tables."""
         return self._name
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the run says of itself: the ir_metadata at the top of its file; {} if nothing.
+
+        Raises:
+            FormatError: what is there is not usable.
+        """
+        return parse_metadata(self._metadata, source=self._name) if self._metadata else {}
+
+    @property
+    def yaml(self) -> str:
+        """The metadata as the file has it."""
+        return self._metadata
+
+    def with_metadata(self, metadata: Mapping[str, Any] | str) -> Run:
+        """Return the same run with this ir_metadata, a mapping or YAML; TREC files carry it."""
+        is_text = isinstance(metadata, str)
+        text = (
+            metadata_text(metadata, source="metadata") if is_text else dump_metadata({**metadata})
+        )
+        run: Run = object.__new__(Run)
+        run._set(**{**self.__getstate__(), "_metadata": text})
+        return run
+
+    @property
+    def header(self) -> bytes:
+        """The metadata as comments."""
+        return header(self._metadata)
 
     @property
     def scores(self) -> pl.Series:
@@ -363,6 +396,14 @@ def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
     rises = by_rank["score"] > by_rank["score"].shift()
     repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
     return not (same & (rises | repeated)).any()
+
+
+def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
+    """Return a run with the ir_metadata in a file, to be written in this format."""
+    if format != "trec":
+        raise InputError(f"only TREC runs carry metadata, and this one is written as {format}")
+    text = decoded(read_bytes(path), source=source_name(path))
+    return run.with_metadata(metadata_text(text, source=source_name(path)))
 
 
 def as_run(data: Any, *, name: str = "run") -> Run:

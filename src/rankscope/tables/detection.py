@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
 from rankscope.tables.columns import PairLayout
+from rankscope.tables.metadata import metadata_in
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -72,6 +73,7 @@ class Sniffed:
     widths: tuple[int, ...] = ()
     is_encoded: bool = False
     is_trace: bool = False
+    metadata: str = ""
 
 
 def read_head(stream: BinaryIO) -> bytes:
@@ -115,6 +117,7 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         tuple(cells_of(lines[0], separator)),
         tuple(width for width, _ in widths.most_common()),
         is_encoded=head.startswith(MARK),
+        metadata=metadata_in(head) if text.startswith(b"#") else "",
     )
 
 

@@ -211,6 +211,8 @@ class TableFile:
         if rows is None:
             with self._stream() as stream:
                 rows = read_exact(stream, columns, types, source=self.source, layout=layout)
+        if self.sniffed.metadata:
+            rows = replace(rows, metadata=self.sniffed.metadata)
         if self.sniffed.is_encoded:
             rows = replace(rows, frame=decoded_ids(rows.frame), groups=None)
         return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows

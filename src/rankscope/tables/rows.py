@@ -42,6 +42,7 @@ class Rows:
     ids_complete: bool = False  # the reader made sure that no id is missing
     empty_queries: tuple[str, ...] = ()  # queries without documents
     groups: Groups | None = None  # by query, if the reader needed them anyway
+    metadata: str = ""  # YAML at the top of the file
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""

@@ -33,6 +33,7 @@ def write_pairs(table: PairTable, path: PathLike, *, format: str | None) -> None
 
 def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
     if format == "trec":
+        yield table.header
         yield _by_white_space(table.trec_columns(), format, " ")
     elif format == "msmarco":
         columns = table.trec_columns().select("query_id", "doc_id", "rank")
