@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -18,6 +20,7 @@ from rankscope.runs.table import Run, read_run
 
 ONE = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.0}}
 TWO = {"q1": {"b": 9.0, "d": 8.0}}
+Rankscope = Callable[..., Any]
 
 
 @pytest.fixture
@@ -33,9 +36,9 @@ def call(*arguments: str) -> Result:
 
 
 @pytest.mark.usefixtures("files")
-def test_writes_a_run_and_says_so() -> None:
-    done = call("one.run", "two.run.gz", "-o", "fused.run")
-    assert done.exception is None
+def test_writes_a_run_and_says_so(rankscope: Rankscope) -> None:
+    done = rankscope("runs", "fuse", "one.run", "two.run.gz", "-o", "fused.run")
+    assert done.returncode == 0
     assert done.stdout == ""
     assert done.stderr == ("rrf: 4 lines for 2 queries, fused from 2 runs, written to fused.run\n")
     written = read_run("fused.run")

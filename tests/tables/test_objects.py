@@ -149,7 +149,6 @@ def test_a_named_index_is_a_column() -> None:
     [
         pd.DataFrame({"qid": [1, "a"], "doc": ["x", "y"], "score": [1.0, 2.0]}),
         pd.DataFrame([["a", "b", 1.0]], columns=["qid", "qid", "score"]),
-        pd.Series([1, 2]),
         pl.DataFrame({"a": [1]}),
         pl.DataFrame({"qid": [b"x"], "doc": ["d"], "score": [1.0]}),
         pl.DataFrame({"qid": [True], "doc": ["d"], "score": [1.0]}),
@@ -180,6 +179,12 @@ def test_a_named_index_is_a_column() -> None:
 def test_what_is_refused(data: Any) -> None:
     with pytest.raises(InputError):
         Run(data)
+
+
+@pytest.mark.parametrize("series", [pd.Series(["a", "b"]), pl.Series(["a", "b"])])
+def test_a_series_is_a_list(series: Any) -> None:
+    assert Run(series) == Run(["a", "b"])
+    assert Run({"q": series}) == Run({"q": ["a", "b"]})
 
 
 @pytest.mark.parametrize("documents", [{1: 1.0, "2": 0.5}, {"2": 0.5, 1: 1.0}])

@@ -45,6 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(status)
 
 
+class _Unstripped(io.StringIO):
+    """Text of which click removes nothing, as it does where there is no terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def _status(arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
     import click
@@ -60,7 +67,7 @@ def _status(arguments: Sequence[str] | None) -> int:
         )
         sys.stdout.flush()
     except click.ClickException as error:
-        message = io.StringIO()
+        message = _Unstripped()
         error.show(message)  # it may repeat what was typed
         for line in message.getvalue().rstrip("\n").split("\n"):
             put_line(line)

@@ -18,6 +18,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    named_runs,
     query_field_options,
     query_fields,
     table_options,
@@ -110,7 +111,8 @@ def compare(
     """Say whether one RUN is really better than another.
 
     Differences with intervals, paired tests corrected for how many there are, effect sizes, and a
-    verdict; where the data cannot tell, how large a difference they could have shown.
+    verdict; where the data cannot tell, how large a difference they could have shown. NAME=RUN
+    gives a run another name than its tag or file has.
 
     Result files of MTEB, or folders of them, in the place of all files are put side by side.
     """
@@ -127,7 +129,7 @@ def compare(
     fields = query_fields(queries_file, by=by, cluster=cluster, weights=weights)
     comparison = compare_runs(
         qrels,
-        list(run),
+        named_runs(run),
         list(measures or DEFAULT_MEASURES),
         queries="both" if intersect else None,
         strata=fields["by"],
@@ -140,18 +142,18 @@ def compare(
 
 
 def _reported(qrels: str, runs: tuple[str, ...]) -> list[str]:
-    """Return all files if they are results of MTEB; none of them may be."""
+    """Return all files if they are results of MTEB; [] if the first is none."""
     from rankscope.statistics.reported import is_result_file
 
-    paths = [qrels, *runs]
-    are_results = [is_result_file(path) for path in paths]
-    if are_results[0] and not all(are_results):
-        other = paths[are_results.index(False)]
+    if not is_result_file(qrels):
+        return []
+    other = next((path for path in runs if not is_result_file(path)), None)
+    if other is not None:
         raise click.UsageError(
             f"{qrels} is a result of MTEB and {other} is none; compare results with results, or "
             "runs with the qrels named first"
         )
-    return paths if all(are_results) else []
+    return [qrels, *runs]
 
 
 def _seeds(settings: tuple[str, ...]) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from rankscope.cli.options import (
     METADATA,
     OutputName,
     check_standard_input,
+    named_runs,
     table_options,
 )
 from rankscope.errors import counted
@@ -108,7 +109,7 @@ def fuse(
 
     check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
-    fused = fuse_runs(list(run), **options)
+    fused = fuse_runs(named_runs(run), **options)
     check_keys()
     if metadata is not None:
         fused = with_metadata_of(fused, metadata, chosen)

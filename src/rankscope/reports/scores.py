@@ -24,7 +24,7 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.comparison import interval_methods
+from rankscope.reports.comparison import aliases, interval_methods
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
@@ -77,7 +77,15 @@ def scores_document(
 @view
 def bounds_document(bounds: BoundsTable) -> Document:
     """Show how far the means of one run could move."""
-    tables = tuple(_bounds_tables({"": bounds}))
+    tables = tuple(
+        replace(
+            table,
+            columns=table.columns[1:],  # without that of the run: it is the only one
+            rows=tuple(row[1:] for row in table.rows),
+            name_columns=table.name_columns - 1,
+        )
+        for table in _bounds_tables({"": bounds})
+    )
     return Document(
         f"Bounds of {', '.join(bound.measure for bound in bounds)}", (Section("", tables),)
     )
@@ -103,9 +111,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
 
 
 def _notes(scores: Scores) -> Iterator[str]:
-    for measure, asked in scores.asked.items():
-        if measure != asked:
-            yield f"{measure}, asked for as {asked}"
+    yield from aliases(scores.asked)
     by_run = {
         name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in scores.runs
     }

@@ -22,6 +22,8 @@ from rankscope.tables.collection_folder import parts_of
 from rankscope.tables.jsontext import parse_json, read_json
 
 _MAIN = "main_score"
+_WORDS = (b'"mteb_version"', b'"mteb_dataset_name"', b'"task_name"')
+_LARGEST = 1 << 26
 
 
 class ReportedMean(Part):
@@ -67,10 +69,14 @@ def _files(place: Path) -> list[Path]:
 
 
 def _is_result(path: Path) -> bool:
-    if suffix_of(path) != ".json" or not path.is_file():
+    """Tell by a few words of it, before it is parsed: it may be a large table."""
+    if suffix_of(path) != ".json" or not path.is_file() or path.stat().st_size > _LARGEST:
         return False
     try:
-        return bool(_sections(read_json(read_bytes(path), source=source_name(path))))
+        content = read_bytes(path)
+        if not any(word in content for word in _WORDS):
+            return False
+        return bool(_sections(read_json(content, source=source_name(path))))
     except RankscopeError:
         return False
 
@@ -114,7 +120,7 @@ def compare_reported(
                 "reports; name a measure that it has, such as nDCG@10"
             )
         means += of_run
-    if {(mean.task, mean.split, mean.subset) for mean in means} and not _shared(means, runs):
+    if not _shared(means, runs):
         tasks = sorted({mean.task for mean in means})
         raise InputError(f"no task is in all of them; there are {', '.join(map(shown, tasks[:8]))}")
     return ReportedMeans(

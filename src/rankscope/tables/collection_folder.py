@@ -128,8 +128,8 @@ class CollectionFolder:
     def no_split(self, key: str, wanted: str) -> str:
         """Say that there is no such split, and which there are."""
         splits = self.named_splits
-        has = f"{self.home} has {', '.join(splits)}" if splits else f"{self.home} has no splits"
-        return f"{key}: {UnknownNameError('split', wanted, splits)}; {has}"
+        none = "" if splits else f"; {self.home} has no splits"
+        return f"{key}: {UnknownNameError('split', wanted, splits)}{none}"
 
     def queries(self, split: str | None) -> Path | None:
         """Return the queries."""

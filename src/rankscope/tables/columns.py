@@ -184,6 +184,7 @@ def find_columns(names: Sequence[str], layout: PairLayout) -> dict[str, str]:
     by_folded: dict[str, str] = {}
     for name in names:
         by_folded.setdefault(folded(name), name)
+    _leave_subject(by_folded)
     roles = {role: key for role, key in layout.keys.items() if key in names}
     named = roles.copy()
     for role in layout.roles:
@@ -229,8 +230,14 @@ def find_list(
     return None if column is None else (query, column)
 
 
-_QUESTIONS = frozenset({"query", "question", "userinput", "userquery"})
-_ASKED = _QUESTIONS | {"q", "id"}
+_ASKED = frozenset({"query", "question", "q", "id", "topic", "userinput", "userquery"})
+_QUESTIONS = frozenset({"question", "userinput", "userquery"})
+
+
+def _leave_subject(by_folded: dict[str, str]) -> None:
+    """Remove a ``topic`` beside a question: it says what this is about, and is no id as in TREC."""
+    if not _QUESTIONS.isdisjoint(by_folded):
+        by_folded.pop("topic", None)
 
 
 def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
@@ -355,7 +362,7 @@ class RecordLayout:
         names = [folded(cell) for cell in cells]
         ids = set(map(folded, self.id_names))
         texts = set(map(folded, self.text_names))
-        first = ids | (_QUESTIONS if self.needs_text else set())
+        first = ids | ({*_QUESTIONS, "query"} if self.needs_text else set())
         return not first.isdisjoint(names[:1]) or not (
             ids.isdisjoint(names) or texts.isdisjoint(names)
         )
@@ -384,7 +391,8 @@ def check_columns(count: int, *, source: str, line: int | None = None) -> None:
 def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:
     """Return the first of the known names that is among the names; an exact one wins."""
     exact = next((name for name in known if name in names), None)
-    if exact is not None:
+    if exact is not None and exact != "topic":
         return exact
     by_folded = {folded(str(name)): name for name in names}
+    _leave_subject(by_folded)
     return next((by_folded[folded(name)] for name in known if folded(name) in by_folded), None)

@@ -41,6 +41,8 @@ def rows_from_object(data: object, layout: PairLayout, *, source: str) -> Rows:
         return rows_from_mapping(data, layout, source=source)
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
+    if hasattr(data, "to_list"):  # a series, of which some have an Arrow stream as well
+        data = data.to_list()
     if hasattr(data, "__arrow_c_stream__"):
         return rows_from_frame(data, layout, source=source)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | os.PathLike):
