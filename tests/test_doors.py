@@ -409,6 +409,11 @@ def test_chroma(door: str) -> None:
     assert rs.Run({**answer, "distances": None})["1"] == {"x": -1.0, "a": -2.0}
 
 
+def test_raters_are_no_scores() -> None:
+    rows = [{"query_id": "q1", "doc_id": "a", "rater1": 3}]
+    assert rs.Run(rows).to_dict() == {"q1": {"a": -1.0}}
+
+
 def test_scores_for_all_or_none() -> None:
     with pytest.raises(InputError, match="'q1' has 1 documents without a score among 2"):
         rs.Run({"q1": [_haystack("x", 0.9), _haystack("a", None)]})

@@ -60,7 +60,7 @@ def test_both_layouts(tmp_path: Path) -> None:
     assert both.measures == ("nDCG@10", "R@100")
     assert both.baseline == "b"
     text = as_text(document_of(both))
-    assert "0.6400  (-0.0200)" in text
+    assert "0.6400 (-0.0200)" in text
     assert "no interval and no test" in text
     with pytest.raises(InputError, match=r"b\.json: no 'AP@100' among what it reports"):
         compare_reported([b, a], ["AP@100"])
@@ -92,11 +92,14 @@ def test_folders_of_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     output = capsys.readouterr()
     assert stop.value.code == 0, output.err
     assert "mean of 2 tasks that all have" in output.out
-    assert "0.6000  (+0.1000)" in output.out
+    assert "0.6000 (+0.1000)" in output.out
     assert "Only (test)" in output.out
     with pytest.raises(SystemExit):
         main(["compare", *folders, "--format", "json"])
     assert json.loads(capsys.readouterr().out)["runs"] == ["org/small", "org/large"]
+    with pytest.raises(SystemExit):
+        main(["compare", *folders, "--format", "csv"])
+    assert "org/large,Only,test,default,main_score,0.9" in capsys.readouterr().out
 
 
 def test_other_files_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Cell, Column, Document, Section, Table, sentences
+from rankscope.document.blocks import (
+    Cell,
+    Column,
+    Document,
+    Section,
+    Table,
+    plain_rows,
+    sentences,
+    text_columns,
+)
 from rankscope.document.views import view
 from rankscope.errors import counted
 
@@ -47,8 +56,15 @@ def reported_document(reported: ReportedMeans) -> Document:
         f"Comparison of {counted(len(reported.runs), 'system')}",
         (Section("", (table, sentences([honest]))),),
         names=frozenset(reported.runs),
-        data=reported.to_dict,
+        data=lambda: _data(reported),
     )
+
+
+def _data(reported: ReportedMeans) -> Table:
+    """Return a row for each mean."""
+    names = ("run", "task", "split", "subset", "measure")
+    rows = ([*(getattr(mean, name) for name in names), mean.value] for mean in reported.means)
+    return Table((*text_columns(*names), Column("value", digits=None)), plain_rows(rows))
 
 
 def _title(key: tuple[str, str, str, str]) -> str:
@@ -58,15 +74,12 @@ def _title(key: tuple[str, str, str, str]) -> str:
 
 def _cells(values: list[float | None], reported: ReportedMeans) -> list[Cell]:
     base = values[reported.runs.index(reported.baseline)]
-    present = [value for value in values if value is not None]
-    best = max(present) if len(present) == len(values) else None
     return [
         Cell(
             value,
             change=None
             if value is None or base is None or run == reported.baseline
             else value - base,
-            best=value is not None and value == best,
         )
         for run, value in zip(reported.runs, values, strict=True)
     ]

@@ -110,7 +110,8 @@ def as_numbers(column: pl.Series) -> pl.Series:
 def with_values(rows: Rows) -> Rows:
     """Give pairs without a number theirs: all are relevant, or they are listed best first."""
     frame, layout = rows.frame, rows.layout
-    if layout.value in frame.columns or "rank" in frame.columns or rater_columns(frame.columns):
+    has_raters = layout.kind == "qrels" and rater_columns(frame.columns)
+    if layout.value in frame.columns or "rank" in frame.columns or has_raters:
         return rows
     if layout.kind == "run":
         value = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
