@@ -21,6 +21,11 @@ research goal:
 """
 HEADER = "".join(f"# {line}\n" for line in ("ir_metadata.start", *YAML.split("\n")[:-1]))
 LINES = "q1 Q0 d1 1 2.0 bm25\nq1 Q0 d2 2 1.0 bm25\n"
+CONFIG = """\
+name: b
+collection: {queries: q.jsonl, qrels: q.qrels}
+systems: {a: {run: bm25.run}}
+"""
 EXPECTED = {
     "tag": "bm25",
     "actor": {"name": "Ada", "fields": ["ir", "nlp"]},
@@ -89,6 +94,16 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     output = capsys.readouterr().out
     assert "actor.name" in output
     assert "Ada" in output
+    for name, text in (
+        ("q.jsonl", '{"_id": "q1", "text": "leek"}\n'),
+        ("q.qrels", "q1 0 d1 1\n"),
+        ("b.yaml", CONFIG),
+    ):
+        (tmp_path / name).write_text(text)
+    fetched = ("runs", "fetch", tmp_path / "b.yaml", "-o", tmp_path / "runs", "--metadata", yaml)
+    assert done(*fetched) == 0, capsys.readouterr().err
+    assert rs.read_run(tmp_path / "runs" / "a.run.gz").metadata == EXPECTED
+    capsys.readouterr()
     assert done("convert", plain, tmp_path / "out.json", "--metadata", yaml) == 2
     assert "only TREC runs carry metadata" in capsys.readouterr().err
     yaml.write_text("just words")

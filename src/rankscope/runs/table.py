@@ -14,12 +14,18 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import InputError, InvalidDataError, UnknownNameError
-from rankscope.files import decoded, is_path, read_bytes, source_name
+from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.naming import stem_of
 from rankscope.tables.columns import RUN
 from rankscope.tables.grouping import group_by_query, repeated_rows
-from rankscope.tables.metadata import dump_metadata, header, metadata_text, parse_metadata
+from rankscope.tables.metadata import (
+    dump_metadata,
+    header,
+    metadata_text,
+    parse_metadata,
+    read_metadata,
+)
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
@@ -155,10 +161,10 @@ class Run(PairTable):
 
     def with_metadata(self, metadata: Mapping[str, Any] | str) -> Run:
         """Return the same run with this ir_metadata, a mapping or YAML; TREC files carry it."""
-        is_text = isinstance(metadata, str)
-        text = (
-            metadata_text(metadata, source="metadata") if is_text else dump_metadata({**metadata})
-        )
+        if isinstance(metadata, str):
+            text = metadata_text(metadata, source="metadata")
+        else:
+            text = dump_metadata(dict(metadata))
         run: Run = object.__new__(Run)
         run._set(**{**self.__getstate__(), "_metadata": text})
         return run
@@ -402,8 +408,7 @@ def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
     """Return a run with the ir_metadata in a file, to be written in this format."""
     if format != "trec":
         raise InputError(f"only TREC runs carry metadata, and this one is written as {format}")
-    text = decoded(read_bytes(path), source=source_name(path))
-    return run.with_metadata(metadata_text(text, source=source_name(path)))
+    return run.with_metadata(read_metadata(path))
 
 
 def as_run(data: Any, *, name: str = "run") -> Run:

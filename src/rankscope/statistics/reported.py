@@ -18,7 +18,7 @@ from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNam
 from rankscope.files import PathLike, read_bytes, source_name, suffix_of
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
-from rankscope.tables.collection_folder import parts_of
+from rankscope.tables.collection_folder import CollectionFolder, parts_of
 from rankscope.tables.jsontext import parse_json, read_json
 
 _MAIN = "main_score"
@@ -59,8 +59,12 @@ class ReportedMeans(Part, Shown):
 def is_result_file(path: PathLike) -> bool:
     """Tell whether this is a result file of MTEB, or a folder with some, and no table."""
     place = Path(os.fspath(path))
-    if place.is_dir():
-        return any(_is_result(file) for file in _files(place))
+    if os.path.isdir(place):
+        try:
+            is_collection = CollectionFolder.open(place) is not None
+        except (InputError, OSError):  # it holds several, or may not be looked into
+            return False
+        return not is_collection and any(_is_result(file) for file in _files(place))
     return _is_result(place)
 
 
@@ -70,7 +74,7 @@ def _files(place: Path) -> list[Path]:
 
 def _is_result(path: Path) -> bool:
     """Tell by a few words of it, before it is parsed: it may be a large table."""
-    if suffix_of(path) != ".json" or not path.is_file() or path.stat().st_size > _LARGEST:
+    if suffix_of(path) != ".json" or not os.path.isfile(path) or path.stat().st_size > _LARGEST:
         return False
     try:
         content = read_bytes(path)

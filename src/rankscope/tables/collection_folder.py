@@ -36,9 +36,9 @@ def parts_of(path: PathLike) -> Sequence[PathLike]:
     Files and folders that begin with a full stop are left out.
     """
     place = Path(os.fspath(path))
-    if place.is_dir():
+    if os.path.isdir(place):
         return [*_inside(place)] or [path]
-    if "*" in place.name and not place.exists() and place.parent.is_dir():
+    if "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
         files = sorted(item for item in place.parent.glob(place.name) if item.is_file())
         if files:
             return files
@@ -61,7 +61,10 @@ def table_in(path: PathLike, kind: str) -> PathLike:
     """Return where a table of this kind is in a folder that is a collection; else the path."""
     if not os.path.isdir(path):
         return path
-    folder = CollectionFolder.open(Path(path))
+    try:
+        folder = CollectionFolder.open(Path(path))
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)}: cannot be read ({error.strerror})") from None
     if folder is None:
         return path
     try:

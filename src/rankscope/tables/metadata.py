@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rankscope.errors import FormatError, InputError, shown
+from rankscope.files import PathLike, decoded, read_bytes, source_name
 
 _START, _END = "ir_metadata.start", "ir_metadata.end"
 _LONGEST = 1 << 20
@@ -48,6 +49,12 @@ def header(text: str) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def read_metadata(path: PathLike) -> str:
+    """Return the YAML of a file, checked."""
+    source = source_name(path)
+    return metadata_text(decoded(read_bytes(path), source=source), source=source)
+
+
 def metadata_text(text: str, *, source: str) -> str:
     """Check YAML that a user gives, and return it without the marks that some tools write."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -77,11 +84,12 @@ def parse_metadata(text: str, *, source: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415
 
     problem = ""
+    data: Any = None
     if len(text) > _LONGEST:
         raise FormatError(f"the ir_metadata has more than {_LONGEST:,} characters", source=source)
     try:
         problem = _problem(yaml.parse(text, yaml.SafeLoader))
-        data = None if problem else yaml.safe_load(text)
+        data = {} if problem else yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1} of it" if mark is not None else ""

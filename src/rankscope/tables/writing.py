@@ -75,10 +75,12 @@ def write_trec(table: PairTable, path: PathLike) -> None:
     columns = table.trec_columns()
     with replacing(path) as sink:
         if unfit_id(columns) is None:
+            sink.write(table.header)
             sink.write(_separated(columns, " "))
         else:
             columns, listed = encoded(columns)
             sink.write(MARK)
+            sink.write(table.header)
             sink.write(_separated(columns, " "))
             sink.write(listed)
 
