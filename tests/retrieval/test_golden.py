@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rankscope as rs
+from rankscope.errors import InputError
 
 ANSWERS = {"leek soup?": ["d1", "d7"], "apple pie?": ["d3", "d1"], "bread?": ["d5"]}
 GOLDEN = {"leek soup?": ["d7"], "apple pie?": ["d2", "d4"], "bread?": ["d5", "d6"]}
