@@ -250,7 +250,7 @@ def test_a_key_that_is_not_there(form: str, key: str, tmp_path: Path) -> None:
     keys: Any = {key: "typo"}
     with pytest.raises(InputError, match="no column 'typo' among 'query_id', 'doc_id', 'score'"):
         (rs.read_run if isinstance(data, str) else rs.Run)(data, **keys)
-    with pytest.raises(InputError, match=r"'typo' \(--\w+-key\); there are 'query_id', 'doc_id'"):
+    with pytest.raises(InputError, match=r"'typo' \(--\w+-key, .*; there are 'query_id', 'doc_id'"):
         rs.evaluate({"q1": {"a": 1}}, data, "RR", **keys)
 
 
@@ -265,7 +265,10 @@ def test_a_key_that_is_not_there_on_the_command_line(
         output = capsys.readouterr()
         assert stop.value.code == 2
         assert not output.out
-        assert f"'typo' ({key}); there are 'query_id', 'doc_id'" in output.err
+        assert (
+            f"'typo' ({key}, {key[2:].replace('-', '_')} in Python); there are 'query_id', 'doc_id'"
+            in output.err
+        )
     assert not (tmp_path / "out.qrels").exists()
     with pytest.raises(SystemExit):  # the first error, not that nothing had the key
         main(["evaluate", "no-such-file", golden, key, "typo"])

@@ -78,10 +78,11 @@ def check_keys() -> None:
     now = _NOW.get()
     for role, key in now.keys.items():
         if role not in now.matched:
-            option = f"--{role.removesuffix('_id')}-key"
+            key_name = role.removesuffix("_id")
             there = ", ".join(shown(name, 30) for name in list(now.names)[:12])
             raise InputError(
-                f"nothing that was read has a column or key {shown(key)} ({option}); "
+                f"nothing that was read has a column or key {shown(key)} (--{key_name}-key, "
+                f"{key_name}_key in Python); "
                 + (f"there are {there}" if there else "the tables do not name their columns")
             )
 
