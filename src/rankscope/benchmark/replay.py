@@ -98,7 +98,7 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     config = read_section(Config, manifest.config)
     benchmark = Benchmark(
         _loaded(config, recorded),
-        _collection(recorded, corpus),
+        _collection(recorded, corpus, config.collection.doc_key),
         described(config.systems),
         manifest.keys or {},
         manifest.versions,
@@ -141,7 +141,7 @@ def _targets(config: Config, manifest: ExperimentManifest) -> Targets:
     return load_targets(config.targets, config.bands, Path())
 
 
-def _collection(recorded: Recorded, corpus: Path | None) -> Collection:
+def _collection(recorded: Recorded, corpus: Path | None, doc_key: str | None) -> Collection:
     """Put the collection together of the questions and judgments in the folder."""
     info = recorded.report.collection
     queries = tuple(
@@ -155,7 +155,7 @@ def _collection(recorded: Recorded, corpus: Path | None) -> Collection:
     contents: dict[str, Any] = {}
     corpus_file = None
     if corpus is not None:
-        corpus_file = CorpusFile(corpus)
+        corpus_file = CorpusFile(corpus, doc_key=doc_key)
         corpus_now = corpus_file.contents()
         contents = {"documents": corpus_now.documents, "corpus_sha256": corpus_now.sha256}
     return Collection(

@@ -234,7 +234,7 @@ def cells_of(line: str, separator: str) -> list[str]:
 
 def _is_trace(text: bytes) -> bool:
     """Tell OpenTelemetry's batches of spans, or spans by themselves."""
-    return bool(_BATCH.match(text)) or all(key.search(text) for key in _SPAN)
+    return bool(_BATCH.match(text)) or all(key.search(text, 0, 1 << 20) for key in _SPAN)
 
 
 def json_content(
