@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     PROFILE,
     RESAMPLES,
     SEED,
@@ -23,7 +25,7 @@ from rankscope.cli.options import (
     query_fields,
     table_options,
 )
-from rankscope.cli.output import emit
+from rankscope.cli.output import METRICS, emit
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
 
 
@@ -89,9 +91,11 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 )
 @query_field_options
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
-@format_option()
+@format_option(METRICS)
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def compare(
     *,

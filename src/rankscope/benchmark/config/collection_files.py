@@ -5,9 +5,9 @@ Only `CollectionConfig.files` looks at the disk, when the collection is about to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
@@ -17,6 +17,7 @@ from rankscope.errors import InputError, shown
 from rankscope.files import nearest_file
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.stages.training import FOLDS
+from rankscope.runs.collapsing import Chunking, Collapse, names_table
 from rankscope.tables.collection_folder import CollectionFolder, parts_of
 from rankscope.tables.table_options import TableOptions
 
@@ -85,6 +86,15 @@ class CollectionConfig(Section):
     """The column of the document."""
     grade_key: Text | None = None
     """The column of the grade."""
+    doc_id_from: Text | None = None
+    """Systems return chunks, and judgments name documents: a separator such as '#', a regular
+    expression, or a table from chunk to document, relative to the config."""
+    collapse: Collapse = "best"
+    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+
+    no_answer: Literal["empty"] | None = None
+    """Which questions are meant to have no answer, beside those with the field no_answer: empty
+    means all for which no document is judged."""
 
     @model_validator(mode="before")
     @classmethod
@@ -99,6 +109,8 @@ class CollectionConfig(Section):
 
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
+        if self.doc_id_from is None and self.collapse != "best":
+            refuse("needs doc_id_from, which says what document a chunk is of", "collapse")
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
         places = [key for key in ("path", "ir_datasets") if getattr(self, key) is not None]
         if len(places) > 1:
@@ -139,6 +151,18 @@ class CollectionConfig(Section):
         except OSError as error:
             place = error.filename or folder
             raise InputError(f"{place}: cannot be read ({error.strerror})") from None
+
+    def chunking(self, folder: Path) -> Chunking | None:
+        """Read how chunks become documents; the path of a table starts in ``folder``.
+
+        Raises:
+            InputError: the rule cannot be used.
+        """
+        if self.doc_id_from is None:
+            return None
+        table = folder / self.doc_id_from
+        rule: Any = table if names_table(str(table)) else self.doc_id_from
+        return replace(Chunking.of(rule, self.collapse), rule=self.doc_id_from)
 
     def _single_files(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
         queries = _existing(folder / str(self.queries), "collection.queries")
