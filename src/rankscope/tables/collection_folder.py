@@ -30,18 +30,21 @@ _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
 _MOST_FILES = 1_000_000
 
 
-def parts_of(path: PathLike) -> Sequence[PathLike]:
+def parts_of(path: PathLike, kind: str = "corpus") -> Sequence[PathLike]:
     """Return the files of a table: one, those of a folder, or those of a pattern with ``*``.
 
-    Files and folders that begin with a full stop are left out.
+    Any folder may be a corpus; other tables are one only in shards. Files and folders that begin
+    with a full stop are left out.
     """
     place = Path(os.fspath(path))
     if os.path.isdir(place):
-        return [*_inside(place)] or [path]
+        files = [*_inside(place)]
+        is_table = kind == "corpus" or all(_SHARD.match(file.name) for file in files)
+        return files if files and is_table else [path]
     if "*" in place.name and not os.path.exists(place) and os.path.isdir(place.parent):
-        files = sorted(item for item in place.parent.glob(place.name) if item.is_file())
-        if files:
-            return files
+        matching = sorted(item for item in place.parent.glob(place.name) if item.is_file())
+        if matching:
+            return matching
     return [path]
 
 

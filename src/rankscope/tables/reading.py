@@ -98,7 +98,7 @@ class TableFile:
         layout = layout.keyed()
         if layout.kind == "qrels":
             path = table_in(path, layout.kind)
-        shards = parts_of(path) if layout.kind == "qrels" else [path]
+        shards = parts_of(path, layout.kind) if layout.kind == "qrels" else [path]
         if len(shards) > 1:
             return cls._of_shards(path, shards, layout, format=format)
         path = shards[0]
@@ -279,7 +279,7 @@ def read_records(
 
     Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
     """
-    parts = parts_of(table_in(path, layout.kind))
+    parts = parts_of(table_in(path, layout.kind), layout.kind)
     if len(parts) > 1:
         for part in parts:
             yield from read_records(part, layout, format=format, ids_only=ids_only)
