@@ -117,6 +117,7 @@ def evaluate(
     from rankscope.scoring.evaluate import evaluate as score
     from rankscope.scoring.inputs import as_judgments, as_runs
     from rankscope.scoring.limits import read_limits
+    from rankscope.tables.table_options import check_keys
 
     check_standard_input(qrels, *run, corpus)
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
@@ -133,6 +134,7 @@ def evaluate(
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
     scores = score(judgments, runs, asked, corpus=corpus, **rules)
+    check_keys()
     missed = [
         sentence
         for limit in limits

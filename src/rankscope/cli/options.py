@@ -103,21 +103,11 @@ MAX_SIZE = click.option(
 )
 
 
-def _named(role: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
-    def keep(ctx: click.Context, _: click.Parameter, key: str | None) -> None:
-        if key is not None:
-            from rankscope.tables.columns import named_keys
+def _while_reading(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value is not None:
+        from rankscope.tables.table_options import reading
 
-            ctx.with_resource(named_keys(**{role: key}))
-
-    return keep
-
-
-def _kept(ctx: click.Context, _: click.Parameter, duplicates: Any) -> None:
-    if duplicates is not None:
-        from rankscope.runs.table import duplicates_kept
-
-        ctx.with_resource(duplicates_kept(duplicates))
+        ctx.with_resource(reading(**{str(param.name): value}))
 
 
 _COLLAPSE = "rankscope.collapse"
@@ -194,19 +184,19 @@ def table_options(command: Command) -> Command:
             "--duplicates",
             type=click.Choice(["first", "best"]),
             expose_value=False,
-            callback=_kept,
+            callback=_while_reading,
             help="Keep one of a document that a run lists twice.  [default: an error]",
         ),
     ]
-    for role, what in (
-        ("grade", "grade"), ("score", "score"), ("doc_id", "document"), ("query_id", "query"),
+    for key, what in (
+        ("grade", "grade"), ("score", "score"), ("doc", "document"), ("query", "query"),
     ):  # fmt: skip
         options.append(
             click.option(
-                f"--{role.removesuffix('_id')}-key",
+                f"--{key}-key",
                 metavar="NAME",
                 expose_value=False,
-                callback=_named(role),
+                callback=_while_reading,
                 help=f"The column or key of the {what}, where it goes by no known name.",
             )
         )
@@ -215,6 +205,11 @@ def table_options(command: Command) -> Command:
     return command
 
 
+METADATA = click.option(
+    "--metadata",
+    metavar="FILE",
+    help="YAML of ir_metadata, written at the top of a TREC run.",
+)
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),

@@ -85,7 +85,9 @@ def emit(
     """
     from rankscope.document.blocks import Document
     from rankscope.document.views import document_of
+    from rankscope.tables.table_options import check_keys
 
+    check_keys()
     if format in ("json", METRICS):
         if format == METRICS:
             from rankscope.integrations.metrics import metrics_of

@@ -99,6 +99,7 @@ def evaluate_retriever(
     *,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     queries: Any = None,
+    id_field: str | None = None,
 ) -> RetrieverResult:
     """Ask a retriever the questions of a golden set, and score its first k documents.
 
@@ -106,7 +107,8 @@ def evaluate_retriever(
     (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
     the question and its ``expected_ids``, a file of one of these, or qrels with ``queries``.
-    ``measures`` are hit rate, RR, nDCG and recall at k, if none are given.
+    ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
+    documents and records have their id, if it is not a known name.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
     all of them is an `InputError`.
@@ -122,7 +124,7 @@ def evaluate_retriever(
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
     questions = _questions(golden, judgments, queries)
-    system = build_system({"python": {"function": retriever}})
+    system = build_system({"python": {"function": retriever, "id_field": id_field}})
     try:
         fetched = fetch(system, questions, depth=k, retries=0, name="retriever")
     finally:

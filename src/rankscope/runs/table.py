@@ -7,39 +7,40 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InvalidDataError, UnknownNameError
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking, current_chunking
 from rankscope.runs.naming import NamedFile, stem_of
 from rankscope.tables.columns import RUN
 from rankscope.tables.grouping import group_by_query, repeated_rows
+from rankscope.tables.metadata import (
+    dump_metadata,
+    header,
+    metadata_text,
+    parse_metadata,
+    read_metadata,
+)
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.table_options import Duplicates, kept_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankscope.files import PathLike
     from rankscope.runs.collapsing import Chunks, Collapse
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
-
-Duplicates = Literal["first", "best"]
-"""Which of several rows of one query and document counts."""
-
-_DUPLICATES: ContextVar[Duplicates | None] = ContextVar("rankscope_duplicates", default=None)
 
 
 class Run(PairTable):
@@ -58,7 +59,15 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = ("_chunks", "_fingerprint", "_is_list", "_is_sorted", "_name", "_order")
+    __slots__ = (
+        "_chunks",
+        "_fingerprint",
+        "_is_list",
+        "_is_sorted",
+        "_metadata",
+        "_name",
+        "_order",
+    )
 
     layout = RUN
     _name: str
@@ -66,6 +75,7 @@ class Run(PairTable):
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
+    _metadata: str
     _chunks: Chunks | None
 
     def __init__(
@@ -96,7 +106,7 @@ class Run(PairTable):
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
-        self._set(_chunks=None)
+        self._set(_metadata=rows.metadata, _chunks=None)
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -138,6 +148,7 @@ class Run(PairTable):
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
+            _metadata="",
             _chunks=None,
         )
 
@@ -145,6 +156,35 @@ class Run(PairTable):
     def name(self) -> str:
         """What the run is called in tables."""
         return self._name
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the run says of itself: the ir_metadata at the top of its file; {} if nothing.
+
+        Raises:
+            FormatError: what is there is not usable.
+        """
+        return parse_metadata(self._metadata, source=self._name) if self._metadata else {}
+
+    @property
+    def yaml(self) -> str:
+        """The metadata as the file has it."""
+        return self._metadata
+
+    def with_metadata(self, metadata: Mapping[str, Any] | str) -> Run:
+        """Return the same run with this ir_metadata, a mapping or YAML; TREC files carry it."""
+        if isinstance(metadata, str):
+            text = metadata_text(metadata, source="metadata")
+        else:
+            text = dump_metadata(dict(metadata))
+        run: Run = object.__new__(Run)
+        run._set(**{**self.__getstate__(), "_metadata": text})
+        return run
+
+    @property
+    def header(self) -> bytes:
+        """The metadata as comments."""
+        return header(self._metadata)
 
     @property
     def scores(self) -> pl.Series:
@@ -314,7 +354,7 @@ class Run(PairTable):
 def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     """Keep each document of a query once: the first, or the one with the highest score."""
     if duplicates is None:
-        duplicates = _DUPLICATES.get()
+        duplicates = kept_duplicates()
     if duplicates is None:
         return rows
     if duplicates not in get_args(Duplicates):
@@ -334,16 +374,6 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     line_of = rows.line_of
     placed = None if line_of is None else lambda row: line_of(int(first[row]))
     return replace(rows, frame=rows.frame[first], line_of=placed, groups=None)
-
-
-@contextmanager
-def duplicates_kept(duplicates: Duplicates | None) -> Iterator[None]:
-    """Let runs that are read meanwhile hold documents twice, of which one is kept."""
-    token = _DUPLICATES.set(duplicates)
-    try:
-        yield
-    finally:
-        _DUPLICATES.reset(token)
 
 
 def scores_of(rows: Rows) -> pl.Series:
@@ -427,6 +457,13 @@ def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
     rises = by_rank["score"] > by_rank["score"].shift()
     repeated = by_rank["rank"].eq_missing(by_rank["rank"].shift())
     return not (same & (rises | repeated)).any()
+
+
+def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
+    """Return a run with the ir_metadata in a file, to be written in this format."""
+    if format != "trec":
+        raise InputError(f"only TREC runs carry metadata, and this one is written as {format}")
+    return run.with_metadata(read_metadata(path))
 
 
 def as_run(data: Any, *, name: str = "run") -> Run:

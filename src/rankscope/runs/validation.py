@@ -13,15 +13,16 @@ from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
-from rankscope.errors import InvalidDataError
+from rankscope.errors import FormatError, InvalidDataError
 from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, Unable, worst_first
-from rankscope.part import Part
+from rankscope.part import Part, left_out
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
 from rankscope.runs.collapsing import current_chunking
 from rankscope.runs.table import Run, in_documents, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
+from rankscope.tables.metadata import parse_metadata
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
@@ -60,6 +61,10 @@ class Validation(Part, Shown):
     """What was found, worst first."""
     not_applicable: tuple[NotApplicable, ...] = ()
     """The checks that could not look, and why; this is not the same as "passed"."""
+    metadata: dict[str, Any] | None = left_out()
+    """What the run says of itself: the ir_metadata at the top of its file."""
+    metadata_problem: str | None = left_out()
+    """Why that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +116,7 @@ class Reference:
             ),
             findings=tuple(findings),
             not_applicable=(*no_ranks, *not_given),
+            **_metadata(rows),
         )
 
 
@@ -142,7 +148,8 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
             queries = tuple(data.query_ids[place] for place in empty)
-            return Rows(data.to_polars(), data.name, layout, empty_queries=queries)
+            frame = data.to_polars()
+            return Rows(frame, data.name, layout, empty_queries=queries, metadata=data.yaml)
         table = data.to_polars() if isinstance(data, Qrels) else data
         return rows_from_object(table, layout.keyed(), source=layout.kind)
     file = TableFile.open(data, layout, format=format)
@@ -150,6 +157,15 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
         return file.rows(layout.roles, as_text=True)
     return rows
+
+
+def _metadata(rows: Rows) -> dict[str, Any]:
+    if not rows.metadata:
+        return {}
+    try:
+        return {"metadata": parse_metadata(rows.metadata, source=rows.source)}
+    except FormatError as error:
+        return {"metadata_problem": error.problem}
 
 
 def _query_ids(queries: Any) -> list[str] | None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
     from rankscope.statistics.intervals import Interval
+    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["Scores", "evaluate"]
 
@@ -335,6 +337,7 @@ def evaluate(
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
+    **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
 
@@ -350,6 +353,9 @@ def evaluate(
     spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
     that must be retrieved for it to be found (0.5), and ``corpus`` may give the spans or texts of
     chunks that runs name by id: see docs/chunks.md.
+    ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
+    name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
+    twice.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -361,19 +367,22 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
-    with unanswered(no_answer), overlapping(overlap):
-        judgments = as_judgments(qrels)
-    if not judgments.query_ids and judgments.no_answer:
-        raise InputError("every question has no answer; give judgments to score against")
-    if not judgments.query_ids:
-        raise InputError("the qrels are empty; give judgments to score against")
-    with collapsing(doc_id_from, collapse):
-        named, single = as_runs(runs, judgments, order=order, corpus=corpus)
-        known = corpus
-        if judgments.gold is not None:
-            known = None  # its documents are not those that are to be found
-        elif corpus is not None and not isinstance(corpus, KnownCorpus):
-            known = KnownCorpus.read(corpus_ids(corpus), judgments)
+    with reading(**tables):
+        with unanswered(no_answer), overlapping(overlap):
+            judgments = as_judgments(qrels)
+        if not judgments.query_ids and judgments.no_answer:
+            raise InputError("every question has no answer; give judgments to score against")
+        if not judgments.query_ids:
+            raise InputError("the qrels are empty; give judgments to score against")
+        with collapsing(doc_id_from, collapse):
+            named, single = as_runs(runs, judgments, order=order, corpus=corpus)
+            known = corpus
+            if judgments.gold is not None:
+                known = None  # its documents are not those that are to be found
+            elif corpus is not None and not isinstance(corpus, KnownCorpus):
+                known = KnownCorpus.read(corpus_ids(corpus), judgments)
+        if tables:
+            check_keys()
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from rankscope.statistics.seeds import SeedSplit, split_variance
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Collapse
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import Correction, Family, Method, PairTest
     from rankscope.statistics.pairwise import Noises
+    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["Comparison", "compare"]
 
@@ -186,6 +188,7 @@ def compare(
     overlap: float | None = None,
     bounds: bool = False,
     hole_grade: float = 1.0,
+    **tables: Unpack[TableOptions],
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
@@ -202,9 +205,9 @@ def compare(
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed; ``doc_id_from``, ``collapse``, ``no_answer`` and ``overlap`` are those of
-    `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is no
-    mean of values) are an `InputError`.
+    they are listed; ``doc_id_from``, ``collapse``, ``no_answer``, ``overlap``, ``query_key``, …,
+    ``duplicates`` are those of `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a
+    geometric mean (it is no mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -224,10 +227,12 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    with unanswered(no_answer), overlapping(overlap):
-        judgments = as_judgments(qrels)
-    with collapsing(doc_id_from, collapse):
-        named, _ = as_runs(runs, judgments, order=order)
+    with reading(**tables):
+        with unanswered(no_answer), overlapping(overlap):
+            judgments = as_judgments(qrels)
+        with collapsing(doc_id_from, collapse):
+            named, _ = as_runs(runs, judgments, order=order)
+        check_keys()
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

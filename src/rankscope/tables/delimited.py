@@ -92,7 +92,7 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
                 for query_id, cell, *value in cells_of_lists
                 if query_id
             )
-            return rows_from_lists(lists, layout, source=source, mark=mark)
+            return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
         if nested is not None:
             frame = frame.rename({nested[1]: "doc_id"})
             names = frame.columns

@@ -28,6 +28,7 @@ from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
 from rankscope.tables.pieces import refuse_gold_dict, refuse_gold_pieces
 from rankscope.tables.rows import Rows, with_values
+from rankscope.tables.traces import retrievals
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     if nested is not None and frame.schema[nested[1]].is_nested():
         mark = find_mark(frame.columns)
         lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
-        return rows_from_lists(lists, layout, source=source, mark=mark)
+        return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
     if nested is not None:
         frame = frame.rename({nested[1]: "doc_id"})
     roles = require_columns(frame.columns, layout, source=source)
@@ -123,6 +124,7 @@ def _is_list(value: object) -> bool:
 
 def _is_record(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> bool:
     """Tell whether this is one query's result or one pair, and not results by query."""
+    layout = layout.lenient
     nested = find_list(names, layout, lambda name: _is_list(data.get(name)))
     if nested is not None:
         return isinstance(data.get(nested[0]), str | int)
@@ -138,6 +140,7 @@ def _is_table(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> 
     """Tell whether the keys are names of columns, and not ids of queries."""
     if not data or any(isinstance(v, Mapping) or not _is_list(v) for v in data.values()):
         return False
+    layout = layout.lenient
     if {"query_id", "doc_id"} <= find_columns(names, layout).keys():
         return True
     nested = find_list(names, layout, lambda name: _is_list(next(iter(data.get(name, ())), None)))
@@ -200,7 +203,7 @@ def rows_from_records(
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
         return _rows_from_nested(records, nested[1], layout, source)
-    if "query_id" not in find_columns(names, layout) and is_document(first[0]):
+    if "query_id" not in find_columns(names, layout.lenient) and is_document(first[0]):
         return rows_from_lists(enumerate([list(records)], start=1), layout, source=source)
     roles = require_columns(names, layout, source=source)
     raters = [name for name in rater_columns(names) if name not in roles.values()]
@@ -288,11 +291,12 @@ class _Columns:
     def _add_list(self, query_id: str, documents: Iterable[object]) -> None:
         """Append a list: ids, (id, value) pairs, records, or the documents of a framework."""
         is_run = self.layout.kind == "run"
+        needs_fields = "doc_id" in self.layout.required
         unscored = 0
         before = len(self.values)
         for place, item in enumerate(documents, start=1):
             doc_id: str | None
-            if type(item) is str:
+            if type(item) is str and not needs_fields:
                 doc_id, value = item, None
             else:
                 raw_id, value = listed_document(item, self.layout, self.source)
@@ -436,6 +440,19 @@ def rows_from_lists(
     return columns.rows()
 
 
+def rows_from_traces(
+    values: Iterable[tuple[int | None, Any]], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take the retrievals of traces; see `rankscope.tables.traces`."""
+    columns = _Columns(layout, source)
+    query_key = layout.keys.get("query_id")
+    for retrieval in retrievals(values, source=source, query_key=query_key):
+        columns.source = source if retrieval.line is None else f"{source}:{retrieval.line}"
+        columns.add_query(retrieval.query_id, retrieval.documents)
+    columns.source = source
+    return columns.rows()
+
+
 def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, source: str) -> Rows:
     def lists() -> Iterator[tuple[object, ...]]:
         for record in records:
@@ -446,7 +463,7 @@ def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, s
             marked = mark is not None and is_marked(mark, _get(record, mark), source)
             yield query_id, _get(record, nested), marked
 
-    return rows_from_lists(lists(), layout, source=source)
+    return rows_from_lists(lists(), layout.of_lists(nested), source=source)
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:
