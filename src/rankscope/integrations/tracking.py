@@ -261,13 +261,14 @@ def _of_benchmark(result: Result) -> Entry:
 
 def _system_values(result: Result) -> Table:
     """Return the values of all systems by query, from the files of the experiment."""
-    import polars as pl  # noqa: PLC0415
+    from rankscope.tables.parquet import parquet_frame  # noqa: PLC0415
 
     measures = [info.measure for info in result.report.measures]
     rows: list[tuple[Value, ...]] = []
     for system in result.report.systems:
         values: dict[str, dict[str, float]] = {}
-        frame = pl.read_parquet(result.folder / system.per_query.path)
+        path = str(result.folder / system.per_query.path)
+        frame = parquet_frame(path, source=path)
         for query_id, measure, value in frame.select("query_id", "measure", "value").iter_rows():
             values.setdefault(query_id, {})[measure] = value
         rows += [
