@@ -39,7 +39,7 @@ lint: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benches
 
-# What docs/reliability.md reports; `make test` does a short form of each.
+# What docs/explanation/reliability.md reports; `make test` does a short form of each.
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.fuzz
 	$(BIN)/python -m reliability.differential

@@ -38,6 +38,7 @@ from rankscope.retrieval.stages.rewrite import REWRITERS
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 HERE = Path(__file__).parent
+REFERENCE = HERE / "reference"
 
 FAMILIES = {
     "rank": "Rank",
@@ -329,24 +330,25 @@ def _schema(made: dict[str, object]) -> str:
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
-BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
+OPTIONS_INTRODUCTION = """\
+Every option of the [search systems](systems.md) and of their embedders, rewriters and rerankers.
+What is not required may be left out. A value that is not a table is that of the first option that
+is required, or else of the first: `{run: a.run}`."""
 
 
-def retrieval_page() -> str:
-    """Return the page on retrieval with the options of every component as they are registered."""
-    before, _, rest = _read("retrieval.md").partition(BEGIN)
-    _, _, after = rest.partition(END)
+def options_page() -> str:
+    """Return the options of every component as they are registered."""
     tables = [
         _options(entry, registry.noun)
         for registry in (SYSTEMS, EMBEDDERS, REWRITERS, RERANKERS)
         for entry in registry
     ]
-    return "\n\n".join([f"{before}{BEGIN}", *tables, f"{END}{after}"])
+    return "\n\n".join(["# System options", OPTIONS_INTRODUCTION, *tables]) + "\n"
 
 
 def _options(entry: Entry[typing.Any], noun: str) -> str:
     schema = entry.json_schema()
-    title = f"### {noun.capitalize()} `{entry.name}`"
+    title = f"## {noun.capitalize()} `{entry.name}`"
     rows = ["| option | default | what it is |", "|---|---|---|"]
     for name, option in schema["properties"].items():
         default = "required" if name in schema.get("required", ()) else _default(option)
@@ -368,11 +370,12 @@ PAGES: dict[str, Callable[[], str]] = {
     "checks.md": checks_page,
     "analyses.md": analyses_page,
     "records.md": records_page,
-    "retrieval.md": retrieval_page,
+    "system-options.md": options_page,
     "conformance.md": conformance_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
 }
+"""The pages of the reference that are written from the code."""
 
 
 def main(arguments: list[str]) -> int:
@@ -380,17 +383,18 @@ def main(arguments: list[str]) -> int:
     old = [name for name, page in PAGES.items() if _read(name) != page()]
     if "--check" in arguments:
         for name in old:
-            print(f"docs/{name} is old; run python docs/build.py", file=sys.stderr)  # noqa: T201
+            print(f"docs/reference/{name} is old; run python docs/build.py", file=sys.stderr)  # noqa: T201
         return bool(old)
     for name in old:
-        (HERE / name).parent.mkdir(exist_ok=True)
-        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
+        (REFERENCE / name).parent.mkdir(exist_ok=True)
+        (REFERENCE / name).write_text(PAGES[name](), encoding="utf-8")
     (HERE / "demo.svg").write_text(demo_picture(), encoding="utf-8")
     return 0
 
 
 def _read(name: str) -> str:
-    return (HERE / name).read_text("utf-8") if (HERE / name).exists() else ""
+    page = REFERENCE / name
+    return page.read_text("utf-8") if page.exists() else ""
 
 
 if __name__ == "__main__":
