@@ -251,9 +251,10 @@ def _analysis(analysis: AnyAnalysis) -> str:
 RECORDS_INTRODUCTION = """\
 The folder of an experiment holds JSON records and Parquet tables. Every record names its schema,
 `rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses a newer
-one with a sentence. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside this page:
-[evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
-[manifest](schemas/manifest.json), [config](schemas/config.json). In Python: `rankscope.records.BenchmarkReport.read(path)`.
+one with a sentence. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
+this page: [evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
+[manifest](schemas/manifest.json), [config](schemas/config.json). In Python:
+`rankscope.records.BenchmarkReport.read(path)`.
 
 Beside the records there are tables, relative to the folder:
 
