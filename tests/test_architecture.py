@@ -46,7 +46,11 @@ Modules in one box may import each other. A new module or package of `rankscope`
 
 BOX = {name: number for number, box in enumerate(FLOW) for name in box}
 
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+MODULES = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if path != PACKAGE / "__init__.py" and PACKAGE / "data" not in path.parents  # templates there
+)
 
 
 def box_of(name: str) -> int:

@@ -371,3 +371,16 @@ def test_duplicates_on_the_command_line(
     with pytest.raises(SystemExit) as stop:
         main([*arguments, "--duplicates", "first"])
     assert stop.value.code == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [("id", "question"), ("question",), ("user_input",)])
+def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -> None:
+    records = [
+        {**dict.fromkeys(names, text), "topic": "care", "expected_ids": ids, "retrieved_ids": ids}
+        for text, ids in (("how?", ["a"]), ("when?", ["b", "c"]))
+    ]
+    assert rs.Qrels(records).query_ids == ["how?", "when?"]
+    assert rs.Run(records).query_ids == ["how?", "when?"]
+    assert list(rs.Queries(records)) == ["how?", "when?"]
+    trec = [{"topic": "301", "query": "text", "expected_ids": ["a"]}]
+    assert list(rs.Qrels(trec).query_ids) == list(rs.Queries(trec)) == ["301"]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import rankscope
+from rankscope.cli.examples import epilog
 
 
 class ReaderGoneError(Exception):
@@ -17,9 +18,16 @@ class ReaderGoneError(Exception):
 class LazyGroup(click.Group):
     """A group whose commands are imported by name: ``{command: (module, attribute, summary)}``."""
 
-    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str, str]], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        lazy: dict[str, tuple[str, str, str]],
+        is_root: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._lazy = lazy
+        self.is_root = is_root
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order they are used, not by alphabet."""
@@ -32,6 +40,8 @@ class LazyGroup(click.Group):
         module, attribute, _ = self._lazy[cmd_name]
         command = getattr(import_module(f"rankscope.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
+        if not isinstance(command, click.Group):
+            command.epilog = epilog(cmd_name if self.is_root else f"{self.name} {cmd_name}")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -105,9 +115,11 @@ CACHES = LazyGroup(
 
 @click.group(
     cls=LazyGroup,
+    is_root=True,
     context_settings=_SETTINGS,
     lazy={
         "demo": ("demo", "demo", "The bundled example, end to end."),
+        "init": ("init", "init", "A small project around a golden set, yours or an example."),
         "benchmark": (
             "app",
             "BENCHMARK",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 from rankscope.cli.options import QUIET, OutputName, format_option
+from rankscope.cli.output import print_line
 
 
 @click.command()
@@ -16,9 +19,15 @@ from rankscope.cli.options import QUIET, OutputName, format_option
     metavar="DIR",
     help="Where the reports go.",
 )
+@click.option(
+    "--copy",
+    type=OutputName(),
+    metavar="DIR",
+    help="Run nothing: copy the collection, its config and two runs, to try commands on.",
+)
 @format_option()
 @QUIET
-def demo(*, output: str, format: str, quiet: bool) -> int:
+def demo(*, output: str, copy: str | None, format: str, quiet: bool) -> int:
     """Run the bundled benchmark: five ways to search 200 recipes, compared on 120 questions.
 
     By title, by all words, by meaning, by both, and by both with a reranker that learnt from 60
@@ -27,10 +36,22 @@ def demo(*, output: str, format: str, quiet: bool) -> int:
     """
     from importlib.resources import as_file, files
 
+    from rankscope.benchmark.project import copy_demo
     from rankscope.benchmark.run import run_benchmark
     from rankscope.cli.benchmark_run import show_result
     from rankscope.cli.progress import watching
 
+    if copy is not None:
+        copied = copy_demo(copy)
+        if not quiet:
+            folder = quote(copy)
+            print_line(f"Copied to {copy}: {', '.join(copied)}")
+            print_line("Next, for example:")
+            print_line(
+                f"  rankscope evaluate {folder}/qrels.tsv {folder}/lexical.run {folder}/hybrid.run"
+            )
+            print_line(f"  rankscope benchmark run {folder}/bench.yaml")
+        return 0
     with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watched:
         result = run_benchmark(data / "demo.yaml", output=output, watcher=watched.watcher)
     return show_result(result, format=format, quiet=quiet)

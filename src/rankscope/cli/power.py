@@ -65,9 +65,6 @@ def power(
 
     From the scores of two runs (QRELS RUN RUN), by the paired t formula and by simulation, or from
     assumptions alone: --sd with --difference, --queries or both. All for two-sided tests.
-
-    For example: rankscope power qrels.txt a.run b.run --difference 0.03, or, without runs,
-    rankscope power --sd 0.2 --difference 0.03 --queries 9 --queries 50.
     """
     if difference is not None and not (math.isfinite(difference) and difference):
         raise click.UsageError("--difference must be a finite number other than 0")

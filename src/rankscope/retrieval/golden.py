@@ -105,7 +105,7 @@ def evaluate_retriever(
     ``retriever`` is a function from a question to ids, (id, score) pairs or records, best first
     (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
-    the question and its ``expected_ids``, a JSON file of one of these, or qrels with ``queries``.
+    the question and its ``expected_ids``, a file of one of these, or qrels with ``queries``.
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
@@ -147,6 +147,8 @@ def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
     """Return what to ask, for each judged query."""
     if queries is not None:
         known = queries_of(read_queries(queries) if is_path(queries) else queries)
+    elif is_path(golden):
+        known = queries_of(read_queries(golden))
     elif isinstance(golden, Mapping):
         known = [Query(query_id, query_id) for query_id in judgments.query_ids]
     elif isinstance(golden, list | tuple) and all(isinstance(item, Mapping) for item in golden):

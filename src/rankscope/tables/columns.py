@@ -181,6 +181,7 @@ def find_columns(names: Sequence[str], layout: PairLayout) -> dict[str, str]:
     by_folded: dict[str, str] = {}
     for name in names:
         by_folded.setdefault(folded(name), name)
+    _leave_subject(by_folded)
     roles = {role: key for role, key in layout.keys.items() if key in names}
     for role in layout.roles:
         if role in roles or (role == layout.value and role in layout.keys):
@@ -223,7 +224,14 @@ def find_list(
     return None if column is None else (query, column)
 
 
-_ASKED = frozenset({"query", "question", "q", "id", "userinput", "userquery"})
+_ASKED = frozenset({"query", "question", "q", "id", "topic", "userinput", "userquery"})
+_QUESTIONS = frozenset({"question", "userinput", "userquery"})
+
+
+def _leave_subject(by_folded: dict[str, str]) -> None:
+    """Remove a ``topic`` beside a question: it says what this is about, and is no id as in TREC."""
+    if not _QUESTIONS.isdisjoint(by_folded):
+        by_folded.pop("topic", None)
 
 
 def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
@@ -364,7 +372,8 @@ def check_columns(count: int, *, source: str, line: int | None = None) -> None:
 def find_name(names: Collection[str], known: tuple[str, ...]) -> str | None:
     """Return the first of the known names that is among the names; an exact one wins."""
     exact = next((name for name in known if name in names), None)
-    if exact is not None:
+    if exact is not None and exact != "topic":
         return exact
     by_folded = {folded(str(name)): name for name in names}
+    _leave_subject(by_folded)
     return next((by_folded[folded(name)] for name in known if folded(name) in by_folded), None)
