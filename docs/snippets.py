@@ -29,6 +29,7 @@ MARK = "-- end of a block --"
 
 CHANGING = (
     (re.compile(r"\b\d+(?:\.\d+)?(?= ?(?:s|ms|seconds?)\b)"), "<time>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b"), "<time>"),
     (re.compile(r"(?<=-)[0-9a-f]{12}\b"), "<hash>"),
     (re.compile(r"\b[0-9a-f]{16,64}\b"), "<hash>"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),

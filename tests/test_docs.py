@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-import rankscope
 from rankscope.benchmark.config.loading import read_config
+from rankscope.benchmark.project import copy_demo
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -24,8 +24,6 @@ SITE = sorted(DOCS.rglob("*.md"))
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 EXAMPLES = [page for page in SITE if page not in TUTORIALS and page.name != "commands.md"]
 LINKING = [*SITE, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
-RUNS = ROOT / "tests" / "data" / "recipes" / "runs"
-RECIPES = Path(rankscope.__file__).parent / "data" / "recipes"
 
 
 def named(page: Path) -> str:
@@ -83,20 +81,15 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in a folder with the files the examples name."""
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        (tmp_path / name).write_bytes((RECIPES / name).read_bytes())
-    qrels = rankscope.read_qrels(RECIPES / "qrels" / "test.tsv")
-    qrels.write(tmp_path / "qrels.tsv")
-    qrels.write(tmp_path / "qrels.trec")
-    for name, run in (("bm25", "words"), ("dense", "letters")):
-        rankscope.read_run(RUNS / f"{run}.run.gz", name=name).write(tmp_path / f"{name}.run")
-    (tmp_path / "recipes").symlink_to(RECIPES)
-    (config, *_) = blocks(DOCS / "how-to" / "run-a-benchmark.md", "yaml")
-    (tmp_path / "bench.yaml").write_text(config, encoding="utf-8")
-    (tmp_path / "benchmarks").mkdir()
+    """Stand in the folder of ``rankscope demo --copy``, whose files the examples name."""
+    copy_demo(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_the_config_shown_is_the_one_of_the_demo(workplace: Path) -> None:
+    [config] = blocks(DOCS / "how-to" / "run-a-benchmark.md", "yaml")
+    assert config in (workplace / "bench.yaml").read_text("utf-8")
 
 
 def of_pages(language: str) -> list[Any]:
@@ -149,7 +142,7 @@ def test_console_examples_run(commands: list[str]) -> None:
 @pytest.mark.parametrize(("page", "code"), of_pages("yaml"))
 def test_configs_are_understood(page: Path, code: str, workplace: Path) -> None:
     """An excerpt is completed by what it leaves out."""
-    config = {"name": "x", "collection": {"path": "recipes"}, "baseline": None, **yaml.safe_load(code)}
+    config = {"name": "x", "collection": {"path": "recipes"}, **yaml.safe_load(code)}
     if "systems" not in config:
         pytest.skip(f"{page.name} shows something else")
     path = workplace / "excerpt.yaml"
