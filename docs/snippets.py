@@ -62,7 +62,7 @@ def run(page: Path, folder: Path) -> list[Block]:
     matches = [match for match in TYPED.finditer(page.read_text("utf-8")) if _is_run(match)]
     script = "".join(f"{match['typed']}\necho; echo '{MARK}'\n" for match in matches)
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
+        ["bash", "-e", "-c", script],
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,

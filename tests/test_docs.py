@@ -70,7 +70,7 @@ def test_a_tutorial_that_fails_is_noticed(tmp_path: Path) -> None:
     assert not block.current
     snippets.update(page)
     assert page.read_text() == "```sh\necho a\n```\n\n```text\na\n```\n"
-    page.write_text("```sh\necho a\n```\n\n```sh\nfalse | cat\necho b\n```\n")
+    page.write_text("```sh\necho a\n```\n\n```sh\nfalse\necho b\n```\n")
     with pytest.raises(RuntimeError, match="exit code 1 from\nfalse"):
         snippets.run(page, tmp_path)
 
