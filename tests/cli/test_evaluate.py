@@ -409,3 +409,24 @@ def test_colour_is_for_those_who_want_it(
     monkeypatch.setenv(variable, "1")
     _, out, _ = call("evaluate", "qrels", "bm25.run", "dense.run")
     assert ("\x1b[3" in out or "\x1b[1;3" in out) == coloured
+
+
+def test_a_run_is_named_on_the_command_line(rankscope: Any, tmp_path: Path) -> None:
+    (tmp_path / "qrels.tsv").write_text("q1\ta\t1\nq2\tb\t1\n")
+    for folder, document in (("one", "a"), ("two", "b")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "results.run").write_text(f"q1 Q0 {document} 1 1.0 tag\n")
+    (tmp_path / "x=y.run").write_text("q1 Q0 a 1 1.0 tag\n")
+    done = rankscope("evaluate", "qrels.tsv", "old=one/results.run", "new=two/results.run")
+    assert done.stdout.splitlines()[0].split() == ["measure", "old", "new"]
+    done = rankscope("evaluate", "qrels.tsv", "x=y.run", "--format", "json")
+    assert list(json.loads(done.stdout)["runs"]) == ["tag"]  # the file of that name
+    done = rankscope("evaluate", "qrels.tsv", "old=none.run")
+    assert "none.run: file not found" in done.stderr
+    for name, folder in (("old", "one"), ("new", "two")):
+        rankscope(
+            *("evaluate", "qrels.tsv", f"{folder}/results.run", "--per-query"),
+            *("--format", "json", "-o", f"{name}.json"),
+        )
+    done = rankscope("gate", "main=old.json", "branch=new.json")
+    assert "branch against main" in done.stdout

@@ -18,6 +18,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    named_runs,
     query_field_options,
     query_fields,
     table_options,
@@ -110,7 +111,8 @@ def compare(
     """Say whether one RUN is really better than another.
 
     Differences with intervals, paired tests corrected for how many there are, effect sizes, and a
-    verdict; where the data cannot tell, how large a difference they could have shown.
+    verdict; where the data cannot tell, how large a difference they could have shown. NAME=RUN
+    gives a run another name than its tag or file has.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.statistics.compare import compare as compare_runs
@@ -119,7 +121,7 @@ def compare(
     fields = query_fields(queries_file, by=by, cluster=cluster, weights=weights)
     comparison = compare_runs(
         qrels,
-        list(run),
+        named_runs(run),
         list(measures or DEFAULT_MEASURES),
         queries="both" if intersect else None,
         strata=fields["by"],

@@ -17,6 +17,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    named_runs,
     table_options,
 )
 from rankscope.cli.output import emit
@@ -67,7 +68,7 @@ def diagnose(
     check_standard_input(qrels, *run, queries, corpus)
     diagnosis = diagnose_runs(
         qrels,
-        list(run),
+        named_runs(run),
         list(measures or DEFAULT_MEASURES),
         queries=queries,
         corpus=corpus,

@@ -15,6 +15,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    named_runs,
     table_options,
 )
 from rankscope.cli.output import emit, print_warnings, write_text
@@ -93,6 +94,8 @@ def evaluate(
 ) -> int:
     """Score each RUN against the judgments in QRELS.
 
+    NAME=RUN gives a run another name than its tag or file has.
+
     A query that is judged and missing from a run counts as 0; how many there are is always said.
     A run that shares no query or no document with the qrels is an error, as is an empty one.
     """
@@ -112,7 +115,7 @@ def evaluate(
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
-    runs, _ = as_runs(list(run), order=order)
+    runs, _ = as_runs(named_runs(run), order=order)
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}

@@ -14,6 +14,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    named_run,
     table_options,
 )
 from rankscope.cli.output import emit
@@ -61,7 +62,7 @@ def explain(
 
     check_standard_input(qrels, run)
     judgments = as_judgments(qrels)
-    runs, _ = as_runs([run], order=order)
+    runs, _ = as_runs([named_run(run)], order=order)
     [the_run] = runs.values()
     explanations = [
         explain_measure(judgments, the_run, query_id, parsed.measure, profile=profile, depth=depth)

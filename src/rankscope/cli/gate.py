@@ -17,6 +17,7 @@ from rankscope.cli.options import (
     check_standard_input,
     format_option,
     measures_option,
+    named_run,
     query_field_options,
     query_fields,
     table_options,
@@ -131,9 +132,9 @@ def gate(
     """Fail if CANDIDATE is worse than BASELINE, by more than the margin and than chance.
 
     Each is a score file (rankscope evaluate QRELS RUN --per-query --format json -o FILE) or, with
-    --qrels, a run. There are three answers, by the interval of the difference: regression (exit 1),
-    no regression (exit 0), and undecided, where the queries show neither (exit 0, or 1 with
-    --undecided fail).
+    --qrels, a run; NAME=FILE gives it another name. There are three answers, by the interval of the
+    difference: regression (exit 1), no regression (exit 0), and undecided, where the queries show
+    neither (exit 0, or 1 with --undecided fail).
 
     Exit 2 if the two cannot be compared: other judgments, queries or rules, or values missing.
     """
@@ -161,8 +162,8 @@ def gate(
 
     try:
         result = decide(
-            baseline,
-            candidate,
+            named_run(baseline),
+            named_run(candidate),
             measures or "nDCG@10",
             baseline_run=baseline_run or run,
             candidate_run=candidate_run or run,

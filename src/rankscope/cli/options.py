@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -209,8 +211,28 @@ QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 def check_standard_input(*paths: str | None) -> None:
     """Refuse to read standard input twice."""
-    if paths.count("-") > 1:
+    if sum(path == "-" or path.endswith("=-") for path in paths if path is not None) > 1:
         raise click.UsageError("standard input (-) can be read once only; name files for the rest")
+
+
+def named_run(argument: str) -> Any:
+    """Take NAME=FILE as a run of that name, or score file of such a run; all else as it is."""
+    name, sign, path = argument.partition("=")
+    if not sign or not name or not path or os.path.lexists(argument):
+        return argument
+    from rankscope.scoring.score_files import is_score_file, read_scores
+
+    if path != "-" and is_score_file(path):
+        scores = read_scores(path)
+        return replace(scores, runs={name: scores.runs[scores.name_of()]})
+    from rankscope.runs.table import read_run
+
+    return read_run(path, name=name)
+
+
+def named_runs(arguments: Iterable[str]) -> list[Any]:
+    """Take several runs, those given as NAME=FILE under their names."""
+    return [named_run(argument) for argument in arguments]
 
 
 def query_field_options(command: Command) -> Command:

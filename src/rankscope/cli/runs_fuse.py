@@ -10,6 +10,7 @@ from rankscope.cli.options import (
     MAX_SIZE,
     OutputName,
     check_standard_input,
+    named_runs,
     table_options,
 )
 from rankscope.errors import counted
@@ -97,7 +98,7 @@ def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: An
 
     check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
-    fused = fuse_runs(list(run), **options)
+    fused = fuse_runs(named_runs(run), **options)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target
     size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"

@@ -12,6 +12,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    named_run,
     table_options,
 )
 from rankscope.cli.output import emit
@@ -61,5 +62,7 @@ def why(
     check_standard_input(qrels, run)
     names = [name.strip() for name in profiles.split(",")] if profiles else list(PROFILES)
     numbers = [number for number in (mine, theirs) if number is not None]
-    result = explain_difference(qrels, [run], measure, profiles=names, numbers=numbers, order=order)
+    result = explain_difference(
+        qrels, [named_run(run)], measure, profiles=names, numbers=numbers, order=order
+    )
     emit(result, format=format, target=target)

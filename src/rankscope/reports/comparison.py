@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -89,9 +89,8 @@ def ranked(comparison: Comparison) -> list[SystemMean]:
 
 
 def shows_letters(comparison: Comparison) -> bool:
-    """Tell whether there are letters, and whether they say more than markers do."""
-    has = any(mean.letters for mean in comparison.means)
-    return has and (len(comparison.runs) > 2 or comparison.baseline is None)
+    """Tell whether there are letters, and whether they say more than the verdict does."""
+    return len(comparison.runs) > 2 and any(mean.letters for mean in comparison.means)
 
 
 def shows_near(comparison: Comparison) -> bool:
@@ -110,6 +109,7 @@ def _cautions(comparison: Comparison) -> tuple[Sentences, ...]:
 def notes(comparison: Comparison) -> Iterator[str]:
     """Say what the table shows: signs, test, family, queries; always with its seed."""
     settings = comparison.settings
+    yield from aliases(comparison.measures)
     yield f"in brackets: {settings.level:.0%} interval of the mean ({_methods(comparison)})"
     if comparison.baseline is not None:
         yield marker_note(comparison.baseline, alpha=settings.alpha)
@@ -120,6 +120,13 @@ def notes(comparison: Comparison) -> Iterator[str]:
     yield f"{how_tested(settings)}; {comparison.family}"
     yield f"intervals of differences: {1 - settings.alpha:.0%}, Student t, for the family at once"
     yield _queries(comparison)
+
+
+def aliases(asked: Mapping[str, str]) -> Iterator[str]:
+    """Say which measures were asked for under other names."""
+    for measure, name in asked.items():
+        if measure != name:
+            yield f"{measure}, asked for as {name}"
 
 
 _INTERVALS = {

@@ -26,6 +26,7 @@ from rankscope.document.blocks import (
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.comparison import aliases
 from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def gate_document(result: GateResult) -> Document:
             *_floors_section(result),
             *_anchor_sections(result),
             Section("Worst losses by query", details=losses),
-            Section("", (Notes((how_tested(result),)),)),
+            Section("", (Notes((*aliases(result.asked), how_tested(result))),)),
         ),
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'query')}",

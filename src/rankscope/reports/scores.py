@@ -24,7 +24,7 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.comparison import interval_methods
+from rankscope.reports.comparison import aliases, interval_methods
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
@@ -103,9 +103,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
 
 
 def _notes(scores: Scores) -> Iterator[str]:
-    for measure, asked in scores.asked.items():
-        if measure != asked:
-            yield f"{measure}, asked for as {asked}"
+    yield from aliases(scores.asked)
     by_run = {
         name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in scores.runs
     }

@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import computed_field
+from pydantic import Field, computed_field
 
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
@@ -208,6 +208,8 @@ class GateResult(Record, Shown):
     """The baseline's run."""
     candidate: str
     """The candidate's run."""
+    asked: dict[str, str] = Field(default_factory=dict)
+    """The names under which measures were asked for, by their own names."""
     queries: int
     """Queries compared."""
     clusters: int | None = None
@@ -368,9 +370,9 @@ def gate(
         baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
     )
     _check_lost(both, missing)
-    count = len(dict.fromkeys(both.sides[0].find(parsed) for parsed in asked))
+    names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
     sample = sample_of(both.matrix.query_ids, clusters, weights)
-    matrix = replace(both.matrix.only_measures(count), sample=sample)
+    matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
     _check_margin(max_drop, max_query_drop, matrix)
     noises = _noise(matrix, noise, both, everything[: len(asked)], options)
     judge = _Judge(settings, max_drop, max_query_drop, power)
@@ -392,6 +394,7 @@ def gate(
         undecided=undecided,
         baseline=matrix.systems[0],
         candidate=matrix.systems[1],
+        asked=names,
         queries=len(matrix.query_ids),
         clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
         weighted=weights is not None,
