@@ -91,7 +91,7 @@ def environment() -> dict[str, str]:
     width = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
     hidden = ("PYTEST_", "RANKSCOPE_", "COV_", "GITHUB_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-    return {**kept, **width, "PATH": path, "PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, **width, "PATH": path, "PYTHONPATH": source}
 
 
 def update(page: Path) -> None:

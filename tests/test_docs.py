@@ -1,4 +1,4 @@
-"""Docs cannot drift: generated pages are current, every example runs, every link leads somewhere."""
+"""Docs cannot drift: generated pages are current, examples run, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SITE = sorted(DOCS.rglob("*.md"))
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
+TYPED = [*TUTORIALS, DOCS / "index.md", ROOT / "README.md"]
 EXAMPLES = [page for page in SITE if page not in TUTORIALS and page.name != "commands.md"]
 LINKING = [*SITE, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 
@@ -53,7 +54,7 @@ def test_generated_pages_are_current() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("page", [*TUTORIALS, ROOT / "README.md"], ids=named)
+@pytest.mark.parametrize("page", TYPED, ids=named)
 def test_tutorials_run_as_typed(page: Path, tmp_path: Path) -> None:
     """In an empty folder, block after block; ``python docs/snippets.py`` writes what is printed."""
     for block in snippets.run(page, tmp_path):
@@ -136,6 +137,15 @@ def test_console_examples_run(commands: list[str]) -> None:
         )
         assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("page", [page for page in EXAMPLES if page not in TYPED], ids=named)
+def test_shell_blocks_of_other_pages_are_what_tests_cannot_run(page: Path) -> None:
+    """Installing, and measuring for minutes or hours; the rest is ``console``, and is run."""
+    for line in "".join(blocks(page, "sh")).splitlines():
+        assert re.match(
+            r"make |pip install |python (-m reliability\.|-m benches|benches/)", line
+        ), line
 
 
 @pytest.mark.usefixtures("workplace")
