@@ -52,8 +52,8 @@ FAMILIES = {
 
 
 MEASURES_INTRODUCTION = (
-    "Every measure by its own name; the names of other tools are understood too (`rankscope "
-    "measures ndcg_cut_10`). All take `judged_only=True`: unjudged documents are removed before "
+    "Every measure under its name in rankscope; the names of other tools are understood too "
+    "(`rankscope measures ndcg_cut_10`). All take `judged_only=True`: unjudged documents are removed before "
     "ranks are counted."
 )
 
@@ -155,22 +155,22 @@ def demo_picture() -> str:
 
 CHECKS_INTRODUCTION = """\
 Every problem rankscope looks for in runs, qrels, comparisons and benchmarks, with a code that does
-not change. `rankscope runs validate` shows all of those about runs and qrels; `read_run` and
-`read_qrels` refuse what is an *error* of the table itself, in the same words.
+not change. `rankscope runs validate` reports all that concern runs and qrels; `read_run` and
+`read_qrels` refuse a table that has an *error* of its own, in the same words.
 
 - **error**: the numbers would be wrong or could not be computed. `runs validate` exits with 1.
-- **warning**: the numbers can be computed, and may not mean what you think.
+- **warning**: the numbers can be computed, but may not mean what you think.
 - **note**: good to know.
 
-A finding names how many cases there are and the first three places: file and line, query, document.
-Nothing is ever repaired. A check that cannot look, because no corpus was given, say, is listed as
-*not applicable*; that is not the same as passed.
+A finding says how many cases there are and names the first three: file and line, query, document.
+Nothing is ever repaired. A check that cannot be made, for example because no corpus was given, is
+listed as *not applicable*; that is not the same as passed.
 
-**No silent zero.** Whatever prints a number (`evaluate`, `compare`, `gate`, the pytest fixture,
+**No silent zero.** Everything that prints a number (`evaluate`, `compare`, `gate`, the pytest fixture,
 `power`, `why`, `explain`, and the same in Python) refuses a question that can only be answered
 with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common (RS171), no
 document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged twice (RS206
-to RS208). What makes a number mean less than it seems is a warning beside it, in every format
+to RS208). What makes a number mean less than it seems to is a warning beside it, in every format
 (beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
 run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),
 cutoffs that the run does not reach (RS133) or that cover all documents (RS134), gold outside the
@@ -187,11 +187,11 @@ CHECKS_SECTIONS = {
 }
 
 CHECKS_GUESS = """\
-For RS171 and RS172 the guess names the one change that would make most ids meet: blanks around an
+For RS171 and RS172 the guess names the one change that would make most ids match: blanks around an
 id, upper and lower case, leading zeros, a number written with a fraction, the suffix of a chunk, a
 prefix, a folder or namespace, a file ending, or query and document columns that are swapped.
 
-A run that finds nothing may be poor and not broken. RS172 is an error only if no retrieved
+A run that finds nothing may be poor rather than broken. RS172 is an error only if no retrieved
 document is judged for *any* query, and only if no corpus is known that holds documents of both;
 then, and where documents are judged for other queries only, it is a warning."""
 
@@ -222,8 +222,8 @@ def _code(code: Code) -> str:
 
 ANALYSES_INTRODUCTION = """\
 What a benchmark looks into beyond means and differences. Each analysis has a field in the
-[BenchmarkReport](records.md) (`analyses`) and a section in reports. It says what it found, that it
-found nothing, or that it is not applicable and why."""
+[BenchmarkReport](records.md) (`analyses`) and a section in reports. It reports what it found, that
+it found nothing, or that it is not applicable and why."""
 
 
 def analyses_page() -> str:
@@ -250,8 +250,8 @@ def _analysis(analysis: AnyAnalysis) -> str:
 
 RECORDS_INTRODUCTION = """\
 The folder of an experiment holds JSON records and Parquet tables. Every record names its schema,
-`rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses a newer
-one with a sentence. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
+`rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses newer
+ones. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
 this page: [evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
 [manifest](schemas/manifest.json), [config](schemas/config.json). In Python:
 `rankscope.records.BenchmarkReport.read(path)`.
