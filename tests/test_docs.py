@@ -109,10 +109,16 @@ def test_python_examples_run(page: Path, code: str) -> None:
         test = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
         assert runner.run(test).failed == 0
     else:  # what it registers is gone with its process
+        Path("test_example.py").write_text(code, encoding="utf-8")
+        pytest_or_not = ["-m", "pytest", "-q"] if "def test_" in code else []
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+            [sys.executable, *pytest_or_not, "test_example.py"],
+            env=snippets.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 CONSOLE = [
