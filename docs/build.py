@@ -168,9 +168,10 @@ listed as *not applicable*; that is not the same as passed.
 
 **No silent zero.** Everything that prints a number (`evaluate`, `compare`, `gate`, the pytest
 fixture, `power`, `why`, `explain`, and the same in Python) refuses a question that can only be
-answered with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common (RS171),
-no document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged twice (RS206
-to RS208). What makes a number mean less than it seems to is a warning beside it, in every format
+answered with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common
+(RS171), no document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged
+twice (RS206 to RS208). What makes a number mean less than it seems to is a warning beside it, in
+every format
 (beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
 run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),
 cutoffs that the run does not reach (RS133) or that cover all documents (RS134), gold outside the
