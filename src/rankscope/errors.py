@@ -100,6 +100,10 @@ class InvalidDataError(InputError):
         super().__init__(message)
 
 
+_FEW = 8
+"""Up to so many names are all listed."""
+
+
 class UnknownNameError(RankscopeError, LookupError):
     """A name that is not among the known ones; ``nearest`` holds up to three that look like it."""
 
@@ -112,6 +116,9 @@ class UnknownNameError(RankscopeError, LookupError):
         close = get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)
         self.nearest = tuple(folded[match] for match in close)
         hint = f"; nearest: {', '.join(self.nearest)}" if self.nearest else ""
+        others = [other for other in names if other not in self.nearest]
+        if others and len(names) <= _FEW:
+            hint += f"; {'others' if self.nearest else 'there are'}: {', '.join(sorted(others))}"
         super().__init__(f"unknown {what} {shown(name)}{hint}")
 
 

@@ -659,7 +659,7 @@ def test_a_folder_with_one_file_of_judgments(tmp_path: Path) -> None:
         (
             BEIR,
             {"path": "soups", "split": "tset"},
-            "collection.split: unknown split 'tset'; nearest: test; soups has dev, test, train",
+            "collection.split: unknown split 'tset'; nearest: test; others: dev, train",
         ),
         (
             (*BEIR[:2], *BEIR[3:]),
@@ -765,3 +765,22 @@ def test_rankscope_itself_imports_neither_pydantic_nor_yaml() -> None:
     code = "import sys, rankscope; print({'pydantic', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name x\ncollection:\n", r":1: expected 'key: value', got 'name x'"),
+        (
+            "name: x\nsystems # all\n\n  # why\n  a: 1\n",
+            r":2: expected 'key: value', got 'systems'",
+        ),
+        ("name: x\ncollection: {path: a\nsystems:\n", r":2: '{' is not closed by '}'"),
+        ("name: x\nmeasures: [a\nsystems:\n", r":2: '\[' is not closed by '\]'"),
+        ("name: x\nnote: this: that\n", r":2: unexpected ':'; quote the text"),
+    ],
+)
+def test_a_colon_is_missing_where_the_message_says(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bench.yaml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_config(tmp_path / "bench.yaml")

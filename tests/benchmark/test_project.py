@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rankscope.benchmark.project import copy_demo, start_project
-from rankscope.benchmark.run import run_benchmark
+from rankscope.benchmark.run import plan_benchmark, run_benchmark
 from rankscope.errors import InputError
 from rankscope.scoring.evaluate import evaluate
 
@@ -124,3 +124,25 @@ def test_the_copied_runs_score_as_in_the_demo(tmp_path: Path) -> None:
         for measure in ("nDCG@10", "AP@100"):
             value = scores.run(name).means[measure]
             assert value == pytest.approx(recorded[name][measure], abs=1e-9)
+
+
+def test_a_plan_refuses_a_segment_that_no_query_has(tmp_path: Path) -> None:
+    copy_demo(tmp_path)
+    with pytest.raises(InputError, match="segments: unknown field of the queries 'categry'; near"):
+        plan_benchmark(tmp_path / "bench.yaml", settings=["segments=[categry]"])
+
+
+@pytest.mark.parametrize(("grade", "expected"), [(1, 0), (2, 1)])
+def test_exponential_gains_are_left_out_where_they_are_linear(
+    tmp_path: Path, grade: int, expected: int
+) -> None:
+    (tmp_path / "qrels.csv").write_text(f"query_id,doc_id,grade\nq,a,{grade}\nq,b,0\n")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "what"}\n')
+    (tmp_path / "a.run").write_text("q Q0 a 1 1.0 a\n")
+    config = {
+        "name": "x",
+        "collection": {"queries": "queries.jsonl", "qrels": "qrels.csv"},
+        "systems": {"a": {"run": "a.run"}},
+    }
+    (tmp_path / "bench.json").write_text(json.dumps(config))
+    assert list(means(tmp_path / "bench.json")["a"]).count("nDCG(gain=exp)@10") == expected

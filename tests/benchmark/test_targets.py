@@ -114,8 +114,12 @@ def test_a_value_that_is_no_number_is_in_no_band() -> None:
 @pytest.mark.parametrize(
     ("targets", "bands", "message"),
     [
-        ("trec-kpl", [], "targets: unknown set 'trec-kpl'; nearest: trec-kpi; or give a path such"),
-        ({}, ["zzz"], "bands: unknown set 'zzz'; known sets: recipe-tutorial, trec-kpi; or give"),
+        (
+            "trec-kpl",
+            [],
+            "targets: unknown set 'trec-kpl'; nearest: trec-kpi; others: recipe-tutorial; or",
+        ),
+        ({}, ["zzz"], "bands: unknown set 'zzz'; there are: recipe-tutorial, trec-kpi; or give"),
         ("recipe-tutorial", [], "targets: the set 'recipe-tutorial' has bands only, no target"),
         ("there.yaml", [], "there.yaml: "),
     ],

@@ -138,7 +138,7 @@ def test_fields_inside_objects() -> None:
     [
         ("langage", "unknown field of the queries 'langage'; nearest: language"),
         ("style", "unknown field of the queries 'style'; nearest: style.level"),
-        ("zzz", "there are: language, style.level, words, characters"),
+        ("zzz", "there are: characters, language, style.level, words"),
     ],
 )
 def test_an_unknown_field_names_the_nearest(field: str, message: str) -> None:

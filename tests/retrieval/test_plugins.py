@@ -94,7 +94,11 @@ def test_a_stage_takes_it_by_name() -> None:
     ("options", "keys", "problem"),
     [
         ({"factor": 0}, ("factor",), "expected a number above 0, got 0"),
-        ({"fcator": 1}, ("fcator",), "unknown option 'fcator'; nearest: factor"),
+        (
+            {"fcator": 1},
+            ("fcator",),
+            "unknown option 'fcator'; nearest: factor; others: key, words",
+        ),
         ({"words": ["a", ""]}, ("words", 1), "expected text, got ''"),
         ({"key": 7}, ("key",), "expected text"),
     ],

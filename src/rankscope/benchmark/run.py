@@ -20,6 +20,7 @@ from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
+from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
@@ -123,6 +124,13 @@ def _prepared(
     config = loaded.config
     targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
     collection = load_collection(loaded, cache, may_read=may_read)
+    grades = (grades.values() for grades in collection.judgments.by_query.values())
+    if all(grade <= 0 or grade == 1 for group in grades for grade in group):
+        loaded = replace(loaded, config=config.for_binary_grades())
+    queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]
+    for analysis in all_analyses():
+        if analysis.check is not None:
+            analysis.check(config.analyses[analysis.name], queries)
     systems = Systems(
         loaded.systems(),
         collection,

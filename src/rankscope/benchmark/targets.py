@@ -165,8 +165,7 @@ def _find(entry: str, key: str, folder: Path) -> TargetSet:
     path = folder / Path(entry).expanduser()
     if not path.is_file() and not entry.endswith(SUFFIXES):
         error = UnknownNameError("set", entry, known)
-        nearest = "" if error.nearest else f"; known sets: {', '.join(known)}"
-        raise InputError(f"{key}: {error}{nearest}; or give a path such as ours.yaml")
+        raise InputError(f"{key}: {error}; or give a path such as ours.yaml")
     return TargetSet.read(path)
 
 

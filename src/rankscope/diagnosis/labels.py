@@ -98,9 +98,7 @@ def check_field(queries: Sequence[Query], field: str) -> None:
             return
     known = dict.fromkeys(name for _, _, metadata in queries for name in _leaves(metadata))
     names = list({**known, **dict.fromkeys(BUILT_IN)})
-    error = UnknownNameError("field of the queries", field, names)
-    hint = "" if error.nearest else f"; there are: {', '.join(names[:10])}"
-    raise InputError(f"{error}{hint}")
+    raise InputError(str(UnknownNameError("field of the queries", field, names)))
 
 
 def _values(queries: Sequence[Query], field: str) -> dict[str, Any]:

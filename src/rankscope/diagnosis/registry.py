@@ -105,6 +105,8 @@ class Analysis(Generic[Config, Result]):
     """From config and inputs to the result."""
     section: Callable[[Result], Section]
     """From the result to a section of a report."""
+    check: Callable[[Config, Sequence[Query]], None] | None = None
+    """Refuses a config that does not fit the queries, before anything is made."""
     codes: tuple[Code, ...] = ()
     """The findings it can make."""
     place: int = 100

@@ -347,6 +347,14 @@ def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:
     )
 
 
+def _check(config: SegmentsConfig, queries: Sequence[Query]) -> None:
+    for field in config.fields:
+        try:
+            check_field(queries, field)
+        except InputError as error:
+            raise InputError(f"segments: {error}") from None
+
+
 def _section(result: Segments) -> Section:
     """Show the first measure of each system in each group, and its difference to the baseline."""
     tables = [_table(result, segment) for segment in result.segments if segment.groups]
@@ -401,6 +409,7 @@ SEGMENTS = register(
         needs=("scores", "queries"),
         look=_look,
         section=_section,
+        check=_check,
         codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS),
         place=20,
     )

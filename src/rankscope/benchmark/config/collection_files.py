@@ -206,8 +206,8 @@ def _split(collection: CollectionConfig, home: Path, splits: Mapping[str, Path])
 
 
 def _no_split(key: str, split: str, home: Path, splits: Mapping[str, Path]) -> str:
-    existing = f"{home} has {', '.join(splits)}" if splits else f"{home} has no splits"
-    return f"{key}: {UnknownNameError('split', split, splits)}; {existing}"
+    existing = "" if splits else f"; {home} has no splits"
+    return f"{key}: {UnknownNameError('split', split, splits)}{existing}"
 
 
 def _training_file(folder: Path, training: TrainingConfig) -> Path | None:

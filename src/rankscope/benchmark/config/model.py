@@ -39,16 +39,17 @@ from rankscope.statistics.choices import Correction, Family, Method, PairTest
 from rankscope.statistics.equivalence import check_margin
 from rankscope.statistics.settings import Settings
 
+_EXPONENTIAL = "nDCG(gain=exp)@10"
 MEASURES = (
     "nDCG@10",
-    "nDCG(gain=exp)@10",
+    _EXPONENTIAL,
     "AP@100",
     "RR@10",
     "R@50",
     "R@100",
     "Success@10",
 )
-"""What is measured when a config does not say."""
+"""What is measured when a config does not say, if grades are more than 0 and 1."""
 
 LONGEST_NAME = 200
 """The most characters of a name that becomes a folder's."""
@@ -211,6 +212,15 @@ class Config(_WithAnalyses):
         parsed = meant(self.measures, profile_named(self.profile))
         asked = (Measure.parse(measure.asked) for measure in parsed)
         return frozenset(map(str, [*asked, *(measure.measure for measure in parsed)]))
+
+    def for_binary_grades(self) -> Self:
+        """Leave out exponential gains, which are the linear ones here, unless they are named."""
+        targets = {name for _, entry in entries_of(self.targets) for name in entry}
+        if "measures" in self.model_fields_set or _EXPONENTIAL in targets:
+            return self
+        return self.model_copy(
+            update={"measures": [name for name in MEASURES if name != _EXPONENTIAL]}
+        )
 
     @field_validator("name")
     @classmethod

@@ -206,14 +206,32 @@ def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> tuple[str, yaml.Mar
         before = text[: mark.index].rpartition("\n")[2]
         if ": " in before:
             return "unexpected ':'; quote the text if the colon is part of it", mark
-        hint = "the line above may lack one, or this line is indented too far"
-        return f"unexpected ':'; {hint}", mark
+        return _colon_problem(text, mark)
     if letter == "\t":
         return "unexpected tab; indent with spaces", mark
     if isinstance(error, ScannerError):  # what is unfinished is wrong where it begins
         mark = error.context_mark or mark
+        if mark is not None and error.problem == "could not find expected ':'":
+            line = text.split("\n")[mark.line].partition("#")[0].strip()
+            return f"expected 'key: value', got {shown(line)}", mark
     problem = " ".join(str(error.problem or error.context or "cannot be read").split())
     return f"not valid YAML ({problem}); check indentation, quotes and brackets", mark
+
+
+def _colon_problem(text: str, mark: yaml.Mark) -> tuple[str, yaml.Mark]:
+    """Say what a line before this key lacks, and where; an unexpected colon is the consequence."""
+    line = mark.line - 1
+    lines = text.split("\n")
+    while line >= 0 and not lines[line].partition("#")[0].strip():
+        line -= 1
+    above = lines[line].partition("#")[0] if line >= 0 else ""
+    place = yaml.Mark(mark.name, mark.index, line, 0, None, 0)
+    for opening, closing in ("{}", "[]"):
+        if above.count(opening) > above.count(closing):
+            return f"'{opening}' is not closed by '{closing}'", place
+    if line >= 0 and ":" not in above:
+        return f"expected 'key: value', got {shown(above.strip())}", place
+    return "unexpected ':'; this line may be indented too far", mark
 
 
 def _plain(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Any:
