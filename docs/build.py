@@ -89,6 +89,14 @@ def measures_page() -> str:
         "# Measures",
         MEASURES_INTRODUCTION,
     ]
+    rows = ["| measure | for example | what it is |", "|---|---|---|"]
+    for family in FAMILIES:
+        rows += [
+            f"| [{one.name}](#{one.name.lower()}) | `{one.example}` | {one.summary} |"
+            for one in definitions
+            if one.family == family
+        ]
+    parts.append("\n".join(rows))
     for family, title in FAMILIES.items():
         parts.append(f"## {title}")
         parts += [_measure(one) for one in definitions if one.family == family]

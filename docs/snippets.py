@@ -85,13 +85,22 @@ def _is_run(match: re.Match[str]) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which this Python's commands are found first."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    source = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-    width = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    """Return the environment of a reader: these commands come first, and lines are wide.
+
+    Of pytest's plugins there is rankscope's alone, as in a project that has no others.
+    """
     hidden = ("PYTEST_", "RANKSCOPE_", "COV_", "GITHUB_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-    return {**kept, **width, "PATH": path, "PYTHONPATH": source}
+    source = os.pathsep.join(filter(None, [str(ROOT / "src"), kept.get("PYTHONPATH")]))
+    return kept | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}",
+        "PYTHONPATH": source,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_PLUGINS": "rankscope.integrations.pytest_plugin",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+    }
 
 
 def update(page: Path) -> None:

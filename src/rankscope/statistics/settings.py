@@ -1,7 +1,7 @@
 """Settings: how systems are compared. One place for the defaults of every door.
 
-`compare`, the gate, benchmarks and analyses read the same settings; docs/explanation/statistics.md says why
-these are the defaults.
+`compare`, the gate, benchmarks and analyses read the same settings;
+docs/explanation/statistics.md says why these are the defaults.
 """
 
 from __future__ import annotations
