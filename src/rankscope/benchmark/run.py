@@ -21,6 +21,8 @@ from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.diagnosis.registry import all_analyses
+from rankscope.document.terminal import as_text
+from rankscope.document.views import document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
@@ -56,6 +58,12 @@ class Result:
     folder: Path
     report: BenchmarkReport
     reused: bool
+
+    def __repr__(self) -> str:
+        return f"{as_text(document_of(self.report)).rstrip()}\n\nwritten to {self.folder}"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
 
 
 def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedConfig:

@@ -77,7 +77,15 @@ def scores_document(
 @view
 def bounds_document(bounds: BoundsTable) -> Document:
     """Show how far the means of one run could move."""
-    tables = tuple(_bounds_tables({"": bounds}))
+    tables = tuple(
+        replace(
+            table,
+            columns=table.columns[1:],  # without that of the run: it is the only one
+            rows=tuple(row[1:] for row in table.rows),
+            name_columns=table.name_columns - 1,
+        )
+        for table in _bounds_tables({"": bounds})
+    )
     return Document(
         f"Bounds of {', '.join(bound.measure for bound in bounds)}", (Section("", tables),)
     )

@@ -270,10 +270,10 @@ def tied_scores(run: RunUnderTest) -> Seen | None:
     queries = run.queries_of(np.flatnonzero(tied))
     documents = int(np.count_nonzero(np.append(tied, False) | np.append([False], tied)))
     by_cutoff = sorted(straddling.items())
-    shares = " and ".join(f"rank {cutoff} in {counted(n, 'query')}" for cutoff, n in by_cutoff)
+    shares = " and ".join(f"rank {cutoff} in {counted(n, 'query')}" for cutoff, n in by_cutoff if n)
     return run.seen_queries(
         f"{counted(documents, 'document')} share a score with another of the same query; "
-        f"ties straddle {shares}",
+        f"ties straddle {shares or 'no cutoff'}",
         queries,
         documents=documents,
         straddling={str(cutoff): n for cutoff, n in by_cutoff},

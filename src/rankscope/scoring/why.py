@@ -294,15 +294,15 @@ def why(
     measure: str | Measure,
     *,
     profiles: Iterable[str | Profile] = tuple(PROFILES),
-    numbers: Iterable[str] = (),
+    numbers: Iterable[str | float] = (),
     order: Order = "score",
 ) -> Why:
     """Score one run under several tools' rules, and say which rule causes each difference.
 
     ``numbers`` are results that somebody got: the rules that give them are named too, those nearest
-    to ours. A number is given as text: its digits say how exactly it must be met. Where a measure
-    cannot be above 1, a number above 1 is taken for a percentage. ``order="given"`` ranks documents
-    as they are listed.
+    to ours. The digits of a number, best given as text, say how exactly it must be met. Where a
+    measure cannot be above 1, a number above 1 is taken for a percentage. ``order="given"`` ranks
+    documents as they are listed.
     """
     bench = _Bench(qrels, run, order)
     asked = Measure.parse(measure)
@@ -311,7 +311,7 @@ def why(
     base = bench.value(ours)
     return Why(
         outcomes=tuple(_outcome(bench, ours, base, profile_named(name)) for name in profiles),
-        reproduced={number: _reproduced(bench, asked, number) for number in numbers},
+        reproduced={number: _reproduced(bench, asked, number) for number in map(str, numbers)},
         findings=findings,
     )
 
