@@ -7,7 +7,7 @@ from shlex import quote
 import click
 
 from rankscope.cli.options import QUIET, OutputName, format_option
-from rankscope.cli.output import print_line
+from rankscope.cli.output import print_line, program
 
 
 @click.command()
@@ -44,14 +44,27 @@ def demo(*, output: str, copy: str | None, format: str, quiet: bool) -> int:
     if copy is not None:
         copied = copy_demo(copy)
         if not quiet:
-            folder = quote(copy)
             print_line(f"Copied to {copy}: {', '.join(copied)}")
             print_line("Next, for example:")
-            print_line(
-                f"  rankscope evaluate {folder}/qrels.tsv {folder}/lexical.run {folder}/hybrid.run"
-            )
-            print_line(f"  rankscope benchmark run {folder}/bench.yaml")
+            for line in _steps(quote(copy)):
+                print_line(f"  {line}")
         return 0
     with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watched:
         result = run_benchmark(data / "demo.yaml", output=output, watcher=watched.watcher)
-    return show_result(result, format=format, quiet=quiet)
+    status = show_result(result, format=format, quiet=quiet)
+    if format == "table" and not quiet:
+        print_line()
+        print_line("Next, to try commands on the same files:")
+        for line in (f"{program()} demo --copy demo", *_steps("demo")):
+            print_line(f"  {line}")
+    return status
+
+
+def _steps(folder: str) -> list[str]:
+    """Return commands that work on a copy of the demo."""
+    name = program()
+    return [
+        f"{name} evaluate {folder}/qrels.tsv {folder}/lexical.run --worst 5",
+        f"{name} compare {folder}/qrels.tsv {folder}/lexical.run {folder}/hybrid.run",
+        f"{name} benchmark run {folder}/bench.yaml",
+    ]

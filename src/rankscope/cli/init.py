@@ -7,7 +7,7 @@ from shlex import quote
 import click
 
 from rankscope.cli.options import MAX_SIZE, OutputName
-from rankscope.cli.output import print_line
+from rankscope.cli.output import print_line, program
 from rankscope.errors import counted, shown
 
 
@@ -40,4 +40,4 @@ def init(*, folder: str, golden: str | None, corpus: str | None) -> None:
     if project.to_write:
         print_line(f"  put your search into {project.to_write}")
     print_line("  pytest")
-    print_line("  rankscope benchmark run rankscope.yaml")
+    print_line(f"  {program(anywhere=True)} benchmark run rankscope.yaml")

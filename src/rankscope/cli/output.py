@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -40,6 +43,22 @@ def make_console(file: TextIO | None = None) -> Console:
     return Output(
         file=file, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width
     )
+
+
+def program(*, anywhere: bool = False) -> str:
+    """Return how this program is called from the folder it was started in, or from anywhere."""
+    called = sys.argv[0]
+    if os.path.basename(called) == "__main__.py":
+        return f"{quote(sys.executable)} -m rankscope"
+    on_path = shutil.which("rankscope")
+    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(called):
+        return "rankscope"
+    if os.path.basename(called) != "rankscope":  # called from Python
+        return "rankscope"
+    nearer = os.path.relpath(called)
+    if anywhere or nearer.startswith(".."):
+        return quote(os.path.abspath(called))
+    return quote(nearer)
 
 
 def print_line(text: str = "", file: TextIO | None = None) -> None:

@@ -280,7 +280,12 @@ def _targets_section(report: BenchmarkReport) -> Section:
         (Column("measure", "text"), *columns),
         tuple(bands),
         title="Bands",
-        notes=(f"in parentheses: the band of {', '.join(sets)} that the value falls in",),
+        notes=(
+            (
+                f"in parentheses: the band of {', '.join(sets)} that the value falls in; bands are "
+                "set for one collection, and say little about values on another"
+            ),
+        ),
     )
     return Section("Targets", (reached,) if targets else (), (fallen,) if bands else ())
 
