@@ -137,4 +137,4 @@ def test_a_result_can_be_asserted() -> None:
     assert rs.assert_at_least(result, {"hit@2": 0.6}) is result.scores
     with pytest.raises(AssertionError, match=r"0\.6667, below the limit of 0\.7") as missed:
         rs.assert_at_least(result, {"hit@2": 0.7})
-    assert str(missed.value).splitlines()[2].split() == ["apple", "pie?", "0.0000"]
+    assert str(missed.value).splitlines()[2].split() == ["0.0000", "apple", "pie?"]

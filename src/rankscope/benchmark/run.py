@@ -22,7 +22,7 @@ from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.document.terminal import as_text
-from rankscope.document.views import document_of
+from rankscope.document.views import Tracked, document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
@@ -49,7 +49,7 @@ _FRESH = ".fresh-"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class Result(Tracked):
     """A finished experiment: where it is, and its report.
 
     ``reused``: it was there already, whole, for the same config, data and versions.

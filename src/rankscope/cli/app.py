@@ -137,6 +137,7 @@ CACHES = LazyGroup(
         "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
         "cache": ("app", "CACHES", "What benchmarks keep: list, prune, verify."),
         "convert": ("convert", "convert", "From one file format to another."),
+        "mcp": ("mcp", "mcp", "A server for assistants (MCP), read-only over a folder."),
         "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },
 )

@@ -23,7 +23,7 @@ from rankscope.cli.options import (
     query_fields,
     table_options,
 )
-from rankscope.cli.output import emit
+from rankscope.cli.output import METRICS, emit
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
 
 
@@ -89,7 +89,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 )
 @query_field_options
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
-@format_option()
+@format_option(METRICS)
 @TARGET
 @table_options
 @MAX_SIZE

@@ -18,7 +18,7 @@ from rankscope.cli.options import (
     named_runs,
     table_options,
 )
-from rankscope.cli.output import emit, print_warnings, write_text
+from rankscope.cli.output import METRICS, emit, print_warnings, write_text
 
 
 @click.command()
@@ -46,7 +46,7 @@ from rankscope.cli.output import emit, print_warnings, write_text
     metavar="[RUN:]MEASURE=VALUE",
     help="Exit with 1 if the mean of this run (without one: of any run) is worse (repeatable).",
 )
-@format_option("trec")
+@format_option("trec", METRICS)
 @PROFILE
 @click.option(
     "--ties",
@@ -113,6 +113,10 @@ def evaluate(
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
         if is_given and format in ("csv", "json", "trec"):
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
+    more = (("--worst", worst is not None), ("--per-query", per_query), ("--bounds", bounds))
+    for option, is_given in more:
+        if is_given and format == METRICS:
+            raise click.UsageError(f"{option} is not for metrics, which are means and intervals")
     asked = list(measures or DEFAULT_MEASURES)
     judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
     runs, _ = as_runs(named_runs(run), order=order)
@@ -134,13 +138,14 @@ def evaluate(
     bounds_by_run = {
         name: find_bounds(judgments, one_run, asked, holes=bounds, hole_grade=hole_grade, **rules)
         for name, one_run in runs.items()
-        if bounds or (format != "csv" and scores.run(name).accounting.tied_hits)
+        if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
     emit(
         scores,
         format=format,
         target=target,
         data=lambda: scores.record(per_query=per_query, bounds=bounds_by_run).to_dict(),
+        metrics={"intervals": intervals is not False},
         per_query=per_query,
         bounds=bounds_by_run,
         intervals=False if format == "csv" else intervals,

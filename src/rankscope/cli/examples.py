@@ -35,6 +35,7 @@ EXAMPLES = {
         f"rankscope convert {_QRELS} qrels.trec\nrankscope trec-eval qrels.trec {_LEXICAL}"
     ),
     "convert": f"rankscope convert {_LEXICAL} lexical.parquet",
+    "mcp": "rankscope mcp demo/ < /dev/null",
     "conformance": "rankscope conformance --tool rankscope",
     "runs validate": f"rankscope runs validate {_LEXICAL} --qrels {_QRELS}",
     "runs fetch": "rankscope runs fetch demo/bench.yaml --system lexical -o fetched",

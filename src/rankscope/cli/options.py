@@ -250,26 +250,31 @@ def query_field_options(command: Command) -> Command:
             "--queries",
             "queries_file",
             metavar="FILE",
-            help="Queries with metadata, for options that name a field.",
+            help="Queries with metadata, for options that name a field; the gate shows texts.",
         ),
     ):
         command = option(command)
     return command
 
 
-def query_fields(path: str | None, **fields: str | None) -> dict[str, Any]:
-    """Return, for each option that names a field of the queries, its value by query id, or None."""
+def query_fields(path: str | None, *, texts: bool = False, **fields: str | None) -> dict[str, Any]:
+    """Return, for each option that names a field of the queries, its value by query id, or None.
+
+    With ``texts`` these are among the answers, and the file may be given for them alone.
+    """
     named = {option: field for option, field in fields.items() if field is not None}
-    if path is None or not named:
+    if path is None or not (named or texts):
         if path is not None or named:
             options = " or ".join(f"--{option} FIELD" for option in named or fields)
             raise click.UsageError(f"--queries FILE and {options} belong together")
-        return dict.fromkeys(fields)
+        return dict.fromkeys([*fields, "texts"])
     from rankscope.collection.queries import read_queries
 
-    metadata = read_queries(path).metadata
+    queries = read_queries(path)
+    metadata = queries.metadata if named else {}
     known = dict.fromkeys(name for values in metadata.values() for name in values)
     answers: dict[str, Any] = dict.fromkeys(fields)
+    answers["texts"] = dict(queries.items()) if texts else None
     for option, field in named.items():
         if field not in known:
             raise UnknownNameError(f"field of {path}", field, known)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.queries import QUERIES, read_queries
-from rankscope.document.views import Shown
-from rankscope.errors import InputError, counted, shown
+from rankscope.document.views import Tracked
+from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
@@ -47,7 +47,7 @@ class FailingQuestion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrieverResult(Shown):
+class RetrieverResult(Tracked):
     """The result of `evaluate_retriever`: scores with intervals, and the questions that fail."""
 
     scores: Scores
@@ -141,6 +141,18 @@ def evaluate_retriever(
         texts={question.query_id: question.text for question in questions},
         errors=dict(fetched.failures),
     )
+
+
+def texts_in(golden: Any) -> dict[str, str]:
+    """Return the questions of a golden set by id; none if it holds ids and grades only."""
+    try:
+        records = _loaded(golden)
+        if not isinstance(records, list) or not all(isinstance(item, dict) for item in records):
+            return {}
+        known = _in_records(records, as_judgments(records))
+    except RankscopeError:
+        return {}
+    return {question.query_id: question.text for question in known}
 
 
 def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rankscope.document.views import Shown
+from rankscope.document.views import Tracked
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
@@ -109,7 +109,7 @@ class ByMeasure(dict[str, _V]):
         return dict, (dict(self),)
 
 
-class Scores(Shown):
+class Scores(Tracked):
     """The result of `evaluate`: means, values by query, and the accounting.
 
     With one run ``scores["nDCG@10"]`` is a number and ``means`` a dict by measure; with several,
