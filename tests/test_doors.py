@@ -384,3 +384,8 @@ def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -
     assert list(rs.Queries(records)) == ["how?", "when?"]
     trec = [{"topic": "301", "query": "text", "expected_ids": ["a"]}]
     assert list(rs.Qrels(trec).query_ids) == list(rs.Queries(trec)) == ["301"]
+
+
+def test_a_query_without_documents_must_be_text_too() -> None:
+    with pytest.raises(rs.InputError, match="lone surrogate"):
+        rs.Run({"\udc80": [], "q": ["d"]})

@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 import rankscope
 from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
@@ -30,8 +32,10 @@ from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
+from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
+from rankscope.tables.unanswered import is_unanswered
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""
@@ -113,6 +117,8 @@ class Collection:
     training: Training | None
     info: CollectionInfo
     findings: tuple[Finding, ...]
+    chunking: Chunking | None = None
+    """How the chunks that systems return become the documents that are judged."""
     known_titles: Mapping[str, str | None] = field(default_factory=dict)
     """Titles of documents where there is no corpus to look them up in."""
 
@@ -149,16 +155,28 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     corpus_file = None if files.corpus is None else CorpusFile(files.corpus, cache)
     everything = queries_of(read_queries(files.queries))
     qrels = read_qrels(files.qrels)
-    judged = set(qrels.query_ids)
+    rule = config.collection.no_answer
+    unanswered = [*qrels.no_answer]
+    with_documents = {
+        query_id for query_id, size in zip(qrels, np.diff(qrels.offsets), strict=True) if size
+    }
+    for query in everything:
+        is_empty = rule == "empty" and query.query_id not in with_documents
+        if is_empty or is_unanswered(query.metadata, str(files.queries)):
+            unanswered.append(query.query_id)
+    judged = {*qrels.query_ids, *unanswered}
     asked = tuple(query for query in everything if query.query_id in judged)
     if not asked:
         raise InputError(
             f"{files.queries}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
+    chunking = config.collection.chunking(loaded.folder)
     findings = collection_findings(asked, qrels, source=str(files.queries))
     training, training_name = _training(config.training, files.train_qrels, everything, qrels)
-    judgments = Judgments(qrels, remember=True)
+    judgments = Judgments(qrels, remember=True, no_answer=unanswered)
+    if not judgments.query_ids:
+        raise InputError(f"{files.qrels}: every question has no answer; give judgments")
     contents = None
     if corpus_file is not None:
         contents = corpus_file.contents() if may_read else corpus_file.remembered()
@@ -172,8 +190,10 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
         training=training_name,
+        no_answer=tuple(query.query_id for query in asked if query.query_id in judgments.no_answer),
+        chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
     )
-    return Collection(corpus_file, asked, judgments, training, info, findings)
+    return Collection(corpus_file, asked, judgments, training, info, findings, chunking)
 
 
 def collection_findings(

@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     PROFILE,
     RESAMPLES,
     SEED,
@@ -92,6 +94,8 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @format_option(METRICS)
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def compare(
     *,

@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     PROFILE,
     TARGET,
     check_standard_input,
@@ -67,10 +69,17 @@ from rankscope.cli.output import METRICS, emit, print_warnings, write_text
     help="With --bounds: the grade unjudged documents are given.",
 )
 @ORDER
-@click.option("--corpus", metavar="FILE", help="The documents there are; gold outside is named.")
+@click.option(
+    "--corpus",
+    metavar="FILE",
+    help="The documents there are; gold outside is named. Where gold is spans or texts, the "
+    "chunks that runs name by id.",
+)
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def evaluate(
     *,
@@ -118,8 +127,8 @@ def evaluate(
         if is_given and format == METRICS:
             raise click.UsageError(f"{option} is not for metrics, which are means and intervals")
     asked = list(measures or DEFAULT_MEASURES)
-    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
-    runs, _ = as_runs(named_runs(run), order=order)
+    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels)) if labels else qrels)
+    runs, _ = as_runs(named_runs(run), judgments, order=order, corpus=corpus)
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}

@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     ALPHA,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     RESAMPLES,
     SEED,
     TARGET,
@@ -109,6 +111,8 @@ if TYPE_CHECKING:
 @format_option(METRICS)
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def gate(
     *,

@@ -120,16 +120,83 @@ def _kept(ctx: click.Context, _: click.Parameter, duplicates: Any) -> None:
         ctx.with_resource(duplicates_kept(duplicates))
 
 
+_COLLAPSE = "rankscope.collapse"
+
+
+def _keep_collapse(ctx: click.Context, _: click.Parameter, collapse: str | None) -> None:
+    ctx.meta[_COLLAPSE] = collapse
+
+
+def _collapsed(ctx: click.Context, _: click.Parameter, doc_id_from: str | None) -> None:
+    collapse = ctx.meta.get(_COLLAPSE)
+    if doc_id_from is not None:
+        from rankscope.runs.collapsing import collapsing
+
+        ctx.with_resource(collapsing(doc_id_from, collapse or "best"))
+    elif collapse is not None:
+        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
+
+
+def _set_aside(ctx: click.Context, _: click.Parameter, rule: Any) -> None:
+    if rule is not None:
+        from rankscope.scoring.judgments import unanswered
+
+        ctx.with_resource(unanswered(rule))
+
+
+def _overlap(ctx: click.Context, _: click.Parameter, overlap: float | None) -> None:
+    if overlap is not None:
+        from rankscope.scoring.overlap import overlapping
+
+        ctx.with_resource(overlapping(overlap))
+
+
+NO_ANSWER = click.option(
+    "--no-answer",
+    type=click.Choice(["empty"]),
+    expose_value=False,
+    callback=_set_aside,
+    help="Questions without expected documents are meant to have no answer, as those with "
+    "the mark no_answer are, and left out of all means.",
+)
+OVERLAP = click.option(
+    "--overlap",
+    type=float,
+    metavar="SHARE",
+    expose_value=False,
+    callback=_overlap,
+    help="Where gold is spans or texts: the share of one that must be retrieved for it to "
+    "be found.  [default: 0.5]",
+)
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
+        click.option(
+            "--collapse",
+            type=click.Choice(["best", "first", "sum"]),
+            is_eager=True,  # the next one needs it
+            expose_value=False,
+            callback=_keep_collapse,
+            help="With --doc-id-from, what a document scores: the best of its chunks, by the rank "
+            "of the first, or their sum.  [default: best]",
+        ),
+        click.option(
+            "--doc-id-from",
+            metavar="RULE",
+            expose_value=False,
+            callback=_collapsed,
+            help="Runs hold chunks of documents: '#' or '::' (what is before the last one), a "
+            "regular expression (its first group), or a table file from chunk to document.",
+        ),
         click.option(
             "--duplicates",
             type=click.Choice(["first", "best"]),
             expose_value=False,
             callback=_kept,
             help="Keep one of a document that a run lists twice.  [default: an error]",
-        )
+        ),
     ]
     for role, what in (
         ("grade", "grade"), ("score", "score"), ("doc_id", "document"), ("query_id", "query"),
@@ -225,9 +292,9 @@ def named_run(argument: str) -> Any:
     if path != "-" and is_score_file(path):
         scores = read_scores(path)
         return replace(scores, runs={name: scores.runs[scores.name_of()]})
-    from rankscope.runs.table import read_run
+    from rankscope.runs.naming import NamedFile
 
-    return read_run(path, name=name)
+    return NamedFile.of(path, name)
 
 
 def named_runs(arguments: Iterable[str]) -> list[Any]:

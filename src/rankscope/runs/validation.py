@@ -13,12 +13,14 @@ from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
+from rankscope.errors import InvalidDataError
 from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, Unable, worst_first
 from rankscope.part import Part
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
-from rankscope.runs.table import Run, without_duplicates
+from rankscope.runs.collapsing import current_chunking
+from rankscope.runs.table import Run, in_documents, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
@@ -79,12 +81,13 @@ class Reference:
             findings, _ = QRELS_CHECKS.all(judgments)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
-        ids = None if corpus is None else passes_over_ids(corpus)
+                judged = judged.without(judged.no_answer)
+        ids = None if corpus is None else passes_over_documents(corpus)
         return cls(tuple(findings), judged, _query_ids(queries), ids)
 
     def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
         """Check one run."""
-        rows = without_duplicates(_rows(run, RUN, format=format), None)
+        rows = _in_documents(without_duplicates(_rows(run, RUN, format=format), None))
         under_test = RunUnderTest(rows, depth=depth)
         against = RunAgainst(
             under_test,
@@ -163,6 +166,25 @@ def passes_over_ids(corpus: Any) -> Callable[[], Iterable[str]]:
         return lambda: stream_doc_ids(corpus)
     ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
+
+
+def passes_over_documents(corpus: Any) -> Callable[[], Iterable[str]]:
+    """Return a function that passes over the ids, of documents where chunks are collapsed."""
+    ids, chunking = passes_over_ids(corpus), current_chunking()
+    if chunking is None:
+        return ids
+    return lambda: dict.fromkeys(chunking.documents(ids())[0])
+
+
+def _in_documents(rows: Rows) -> Rows:
+    """Collapse chunks, if that is asked for; rows with errors stay as they are, to be shown."""
+    if current_chunking() is None:
+        return rows
+    try:
+        run = Run.from_rows(rows, name=rows.source)
+    except InvalidDataError:
+        return rows
+    return _rows(in_documents(run), RUN)
 
 
 def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:

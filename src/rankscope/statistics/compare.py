@@ -20,9 +20,12 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
+from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.judgments import unanswered
+from rankscope.scoring.overlap import overlapping
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
@@ -36,8 +39,10 @@ from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
 
 if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
     from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import Correction, Family, Method, PairTest
@@ -175,6 +180,10 @@ def compare(
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
+    no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
     bounds: bool = False,
     hole_grade: float = 1.0,
 ) -> Comparison:
@@ -193,8 +202,9 @@ def compare(
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is
-    no mean of values) are an `InputError`.
+    they are listed; ``doc_id_from``, ``collapse``, ``no_answer`` and ``overlap`` are those of
+    `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is no
+    mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -214,8 +224,10 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    judgments = as_judgments(qrels)
-    named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+    with unanswered(no_answer), overlapping(overlap):
+        judgments = as_judgments(qrels)
+    with collapsing(doc_id_from, collapse):
+        named, _ = as_runs(runs, judgments, order=order)
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

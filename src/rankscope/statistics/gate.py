@@ -35,6 +35,8 @@ from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judgments import unanswered
+from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.comparable import PairedRuns, paired_runs
@@ -50,7 +52,9 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
+    from rankscope.scoring.judgments import NoAnswer
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import PairTest
     from rankscope.statistics.matrix import Matrix
@@ -320,6 +324,10 @@ def gate(
     baseline_run: str | None = None,
     candidate_run: str | None = None,
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
+    no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
     report: Callable[[GateResult], None] | None = None,
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
@@ -333,7 +341,8 @@ def gate(
     to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
     baseline that is compared with as well; ``history`` a file that holds what all commits since
     then say together, which is read and written. ``noise``: repeated runs of one system, which
-    widen all intervals. ``clusters``, ``weights`` and ``order`` as in `compare`.
+    widen all intervals. ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse`` and
+    ``no_answer`` as in `compare`.
 
     ``report`` is called with the result before the history is written: if a report fails, the
     history does not have the commit yet, and the gate can be asked again.
@@ -363,9 +372,11 @@ def gate(
     asked = list(parse_measures(measures))
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    judgments = None if qrels is None else as_judgments(qrels)
+    with unanswered(no_answer), overlapping(overlap):
+        judgments = None if qrels is None else as_judgments(qrels)
     everything = [*(parsed.asked for parsed in asked), *floors]
     options: Any = {"qrels": judgments, "profile": profile, "order": order}
+    options |= {"doc_id_from": doc_id_from, "collapse": collapse}
     both = paired_runs(
         baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
     )

@@ -56,6 +56,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "subtopic": _words(
         "subtopic subtopic_id aspect intent intent_id nugget nugget_id iteration iter"
     ),
+    "no_answer": _words(
+        "no_answer unanswerable is_unanswerable is_impossible no_answer_expected expect_no_answer"
+    ),
+    "answerable": ("answerable", "is_answerable", "has_answer"),
 }
 """For each role its names, the most telling first: `query_id` wins over `query`."""
 
@@ -126,7 +130,7 @@ QRELS = PairLayout(
     formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
     suffixes=_TREC_SUFFIXES,
     value="grade",
-    optional=("subtopic",),
+    optional=("subtopic", "no_answer", "answerable"),
     lists=_words(
         "relevant_ids relevant_doc_ids relevant_document_ids relevant_chunk_ids relevant_docs "
         "relevant_documents relevant_chunks relevant_passages relevant positive_ids positive_docs "

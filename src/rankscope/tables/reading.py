@@ -25,7 +25,7 @@ from rankscope.files import (
     source_name,
     suffix_of,
 )
-from rankscope.tables.delimited import read_columns, read_lines
+from rankscope.tables.delimited import read_columns, read_dicts, read_lines
 from rankscope.tables.detection import (
     BOM,
     Sniffed,
@@ -148,6 +148,26 @@ class TableFile:
             return rows_from_lines(numbered, layout, source=source)
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
         return read_columns(self.content, layout, source=source, separator=separator)
+
+    def records(self) -> Any:
+        """Return what the file holds as plain data: records by name, or what its JSON says."""
+        source = self.source
+        with enough_memory(source):
+            if self.format == "json":
+                return read_json(self.content, source=source)
+            if self.format == "jsonl":
+                lines = self.content.removeprefix(BOM).split(b"\n")
+                return [record for _, record in read_json_lines(lines, source=source)]
+            if self.format == "parquet":
+                return parquet_frame(self._place, source=source).to_dicts()
+            if self.format in ("csv", "tsv"):
+                separator = "\t" if self.format == "tsv" else self.sniffed.separator
+                return read_dicts(self.content, source=source, separator=separator)
+        raise FormatError(
+            f"a {self.format} file holds ids, and the golden set spans or texts; give records with "
+            "the spans or texts of what was retrieved (json, jsonl, csv, parquet)",
+            source=source,
+        )
 
     @property
     def _place(self) -> str | bytes:

@@ -41,6 +41,7 @@ class Rows:
     malformed_count: int = 0
     ids_complete: bool = False  # the reader made sure that no id is missing
     empty_queries: tuple[str, ...] = ()  # queries without documents
+    no_answer: tuple[str, ...] = ()  # queries that are marked as having none
     groups: Groups | None = None  # by query, if the reader needed them anyway
 
     def place(self, row: int) -> Place:

@@ -6,9 +6,9 @@ Only `CollectionConfig.files` looks at the disk, when the collection is about to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
@@ -18,6 +18,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import COMPRESSIONS, nearest_file
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.stages.training import FOLDS
+from rankscope.runs.collapsing import Chunking, Collapse, names_table
 
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""
@@ -73,6 +74,15 @@ class CollectionConfig(Section):
     """The judgments, where there is no folder."""
     name: Text | None = None
     """What reports call the collection; if not given, the folder's name."""
+    doc_id_from: Text | None = None
+    """Systems return chunks, and judgments name documents: a separator such as '#', a regular
+    expression, or a table from chunk to document, relative to the config."""
+    collapse: Collapse = "best"
+    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+
+    no_answer: Literal["empty"] | None = None
+    """Which questions are meant to have no answer, beside those with the field no_answer: empty
+    means all for which no document is judged."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,6 +97,8 @@ class CollectionConfig(Section):
 
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
+        if self.doc_id_from is None and self.collapse != "best":
+            refuse("needs doc_id_from, which says what document a chunk is of", "collapse")
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
         if self.path is not None and files:
             refuse("cannot be combined with path; give path, or queries and qrels", files[0])
@@ -111,6 +123,18 @@ class CollectionConfig(Section):
         except OSError as error:
             place = error.filename or folder
             raise InputError(f"{place}: cannot be read ({error.strerror})") from None
+
+    def chunking(self, folder: Path) -> Chunking | None:
+        """Read how chunks become documents; the path of a table starts in ``folder``.
+
+        Raises:
+            InputError: the rule cannot be used.
+        """
+        if self.doc_id_from is None:
+            return None
+        table = folder / self.doc_id_from
+        rule: Any = table if names_table(str(table)) else self.doc_id_from
+        return replace(Chunking.of(rule, self.collapse), rule=self.doc_id_from)
 
     def _single_files(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
         queries = _existing(folder / str(self.queries), "collection.queries")
