@@ -349,7 +349,7 @@ def evaluate(
     counted; ``no_answer`` names more of them (``"empty"``: all without judgments). Gold may be
     spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
     that must be retrieved for it to be found (0.5), and ``corpus`` may give the spans or texts of
-    chunks that runs name by id: see docs/chunks.md.
+    chunks that runs name by id: see docs/how-to/evaluate-chunks.md.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
