@@ -313,13 +313,31 @@ def test_the_gitlab_job(
 
 @pytest.mark.parametrize(("name", "status"), [("good.run", 0), ("broken.run", 1)])
 def test_the_hook(place: Path, name: str, status: int) -> None:
-    (hook,) = HOOKS
+    hook = HOOKS[0]
     (place / "broken.run").write_text("q1 Q0 a 1 1.0 t\nq1 Q0 a 2 0.5 t\n", encoding="utf-8")
     assert re.search(hook["files"], name)
     assert re.search(hook["files"], f"{name}.gz")
     assert not re.search(hook["files"], "run.py")
     done = subprocess.run(
         [*hook["entry"].split(), name],
+        cwd=place,
+        env=environment(place),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+
+
+@pytest.mark.parametrize(("ids", "status"), [(["a"], 0), (["a", "a"], 1)])
+def test_the_hook_of_golden_sets(place: Path, ids: list[str], status: int) -> None:
+    hook = HOOKS[1]
+    golden = [{"question": "why?", "expected_ids": ids}]
+    (place / "golden-1.json").write_text(json.dumps(golden), encoding="utf-8")
+    assert re.search(hook["files"], "data/golden-1.json")
+    assert not re.search(hook["files"], "golden.py")
+    done = subprocess.run(
+        [*hook["entry"].split(), "golden-1.json"],
         cwd=place,
         env=environment(place),
         capture_output=True,

@@ -101,6 +101,19 @@ BENCHMARK = LazyGroup(
     },
 )
 
+CASES = LazyGroup(
+    name="cases",
+    help="Check golden sets: questions with the documents they expect.",
+    context_settings=_SETTINGS,
+    lazy={
+        "validate": (
+            "cases_validate",
+            "validate",
+            "Every problem of a golden set, and what it can show.",
+        ),
+    },
+)
+
 CACHES = LazyGroup(
     name="cache",
     help="What benchmarks keep for the next run: list it, check it, remove some of it.",
@@ -131,6 +144,7 @@ CACHES = LazyGroup(
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
         "power": ("power", "power", "What these queries can and cannot show."),
         "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
+        "cases": ("app", "CASES", "Check golden sets: validate."),
         "explain": ("explain", "explain", "One query's score, rank by rank."),
         "why": ("why", "why", "Why two tools give one run different numbers."),
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),
