@@ -351,7 +351,7 @@ def test_the_hook_of_golden_sets(place: Path, ids: list[str], status: int) -> No
 
 
 def test_the_examples_of_the_docs_name_what_there_is() -> None:
-    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "run-in-ci.md").read_text("utf-8")
     github, gitlab, hook = map(
         yaml.safe_load, re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
     )

@@ -23,7 +23,7 @@ from rankscope.runs.mismatch import guess_mismatch
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Lengths, validate_run
 
-DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
 
 CHECKS: list[Check[Any]] = [*RUN_CHECKS, *AGAINST_CHECKS, *QRELS_CHECKS]
 

@@ -77,7 +77,7 @@ class Tracked(Shown):
         It goes into the run that is active, or else into a new one called ``name`` in ``project``
         (MLflow's experiment). ``prefix`` is put before all names, to log several results into one
         run; ``params`` are logged beside what the result itself says; ``step`` is that of the
-        metrics. See docs/tracking.md.
+        metrics. See docs/how-to/track-experiments.md.
         """
         # trackers are later in the flow, and are loaded by name as views are
         tracking = import_module("rankscope.integrations.tracking")

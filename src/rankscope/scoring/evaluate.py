@@ -352,7 +352,7 @@ def evaluate(
     counted; ``no_answer`` names more of them (``"empty"``: all without judgments). Gold may be
     spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
     that must be retrieved for it to be found (0.5), and ``corpus`` may give the spans or texts of
-    chunks that runs name by id: see docs/chunks.md.
+    chunks that runs name by id: see docs/how-to/evaluate-chunks.md.
     ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
     name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
     twice.

@@ -201,7 +201,7 @@ def compare(
     share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
     all means and tests. ``bounds`` adds how far unjudged documents could move each difference, if
     they were nonrelevant or of ``hole_grade``. What each method is and how it errs:
-    docs/statistics.md.
+    docs/explanation/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as

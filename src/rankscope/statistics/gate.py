@@ -15,7 +15,7 @@ commits.
 
 The test is two-sided although only a drop can fail: its p-value and interval are those `compare`
 gives for the same scores, and where differences are skewed its error rate strays less than a
-one-sided one's (docs/gate.md has numbers).
+one-sided one's (docs/explanation/gate.md has numbers).
 """
 
 from __future__ import annotations
