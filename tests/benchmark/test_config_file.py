@@ -368,3 +368,10 @@ shapes = st.dictionaries(
 @given(data=shapes)
 def test_any_data_is_a_config_or_one_sentence(tmp_path: Path, data: dict[str, Any]) -> None:
     attempt(tmp_path, yaml.safe_dump(data, allow_unicode=True).encode(), ".yaml")
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\r"])
+def test_other_ends_of_lines_count(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "c.yaml").write_bytes(f"a: 1{mark}name".encode())
+    with pytest.raises(InputError, match=r"c\.yaml:2: expected 'key: value', got 'name'"):
+        read_config_file(tmp_path / "c.yaml")

@@ -212,16 +212,20 @@ def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> tuple[str, yaml.Mar
     if isinstance(error, ScannerError):  # what is unfinished is wrong where it begins
         mark = error.context_mark or mark
         if mark is not None and error.problem == "could not find expected ':'":
-            line = text.split("\n")[mark.line].partition("#")[0].strip()
+            line = _BREAK.split(text)[mark.line].partition("#")[0].strip()
             return f"expected 'key: value', got {shown(line)}", mark
     problem = " ".join(str(error.problem or error.context or "cannot be read").split())
     return f"not valid YAML ({problem}); check indentation, quotes and brackets", mark
 
 
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line in YAML."""
+
+
 def _colon_problem(text: str, mark: yaml.Mark) -> tuple[str, yaml.Mark]:
     """Say what a line before this key lacks, and where; an unexpected colon is the consequence."""
     line = mark.line - 1
-    lines = text.split("\n")
+    lines = _BREAK.split(text)
     while line >= 0 and not lines[line].partition("#")[0].strip():
         line -= 1
     above = lines[line].partition("#")[0] if line >= 0 else ""
