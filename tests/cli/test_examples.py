@@ -28,7 +28,8 @@ def commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, 
             yield name, command.get_help(inner)
 
 
-HELP = dict(commands(app, click.Context(app, info_name="rankscope")))
+NAMES = ["-h", "--help"]  # click remembers those that were asked for first
+HELP = dict(commands(app, click.Context(app, info_name="rankscope", help_option_names=NAMES)))
 
 
 def test_every_command_has_an_example() -> None:
