@@ -107,6 +107,8 @@ class Analysis(Generic[Config, Result]):
     """From the result to a section of a report."""
     check: Callable[[Config, Sequence[Query]], None] | None = None
     """Refuses a config that does not fit the queries, before anything is made."""
+    uses: tuple[Need, ...] = ()
+    """What it looks at where it is given, and can do without."""
     codes: tuple[Code, ...] = ()
     """The findings it can make."""
     place: int = 100
@@ -129,7 +131,7 @@ class Analysis(Generic[Config, Result]):
             inputs.settings.to_dict(),
             inputs.baseline,
             inputs.depth,
-            {need: hashes[need] for need in self.needs},
+            {need: hashes[need] for need in (*self.needs, *self.uses)},
         ]
 
     def not_applicable(self, reason: str) -> NotApplicable:
