@@ -11,7 +11,8 @@ from rankscope.diagnosis.failures import Failures
 
 
 def look(qrels: Any, runs: Any, measure: str = "nDCG@2", **given: Any) -> Failures:
-    answer = rs.diagnose(qrels, runs, [measure], only="failures", **given).analyses.failures
+    diagnosis = rs.diagnose(qrels, runs, [measure], only="failures", **given)
+    answer = getattr(diagnosis.analyses, "failures")  # noqa: B009
     assert isinstance(answer, Failures)
     return answer
 

@@ -398,7 +398,7 @@ def _analyse(
             baseline=given.baseline if given.baseline in scores.runs else None,
             qrels=collection.judgments,
             queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
-            corpus=collection.corpus if "corpus" in analysis.needs else None,
+            corpus=collection.corpus if analysis.looks_at("corpus") else None,
         )
         return Output(analysis.answer(config, inputs))
 

@@ -71,7 +71,6 @@ _NOT_THE_RANKING: tuple[Cause, ...] = (
     "no relevant document",
     "gold not in the corpus",
     "query missing",
-    "empty answer",
     "same text under another id",
     "top results unjudged",
 )
@@ -401,7 +400,7 @@ def _findings(systems: tuple[SystemFailures, ...], total: int) -> list[Finding]:
                 NOT_THE_RANKING.finding(
                     f"{system.system} fails {counted(sum(outside.values()), 'query')} of {total:,} "
                     f"for reasons that no better ranking can mend ({listed})",
-                    evidence={"system": system.system, **outside},
+                    evidence={"system": system.system, "causes": dict(outside)},
                 )
             )
     return findings

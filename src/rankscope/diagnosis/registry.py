@@ -134,6 +134,10 @@ class Analysis(Generic[Config, Result]):
             {need: hashes[need] for need in (*self.needs, *self.uses)},
         ]
 
+    def looks_at(self, need: Need) -> bool:
+        """Tell whether it looks at something, if that is given."""
+        return need in self.needs or need in self.uses
+
     def not_applicable(self, reason: str) -> NotApplicable:
         """Say why it cannot look."""
         return NotApplicable(name=self.name, reason=reason)
