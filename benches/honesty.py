@@ -3,8 +3,9 @@
 ``python benches/honesty.py [--runs FOLDER] [--qrels FILE] [--repetitions 1000] [--only gate]
 [--jobs 2] [--write]``
 
-One command for every table of error rates in docs/statistics.md; ``--write`` puts them there. Any
-folder of runs will do; without one it is robust03 (eight official TREC runs on 100 topics).
+One command for every table of docs/explanation/error-rates.md and error-rates-in-use.md;
+``--write`` puts them there. Any folder of runs will do; without one it is robust03 (eight official
+TREC runs on 100 topics).
 
 - Topics are drawn from a population with replacement, so the truth (the mean over all its topics)
   is known. *skewed* is synthetic: 60 % zeros, the rest Beta(0.5, 2).
@@ -48,9 +49,10 @@ from rankscope.statistics.gate import gate
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests
 
-PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+EXPLANATION = Path(__file__).parents[1] / "docs" / "explanation"
+PAGES = EXPLANATION / "error-rates.md", EXPLANATION / "error-rates-in-use.md"
 MARKS = "<!-- honesty {}: start -->", "<!-- honesty {}: end -->"
-"""Around each table in the page, so that one can be made again alone."""
+"""Around each table in its page, so that one can be made again alone."""
 
 SIZES = (10, 25, 50, 100, 200)
 FEW = (5, *SIZES)
@@ -338,17 +340,21 @@ def main() -> None:
     worlds = populations(options)
     names = options.only or list(SECTIONS)
     make = partial(section, worlds=worlds, count=options.repetitions)
-    page = PAGE.read_text("utf-8")
     # a forked child would wait for ever for the threads that read the runs
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
         for name, (text, seconds) in zip(names, pool.map(make, names), strict=True):
-            start, end = (mark.format(name) for mark in MARKS)
-            before, _, rest = page.partition(start)
-            page = f"{before}{start}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
+            if options.write:
+                write(name, text)
             print(f"{text}\n\n({name}: {seconds:.0f} s)\n", flush=True)
     print(f"{time.perf_counter() - started:.0f} s in all")
-    if options.write:
-        PAGE.write_text(page, "utf-8")
+
+
+def write(name: str, text: str) -> None:
+    """Put a table into the page that has a place for it."""
+    start, end = (mark.format(name) for mark in MARKS)
+    [page] = [page for page in PAGES if start in page.read_text("utf-8")]
+    before, _, rest = page.read_text("utf-8").partition(start)
+    page.write_text(f"{before}{start}\n\n{text}\n\n{end}{rest.partition(end)[2]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """How long resampling takes, as a ratio to a loop over SciPy in the same session, and its memory.
 
-``python benches/resampling.py [--queries 7000] [--systems 10] [--write]``
+``python benches/resampling.py [--queries 7000] [--systems 10]``
 
 The job: intervals for each of 6 measures × 10 systems, and permutation tests of each system against
 the first, 10,000 resamples. SciPy does one of them in a measured time, which is multiplied by how
 many there are (a loop over all would take minutes). Peak memory is what our job allocates beyond
 the data, by tracemalloc, in a process of its own. Single tests are timed as SciPy does them: one
-pair, in a loop. ``--write`` puts the tables into docs/statistics.md.
+pair, in a loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,6 @@ import numpy.typing as npt
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests
 
-PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
-START, END = "<!-- resampling: start -->", "<!-- resampling: end -->"
 MEASURES, RESAMPLES = 6, 10_000
 Floats = npt.NDArray[np.float64]
 
@@ -167,7 +164,6 @@ def main() -> None:
     reader.add_argument("--queries", type=int, default=7_000)
     reader.add_argument("--systems", type=int, default=10)
     reader.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
-    reader.add_argument("--write", action="store_true", help="put the tables into the docs")
     options = reader.parse_args()
     scores = made(options.queries, options.systems)
     if options.job:
@@ -177,12 +173,7 @@ def main() -> None:
         print(tracemalloc.get_traced_memory()[1] // 2**20)
         return
     shape = f"{MEASURES} measures × {options.systems} systems × {options.queries:,} queries"
-    parts = [f"{shape}:", many(scores, options), single(200)]
-    print("\n\n".join(parts))
-    if options.write:
-        head, _, rest = PAGE.read_text("utf-8").partition(START)
-        text = "\n\n".join(parts)
-        PAGE.write_text(f"{head}{START}\n\n{text}\n\n{END}{rest.partition(END)[2]}", "utf-8")
+    print("\n\n".join([f"{shape}:", many(scores, options), single(200)]))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from rankscope.retrieval.stages.rewrite import REWRITERS
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 
 HERE = Path(__file__).parent
+REFERENCE = HERE / "reference"
 
 FAMILIES = {
     "rank": "Rank",
@@ -51,9 +52,9 @@ FAMILIES = {
 
 
 MEASURES_INTRODUCTION = (
-    "Every measure by its own name; the names of other tools are understood too (`rankscope "
-    "measures ndcg_cut_10`). All take `judged_only=True`: unjudged documents are removed before "
-    "ranks are counted."
+    "Every measure under its name in rankscope; the names of other tools are understood too "
+    "(`rankscope measures ndcg_cut_10`). All take `judged_only=True`: unjudged documents are "
+    "removed before ranks are counted."
 )
 
 
@@ -88,6 +89,14 @@ def measures_page() -> str:
         "# Measures",
         MEASURES_INTRODUCTION,
     ]
+    rows = ["| measure | for example | what it is |", "|---|---|---|"]
+    for family in FAMILIES:
+        rows += [
+            f"| [{one.name}](#{one.name.lower()}) | `{one.example}` | {one.summary} |"
+            for one in definitions
+            if one.family == family
+        ]
+    parts.append("\n".join(rows))
     for family, title in FAMILIES.items():
         parts.append(f"## {title}")
         parts += [_measure(one) for one in definitions if one.family == family]
@@ -154,22 +163,23 @@ def demo_picture() -> str:
 
 CHECKS_INTRODUCTION = """\
 Every problem rankscope looks for in runs, qrels, comparisons and benchmarks, with a code that does
-not change. `rankscope runs validate` shows all of those about runs and qrels; `read_run` and
-`read_qrels` refuse what is an *error* of the table itself, in the same words.
+not change. `rankscope runs validate` reports all that concern runs and qrels; `read_run` and
+`read_qrels` refuse a table that has an *error* of its own, in the same words.
 
 - **error**: the numbers would be wrong or could not be computed. `runs validate` exits with 1.
-- **warning**: the numbers can be computed, and may not mean what you think.
+- **warning**: the numbers can be computed, but may not mean what you think.
 - **note**: good to know.
 
-A finding names how many cases there are and the first three places: file and line, query, document.
-Nothing is ever repaired. A check that cannot look, because no corpus was given, say, is listed as
-*not applicable*; that is not the same as passed.
+A finding says how many cases there are and names the first three: file and line, query, document.
+Nothing is ever repaired. A check that cannot be made, for example because no corpus was given, is
+listed as *not applicable*; that is not the same as passed.
 
-**No silent zero.** Whatever prints a number (`evaluate`, `compare`, `gate`, the pytest fixture,
-`power`, `why`, `explain`, and the same in Python) refuses a question that can only be answered
-with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common (RS171), no
-document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged twice (RS206
-to RS208). What makes a number mean less than it seems is a warning beside it, in every format
+**No silent zero.** Everything that prints a number (`evaluate`, `compare`, `gate`, the pytest
+fixture, `power`, `why`, `explain`, and the same in Python) refuses a question that can only be
+answered with 0, with exit code 2 and one sentence: an empty run (RS101), no query in common
+(RS171), no document in common (RS172), qrels in which nothing is relevant (RS214), pairs judged
+twice (RS206 to RS208). What makes a number mean less than it seems to is a warning beside it, in
+every format
 (beside csv and trec_eval's lines on standard error) and in the results' `findings`: queries that a
 run lacks (RS161), scores that disagree with the order of the list (RS114), equal scores (RS123),
 cutoffs that the run does not reach (RS133) or that cover all documents (RS134), gold outside the
@@ -186,11 +196,11 @@ CHECKS_SECTIONS = {
 }
 
 CHECKS_GUESS = """\
-For RS171 and RS172 the guess names the one change that would make most ids meet: blanks around an
+For RS171 and RS172 the guess names the one change that would make most ids match: blanks around an
 id, upper and lower case, leading zeros, a number written with a fraction, the suffix of a chunk, a
 prefix, a folder or namespace, a file ending, or query and document columns that are swapped.
 
-A run that finds nothing may be poor and not broken. RS172 is an error only if no retrieved
+A run that finds nothing may be poor rather than broken. RS172 is an error only if no retrieved
 document is judged for *any* query, and only if no corpus is known that holds documents of both;
 then, and where documents are judged for other queries only, it is a warning."""
 
@@ -221,8 +231,8 @@ def _code(code: Code) -> str:
 
 ANALYSES_INTRODUCTION = """\
 What a benchmark looks into beyond means and differences. Each analysis has a field in the
-[BenchmarkReport](records.md) (`analyses`) and a section in reports. It says what it found, that it
-found nothing, or that it is not applicable and why."""
+[BenchmarkReport](records.md) (`analyses`) and a section in reports. It reports what it found, that
+it found nothing, or that it is not applicable and why."""
 
 
 def analyses_page() -> str:
@@ -249,9 +259,11 @@ def _analysis(analysis: AnyAnalysis) -> str:
 
 RECORDS_INTRODUCTION = """\
 The folder of an experiment holds JSON records and Parquet tables. Every record names its schema,
-`rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses a newer
-one with a sentence. The JSON schemas are in [schemas](schemas); `rankscope benchmark schema KIND`
-prints them. In Python: `rankscope.records.BenchmarkReport.read(path)`.
+`rankscope/<kind>/<version>`; a later version of rankscope reads earlier ones, and refuses newer
+ones. `rankscope benchmark schema KIND` prints the JSON schemas; copies are beside
+this page: [evaluation](schemas/evaluation.json), [benchmark](schemas/benchmark.json),
+[manifest](schemas/manifest.json), [config](schemas/config.json). In Python:
+`rankscope.records.BenchmarkReport.read(path)`.
 
 Beside the records there are tables, relative to the folder:
 
@@ -329,24 +341,25 @@ def _schema(made: dict[str, object]) -> str:
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
-BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
+OPTIONS_INTRODUCTION = """\
+Every option of the [search systems](systems.md) and of their embedders, rewriters and rerankers.
+What is not required may be left out. A value that is not a table is that of the first option that
+is required, or else of the first: `{run: a.run}`."""
 
 
-def retrieval_page() -> str:
-    """Return the page on retrieval with the options of every component as they are registered."""
-    before, _, rest = _read("retrieval.md").partition(BEGIN)
-    _, _, after = rest.partition(END)
+def options_page() -> str:
+    """Return the options of every component as they are registered."""
     tables = [
         _options(entry, registry.noun)
         for registry in (SYSTEMS, EMBEDDERS, REWRITERS, RERANKERS)
         for entry in registry
     ]
-    return "\n\n".join([f"{before}{BEGIN}", *tables, f"{END}{after}"])
+    return "\n\n".join(["# System options", OPTIONS_INTRODUCTION, *tables]) + "\n"
 
 
 def _options(entry: Entry[typing.Any], noun: str) -> str:
     schema = entry.json_schema()
-    title = f"### {noun.capitalize()} `{entry.name}`"
+    title = f"## {noun.capitalize()} `{entry.name}`"
     rows = ["| option | default | what it is |", "|---|---|---|"]
     for name, option in schema["properties"].items():
         default = "required" if name in schema.get("required", ()) else _default(option)
@@ -368,11 +381,12 @@ PAGES: dict[str, Callable[[], str]] = {
     "checks.md": checks_page,
     "analyses.md": analyses_page,
     "records.md": records_page,
-    "retrieval.md": retrieval_page,
+    "system-options.md": options_page,
     "conformance.md": conformance_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
 }
+"""The pages of the reference that are written from the code."""
 
 
 def main(arguments: list[str]) -> int:
@@ -380,17 +394,18 @@ def main(arguments: list[str]) -> int:
     old = [name for name, page in PAGES.items() if _read(name) != page()]
     if "--check" in arguments:
         for name in old:
-            print(f"docs/{name} is old; run python docs/build.py", file=sys.stderr)  # noqa: T201
+            print(f"docs/reference/{name} is old; run python docs/build.py", file=sys.stderr)  # noqa: T201
         return bool(old)
     for name in old:
-        (HERE / name).parent.mkdir(exist_ok=True)
-        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
+        (REFERENCE / name).parent.mkdir(exist_ok=True)
+        (REFERENCE / name).write_text(PAGES[name](), encoding="utf-8")
     (HERE / "demo.svg").write_text(demo_picture(), encoding="utf-8")
     return 0
 
 
 def _read(name: str) -> str:
-    return (HERE / name).read_text("utf-8") if (HERE / name).exists() else ""
+    page = REFERENCE / name
+    return page.read_text("utf-8") if page.exists() else ""
 
 
 if __name__ == "__main__":

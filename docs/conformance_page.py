@@ -1,4 +1,4 @@
-"""Write ``conformance.md`` from the cases and from the answers recorded in ``conformance.json``.
+"""Write ``reference/conformance.md`` from the cases and the answers in ``conformance.json``.
 
 ``docs/build.py`` writes the page. With files that ``rankscope conformance --format json`` printed,
 this takes over their answers first, each tool's in place of its former ones:
@@ -74,7 +74,7 @@ _INTRODUCTION = """# Conformance
 
 Tools that score rankings disagree, and mostly for a reason: two definitions share a name. Sometimes
 one of them is wrong. This suite is a file of small cases
-([cases.jsonl](../src/rankscope/conformance/cases.jsonl): judgments, a run, a question) with the
+(`src/rankscope/conformance/cases.jsonl`: judgments, a run, a question) with the
 answers known for each. An answer is that of a **definition** (A, B, …: somebody means this by the
 question; several can be right, and a report has to say which it is) or of a **fault** (W to Z:
 nobody means this). The letters of definitions say nothing about their rank.

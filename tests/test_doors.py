@@ -138,6 +138,18 @@ def test_a_golden_set_is_queries_and_qrels_of_a_config(
     assert collection.judgments.by_query == dict(zip(ids, QRELS.values(), strict=True))
 
 
+@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("asked", ["question", "user_input"])
+def test_questions_without_an_id(form: str, asked: str, tmp_path: Path) -> None:
+    """They are their own ids, so that they meet the judgments of the same file."""
+    rows = [{asked: f"what is {q}", "answer": "It is.", "lang": "de"} for q in QRELS]
+    queries = rs.read_queries(FILES[form](tmp_path / "golden", rows))
+    assert dict(queries.items()) == {f"what is {q}": f"what is {q}" for q in QRELS}
+    assert queries.metadata_of("what is q1") == {"answer": "It is.", "lang": "de"}
+    alone = FILES[form](tmp_path / "alone", [{asked: row[asked]} for row in rows])
+    assert rs.read_queries(alone).ids == queries.ids
+
+
 # --- names
 
 
@@ -230,6 +242,95 @@ def test_keys_on_the_command_line(
     assert Path(golden).name in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("key", ["query_key", "doc_key", "score_key"])
+def test_a_key_that_is_not_there(form: str, key: str, tmp_path: Path) -> None:
+    rows = [{"query_id": "q1", "doc_id": "a", "score": 2}]
+    data = FORMS[form](tmp_path / "run", rows)
+    keys: Any = {key: "typo"}
+    with pytest.raises(InputError, match="no column 'typo' among 'query_id', 'doc_id', 'score'"):
+        (rs.read_run if isinstance(data, str) else rs.Run)(data, **keys)
+    with pytest.raises(InputError, match=r"'typo' \(--\w+-key, .*; there are 'query_id', 'doc_id'"):
+        rs.evaluate({"q1": {"a": 1}}, data, "RR", **keys)
+
+
+@pytest.mark.parametrize("key", ["--query-key", "--doc-key", "--grade-key"])
+def test_a_key_that_is_not_there_on_the_command_line(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = _written(".csv")(tmp_path / "golden", PAIRS["qrels"])
+    for command in (["evaluate", golden, golden], ["convert", golden, str(tmp_path / "out.qrels")]):
+        with pytest.raises(SystemExit) as stop:
+            main([*command, key, "typo", *(["--kind", "qrels"] if command[0] == "convert" else [])])
+        output = capsys.readouterr()
+        assert stop.value.code == 2
+        assert not output.out
+        assert (
+            f"'typo' ({key}, {key[2:].replace('-', '_')} in Python); there are 'query_id', 'doc_id'"
+            in output.err
+        )
+    assert not (tmp_path / "out.qrels").exists()
+    with pytest.raises(SystemExit):  # the first error, not that nothing had the key
+        main(["evaluate", "no-such-file", golden, key, "typo"])
+    assert "no-such-file: file not found" in capsys.readouterr().err
+
+
+OPTIONS: dict[str, Callable[..., float]] = {
+    "evaluate": lambda qrels, run, **o: rs.evaluate(qrels, run, "RR", **o)["RR"],
+    "compare": lambda qrels, run, **o: (
+        rs.compare(qrels, {"a": run, "b": run}, "RR", **o).means[0].mean
+    ),
+    "gate": lambda qrels, run, **o: rs.gate(run, run, "RR", qrels=qrels, **o).checks[0].candidate,
+}
+
+
+@pytest.mark.parametrize("door", OPTIONS)
+@pytest.mark.parametrize("form", FILES)
+def test_keys_and_duplicates_through_every_door(door: str, form: str, tmp_path: Path) -> None:
+    golden = [{"frage": q, "gut": list(QRELS[q])} for q in QRELS]
+    pairs = [{"frage": q, "treffer": d, "wert": 9 - n} for q in RUN for n, d in enumerate(RUN[q])]
+    run = FILES[form](tmp_path / "run", [*pairs, pairs[-1]])
+    keys = {"query_key": "frage", "score_key": "wert", "duplicates": "first"}
+    qrels = rs.Qrels(golden, query_key="frage", doc_key="gut")
+    assert OPTIONS[door](qrels, run, **keys, doc_key="treffer") == RR
+    with pytest.raises(InvalidDataError, match="RS106"):
+        OPTIONS[door](qrels, run, **{**keys, "duplicates": None}, doc_key="treffer")
+    with pytest.raises(TypeError, match="treffer_key"):
+        OPTIONS[door](qrels, run, treffer_key="treffer")
+
+
+def test_keys_of_a_config(tmp_path: Path) -> None:
+    golden = [{"frage": q, "text": "what", "gut": list(QRELS[q])} for q in QRELS]
+    _written(".json")(tmp_path / "golden", golden)
+    _written(".csv")(tmp_path / "corpus", [{"gut": d, "text": "text"} for d in "abcxy"])
+    run = [{"wer": q, "was": d, "wie": n} for q in RUN for n, d in enumerate([*RUN[q], RUN[q][0]])]
+    _written(".csv")(tmp_path / "run", run)
+    config = tmp_path / "bench.yaml"
+    config.write_text(
+        "name: doors\ncollection: {corpus: corpus.csv, queries: golden.json, qrels: golden.json,\n"
+        "  query_key: frage, doc_key: gut}\nmeasures: [RR]\nsystems:\n"
+        "  a: {run: {path: run.csv, query_key: wer, doc_key: was, score_key: wie,"
+        " duplicates: best}}\n"
+    )
+    result = rs.run_benchmark(config, output=tmp_path / "out")
+    assert result.report.collection.documents == 5
+    assert result.report.systems[0].measures[0].value == RR
+    config.write_text(config.read_text().replace("frage", "typo"))
+    with pytest.raises(InputError, match="name one of them typo"):
+        rs.run_benchmark(config, output=tmp_path / "out2")
+
+
+def test_a_field_of_documents_that_is_not_there() -> None:
+    documents = [_langchain("x", source="a.pdf")]
+    assert rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc_key="source")["RR"] == 1
+    with pytest.raises(InputError, match=r"a document has no 'typo', .* holds 'source'"):
+        rs.Run({"q1": documents}, doc_key="typo")
+    with pytest.raises(InputError, match=r"'typo'.*; there are 'source'"):
+        rs.evaluate({"q1": ["a.pdf"]}, {"q1": documents}, "RR", doc_key="typo")
+    with pytest.raises(InputError, match="expected documents with a field 'typo'"):
+        rs.Run([{"query_id": "q1", "retrieved": ["a", "b"]}], doc_key="typo")
+
+
 # --- lists of lists, sets, documents
 
 
@@ -311,6 +412,11 @@ def test_chroma(door: str) -> None:
     assert rs.Run({**answer, "distances": None})["1"] == {"x": -1.0, "a": -2.0}
 
 
+def test_raters_are_no_scores() -> None:
+    rows = [{"query_id": "q1", "doc_id": "a", "rater1": 3}]
+    assert rs.Run(rows).to_dict() == {"q1": {"a": -1.0}}
+
+
 def test_scores_for_all_or_none() -> None:
     with pytest.raises(InputError, match="'q1' has 1 documents without a score among 2"):
         rs.Run({"q1": [_haystack("x", 0.9), _haystack("a", None)]})
@@ -384,3 +490,8 @@ def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -
     assert list(rs.Queries(records)) == ["how?", "when?"]
     trec = [{"topic": "301", "query": "text", "expected_ids": ["a"]}]
     assert list(rs.Qrels(trec).query_ids) == list(rs.Queries(trec)) == ["301"]
+
+
+def test_a_query_without_documents_must_be_text_too() -> None:
+    with pytest.raises(rs.InputError, match="lone surrogate"):
+        rs.Run({"\udc80": [], "q": ["d"]})

@@ -83,6 +83,47 @@ measures:
 """
 
 
+_DOCUMENTS = b"""<DOC>
+<DOCNO> d1 </DOCNO><HEADLINE><P>Apples &amp; more</P></HEADLINE>
+<TEXT>apple <b>pie</TEXT><DATE>1999</DATE>
+</DOC>
+<DOC><DOCNO>d2</DOCNO>bread<!-- and --> butter</DOC>
+"""
+_SMART = b".I 1\n.T\nApples\n.A\nAda\n.W\napple pie\nand more\n.I 2\n.W\nbread\n"
+_SPAN: dict[str, Any] = {
+    "traceId": "5b8efff798038103d269b633813fc60c",
+    "spanId": "eee19b7ec3c1b174",
+    "attributes": [
+        {"key": "openinference.span.kind", "value": {"stringValue": "RETRIEVER"}},
+        {"key": "input.value", "value": {"stringValue": "apple pie"}},
+        {"key": "retrieval.documents.0.document.id", "value": {"stringValue": "d1"}},
+        {"key": "retrieval.documents.0.document.score", "value": {"doubleValue": 0.5}},
+        {"key": "retrieval.documents.1.document.id", "value": {"stringValue": "d2"}},
+        {"key": "retrieval.documents.1.document.score", "value": {"intValue": "0"}},
+        {"key": "retrieval.documents.1.document.metadata", "value": {"stringValue": '{"a": 1}'}},
+    ],
+}
+_FLAT = {
+    "context.trace_id": "t1",
+    "context.span_id": "s1",
+    "span_kind": "RETRIEVER",
+    "attributes.input.value": "bread",
+    "attributes.retrieval.documents": [{"document.id": "d2", "document.score": 1.5}],
+}
+_GENAI = {
+    "trace_id": "t2",
+    "span_id": "s2",
+    "attributes": {"gen_ai.retrieval.documents": '[{"id": "d1", "score": 0.9}]'},
+}
+_BATCH = {"resourceSpans": [{"scopeSpans": [{"spans": [_SPAN, _SPAN]}]}]}
+_TRACES = "".join(f"{json.dumps(line)}\n" for line in (_BATCH, _FLAT, _GENAI)).encode()
+_READ_ONLY = {  # formats that are not written
+    "run": {".jsonl": _TRACES, ".json": json.dumps(_BATCH, indent=1).encode()},
+    "queries": {".jsonl": _TRACES, ".qry": _SMART},
+    "corpus": {".sgml": _DOCUMENTS, ".all": _SMART},
+}
+
+
 def tables(folder: Path) -> dict[str, dict[str, list[bytes]]]:
     """Return by kind and suffix the content of valid files; ``folder`` is for writing them."""
     contents: dict[str, dict[str, list[bytes]]] = {}
@@ -97,6 +138,10 @@ def tables(folder: Path) -> dict[str, dict[str, list[bytes]]]:
                     table.write(path, format=form if markup else None)
                     contents[kind].setdefault(suffix + packed, []).append(path.read_bytes())
                     path.unlink()
+        for suffix, content in _READ_ONLY.get(kind, {}).items():
+            contents[kind].setdefault(suffix, []).append(content)
+    metadata = _RUN.with_metadata({"tag": "bm25", "actor": {"name": "Ada"}})
+    contents["run"][".run"].append(metadata.header + contents["run"][".run"][0])
     return contents
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rankscope.errors import RankscopeError as RankscopeError
     from rankscope.errors import UnknownNameError as UnknownNameError
     from rankscope.findings import Finding as Finding
+    from rankscope.integrations.asserting import QualityError as QualityError
     from rankscope.integrations.asserting import assert_at_least as assert_at_least
     from rankscope.integrations.convert import convert as convert
     from rankscope.measures.judged import JudgedRun as JudgedRun
@@ -81,6 +82,7 @@ _HOME = {
     "Place": "errors",
     "PowerReport": "statistics.power",
     "Qrels": "collection.qrels",
+    "QualityError": "integrations.asserting",
     "Queries": "collection.queries",
     "RankscopeError": "errors",
     "RetrieverResult": "retrieval.golden",

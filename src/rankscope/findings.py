@@ -36,7 +36,7 @@ class Finding(Part):
     """Something a reader should know: one check that fired on one input."""
 
     code: str
-    """Such as RS101; docs/checks.md lists them."""
+    """Such as RS101; docs/reference/checks.md lists them."""
     name: str
     """The same in words."""
     severity: Severity
@@ -129,6 +129,7 @@ _DECLARING = (
     "statistics.strata",
     "diagnosis",
     "benchmark.codes",
+    "benchmark.golden_sets",
 )
 """The modules that declare codes; of a package, all modules of it."""
 

@@ -695,7 +695,7 @@ def test_a_folder_with_one_file_of_judgments(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_missing_is_named(
-    tmp_path: Path, names: tuple[str, ...], config: dict[str, str], message: str
+    tmp_path: Path, names: tuple[str, ...], config: dict[str, Any], message: str
 ) -> None:
     collection(tmp_path, *names)
     with pytest.raises(InputError) as caught:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -243,3 +245,17 @@ def test_every_test_and_seed(run: Run) -> None:
         assert run("good.json", "bad.json", "--test", test, "--resamples", "200").code == 1
     first = run("good.json", "mixed.json", "--format", "json", "--seed", "1").out
     assert run("good.json", "mixed.json", "--format", "json", "--seed", "1").out == first
+
+
+def test_texts_of_lost_queries_are_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {query_id: f"text of {query_id}" for query_id in QUERIES}
+    Path("texts.json").write_text(json.dumps(texts))
+    gate = ("good.run.json", "bad.run.json", "--qrels", "qrels.json", "--format", "markdown")
+    done = run(*gate, "--queries", "texts.json")
+    assert done.code == 1
+    assert "| `q01` | `text of q01` |" in done.out
+    assert "text of" not in run(*gate).out
+    lines = "".join(f'{{"_id": "{q}", "text": "piped {q}", "group": "{q}"}}\n' for q in QUERIES)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    done = run(*gate, "--queries", "-", "--cluster", "group")
+    assert "`piped q01`" in done.out, "it is read once, for both"

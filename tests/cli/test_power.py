@@ -140,9 +140,10 @@ def test_from_assumptions(run: Run) -> None:
 
 
 def test_the_example_of_the_documentation(run: Run) -> None:
-    """What docs/gate.md shows is what the command prints."""
+    """What docs/how-to/choose-how-many-queries.md shows is what the command prints."""
     done = run("--sd", "0.2", "--difference", "0.03", *SIZES)
-    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text("utf-8")
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "how-to" / "choose-how-many-queries.md").read_text("utf-8")
     assert "\n".join(line.rstrip() for line in done.out.splitlines()) in page
 
 

@@ -126,8 +126,10 @@ def test_tables_as_found(tmp_path: Path) -> None:
     path.write_text("1\ta\tb\tc\n")
     with pytest.raises(FormatError, match=r"c.tsv:1: has 4 cells and no header"):
         read_corpus(path)
-    with pytest.raises(UnknownNameError, match="unknown format 'trec'"):
-        read_corpus(path, format="trec")
+    with pytest.raises(UnknownNameError, match="unknown format 'trec-xml'"):
+        read_corpus(path, format="trec-xml")
+    with pytest.raises(InputError, match="smart is read and not written; write jsonl"):
+        Corpus({"a": "x"}).write(path, format="smart")
     with pytest.raises(UnknownNameError):
         Corpus({"a": "x"}).write(path, format="trec-xml")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ LAW = settings(
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    return [row for _, row in read_topics(text, Origin("t", "line"))]
+    return [row for _, row in read_topics(io.BytesIO(text.encode()), Origin("t", "line"))]
 
 
 def test_sgml_with_open_tags() -> None:

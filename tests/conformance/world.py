@@ -158,6 +158,14 @@ CASES = {
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 5}),
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 6}),
     ),
+    "collapse": Case(
+        fixed(collapse={"of": "bm25", "doc_id_from": "#"}),
+        fixed(collapse={"of": "bm25", "doc_id_from": "#", "chunks": 50}),
+    ),
+    "collapse-sum": Case(
+        fixed(collapse={"of": "bm25", "doc_id_from": "::", "collapse": "sum"}),
+        fixed(collapse={"of": "bm25", "doc_id_from": "::", "collapse": "first"}),
+    ),
     "fuse-trained": Case(
         fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train"}),
         fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train", "step": 0.25}),

@@ -23,7 +23,7 @@ from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.settings import Settings
 
-DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
 
 Pairs = Mapping[str, Mapping[str, float]]
 

@@ -384,7 +384,7 @@ def test_drops_are_found_as_often_as_the_power_says() -> None:
 
 
 def test_two_sided_strays_less_than_one_sided_where_differences_are_skewed() -> None:
-    """The numbers of docs/gate.md: 25 exponential differences around 0, 4,000 times."""
+    """The numbers of docs/explanation/gate.md: 25 exponential differences around 0, 4,000 times."""
     differences = 1 - np.random.default_rng(0).exponential(1, (4000, 25))
     p = np.array([result.p for result in paired_tests(differences, test="t")])
     falls = differences.mean(axis=1) < 0

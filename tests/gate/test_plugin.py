@@ -6,13 +6,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import rankscope as rs
 from gate.worlds import record, world
-from rankscope.integrations.asserting import DataWarning
-from rankscope.integrations.pytest_plugin import Gatekeeper, UndecidedWarning
+from rankscope.integrations.asserting import DataWarning, UndecidedWarning
+from rankscope.integrations.pytest_plugin import Gatekeeper
+from rankscope.records.assertions import AssertionReport
 
 pytest_plugins = ["pytester"]
 
@@ -45,10 +47,11 @@ def test_a_regression_fails_with_the_table(pytester: pytest.Pytester, inner: Inn
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*AssertionError:*",
-            "*regression: nDCG@10 changed by -0.0*: worse, and by more than 0.01*",
-            "*measure *baseline *candidate *difference*answer",
-            "*nDCG@10 * regression",
+            "E *rankscope: regression: nDCG@10 changed by -0.0*: worse, and by more than 0.01*",
+            "E *measure *baseline *candidate *difference*answer",
+            "E *nDCG@10 * regression",
+            "E *nDCG@10: * of 100 queries lost*",
+            "E *query *baseline *candidate *change",
         ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
@@ -138,10 +141,10 @@ def test_a_limit_fails_with_the_worst_queries(inner: Inner) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*AssertionError: Success@1 = 0.6667, below the limit of 0.9; 95% interval [[]0.*]",
-            "*2 queries with the worst Success@1:",
-            "*  q0  0.0000",
-            "*  q3  0.0000  'leek soup'",
+            "E *rankscope: Success@1 = 0.6667, below the limit of 0.9; 95% interval [[]0.*]",
+            "E *2 queries with the worst Success@1:",
+            "E *  0.0000  q0",
+            "E *  0.0000  leek soup (q3)",
         ]
     )
     result.stdout.no_fnmatch_line("*asserting.py:*")
@@ -173,3 +176,156 @@ def test_a_limit_that_is_reached_warns_of_the_data() -> None:
     part = {query_id: SECOND[query_id] for query_id in list(SECOND)[1:]}
     with pytest.warns(DataWarning, match="1 of 12 judged queries are missing"):
         rs.assert_at_least(part, {"P@1": 0.5}, qrels=LIMITED)
+
+
+# --- what a user reads ---------------------------------------------------------------------------
+
+SESSION = f"""
+import rankscope as rs
+
+QRELS, SECOND = {LIMITED}, {SECOND}
+GOOD = {{q: {{"a": 1.0}} for q in QRELS}}
+BAD = {{q: {{"x": 1.0, "a": 0.5}} for q in QRELS}}
+GOLDEN = [
+    {{"id": "g1", "question": "<b>@all</b> | `reset`?", "expected_ids": ["a"]}},
+    {{"id": "g2", "question": "bill?", "expected_ids": ["b"]}},
+]
+
+def test_limits(rankscope):
+    rankscope.assert_at_least(SECOND, {{"P@1": 0.9, "RR": 0.5, "hit@1": 0.8}}, qrels=QRELS)
+
+def test_reached():
+    rs.assert_at_least(SECOND, {{"P@1": 0.5}}, qrels=QRELS)
+
+def test_gate(rankscope):
+    texts = {{"q1": "leek soup"}}
+    rankscope.assert_no_regression(GOOD, BAD, ["RR", "P@1"], qrels=QRELS, texts=texts)
+
+def test_no_answer(rankscope):
+    rankscope.assert_no_regression(GOOD, "nowhere.run", qrels=QRELS)
+
+def test_golden():
+    rs.assert_at_least({{"g1": ["x"], "g2": ["b"]}}, {{"RR": 0.9}}, qrels=GOLDEN)
+
+def test_other():
+    assert 1 == 2
+"""
+
+
+@pytest.mark.parametrize("style", ["long", "short", "native"])
+def test_the_verdict_comes_first_in_every_style(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch, style: str
+) -> None:
+    monkeypatch.setenv("CI", "1")  # the summary is not cut
+    result = inner(SESSION, f"--tb={style}")
+    result.assert_outcomes(failed=5, passed=1)
+    lines = result.stdout.lines
+    summary = [line.partition("::")[2] for line in lines if line.startswith("FAILED")]
+    assert summary[0].startswith(
+        "test_limits - rankscope: P@1 = 0.6667, below the limit of 0.9; 95% interval [0."
+    )
+    assert summary[0].endswith("; 1 more limit missed")
+    assert summary[1].startswith("test_gate - rankscope: regression: RR changed by -0.5")
+    assert summary[1].endswith("; 1 more reason")
+    assert summary[2].endswith("Error: nowhere.run: file not found")
+    assert summary[4] == "test_other - assert 1 == 2"
+    assert not any("QualityError: " in line for line in lines)
+    assert not any("/rankscope/" in line for line in lines if style != "native")
+
+
+def test_questions_of_a_golden_set_are_named_by_their_texts(inner: Inner) -> None:
+    result = inner(SESSION, "-k", "golden or gate")
+    result.stdout.fnmatch_lines(["E *q1 *leek soup *1.0000 *0.5000 *-0.5000"])
+    result.stdout.fnmatch_lines(["E *0.0000  <b>@all</b> | `reset`[?] (g1)"])
+
+
+OUTCOMES = {
+    "test_gate": "failed",
+    "test_golden": "failed",
+    "test_limits": "failed",
+    "test_no_answer": "no answer",
+    "test_reached": "passed",
+}
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "xdist"])
+def test_one_report_of_the_whole_session(
+    pytester: pytest.Pytester, inner: Inner, workers: tuple[str, ...]
+) -> None:
+    target = pytester.path / "out" / "report.json"
+    result = inner(SESSION, *workers, f"--rankscope-report={target}")
+    result.stdout.fnmatch_lines([f"*rankscope report: {target}*"])
+    report = AssertionReport.from_data(json.loads(target.read_text("utf-8")), source="report")
+    outcomes = {
+        assertion.test.partition("::")[2]: assertion.outcome for assertion in report.assertions
+    }
+    assert outcomes == OUTCOMES
+    assert list(outcomes) == sorted(outcomes)
+    gate = next(assertion.gate for assertion in report.assertions if assertion.gate)
+    assert gate.answer == "regression"
+    golden = next(assertion for assertion in report.assertions if "golden" in assertion.test)
+    assert golden.texts == {"g1": "<b>@all</b> | `reset`?", "g2": "bill?"}
+
+
+def test_a_report_as_markdown_and_as_html(pytester: pytest.Pytester, inner: Inner) -> None:
+    markdown, html = pytester.path / "report.md", pytester.path / "report.html"
+    inner(SESSION, f"--rankscope-report={markdown}")
+    text = markdown.read_text("utf-8")
+    assert text.startswith("# rankscope assertions: ✗ 1 passed, 3 failed, 1 no answer\n")
+    assert r"| `<b>@all</b> \x7c \x60reset\x60?` |" in text, "nothing in it is markup"
+    assert "nowhere.run: file not found" in text
+    assert "leek soup" in text
+    inner(SESSION, f"--rankscope-report={html}")
+    text = html.read_text("utf-8")
+    assert "&lt;b&gt;@all&lt;/b&gt;" in text
+    assert "<b>@all" not in text
+
+
+def test_a_report_of_nothing_says_so(pytester: pytest.Pytester, inner: Inner) -> None:
+    inner("def test_other(): pass", "--rankscope-report=report.md")
+    text = (pytester.path / "report.md").read_text("utf-8")
+    assert text.startswith("no test called")
+
+
+def test_a_report_needs_a_suffix(inner: Inner) -> None:
+    result = inner("def test_other(): pass", "--rankscope-report=report.txt")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --rankscope-report must end with .html, .md or .json*"])
+
+
+def test_debugging_shows_where_an_error_is_from(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKSCOPE_DEBUG", "1")
+    result = inner(SESSION, "-k", "no_answer")
+    assert any("/rankscope/" in line for line in result.stdout.lines)
+
+
+def test_a_retriever_against_a_baseline(tmp_path: Path) -> None:
+    golden = {f"question {n}?": [f"d{n}"] for n in range(12)}
+    good = rs.evaluate_retriever(lambda text: [f"d{text.split()[1][:-1]}", "x", "y"], golden, k=3)
+    bad = rs.evaluate_retriever(lambda _: ["x", "d1", "y"], golden, k=3)
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text(good.scores.record().to_json(), encoding="utf-8")
+    assert Gatekeeper().assert_no_regression(baseline, good, "RR@3").answer == "no regression"
+    with pytest.raises(rs.QualityError, match=r"^regression: RR@3 changed by -0\.9"):
+        Gatekeeper().assert_no_regression(baseline, bad, "RR@3")
+
+
+def test_collecting_writes_no_report(pytester: pytest.Pytester, inner: Inner) -> None:
+    inner(SESSION, "--rankscope-report=report.md", "--collect-only")
+    assert not (pytester.path / "report.md").exists()
+
+
+def test_a_wrong_file_of_texts_is_noticed_before_it_is_needed() -> None:
+    good = {query_id: ["a"] for query_id in LIMITED}
+    with pytest.raises(rs.InputError, match=r"texts\.jsonl: file not found"):
+        rs.assert_at_least(good, {"P@1": 0.5}, qrels=LIMITED, texts="texts.jsonl")
+    with pytest.raises(rs.InputError, match=r"texts\.jsonl: file not found"):
+        Gatekeeper().assert_no_regression(good, good, qrels=LIMITED, texts="texts.jsonl")
+
+
+def test_no_query_is_listed_if_none_is_wanted() -> None:
+    with pytest.raises(rs.QualityError) as missed:
+        rs.assert_at_least(SECOND, {"P@1": 0.9}, qrels=LIMITED, worst=0)
+    assert "\n" not in str(missed.value)

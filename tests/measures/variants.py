@@ -35,7 +35,12 @@ nDCG(least=2)@5 nDCG(gain=exp,least=3) nDCG(gain={1:3,2:1},least=2)@4 RBG RBG(ga
 Bpref(pooled=True) Judged(pooled=True)@5
 """
 
-BUILT_IN = [definition for definition in all_definitions() if definition.family != "own"]
+BUILT_IN = [
+    definition
+    for definition in all_definitions()
+    # what measures spans has no ids to be measured by, and laws of its own: scoring/test_spans.py
+    if definition.family != "own" and definition.needs != "spans"
+]
 EXAMPLES = [Measure.parse(definition.example) for definition in BUILT_IN]
 VARIANTS = [*EXAMPLES, *(Measure.parse(text) for text in CHANGED.split())]
 

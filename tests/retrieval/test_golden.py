@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rankscope as rs
+from rankscope.errors import InputError
 
 ANSWERS = {"leek soup?": ["d1", "d7"], "apple pie?": ["d3", "d1"], "bread?": ["d5"]}
 GOLDEN = {"leek soup?": ["d7"], "apple pie?": ["d2", "d4"], "bread?": ["d5", "d6"]}
@@ -137,4 +138,15 @@ def test_a_result_can_be_asserted() -> None:
     assert rs.assert_at_least(result, {"hit@2": 0.6}) is result.scores
     with pytest.raises(AssertionError, match=r"0\.6667, below the limit of 0\.7") as missed:
         rs.assert_at_least(result, {"hit@2": 0.7})
-    assert str(missed.value).splitlines()[2].split() == ["apple", "pie?", "0.0000"]
+    assert str(missed.value).splitlines()[2].split() == ["0.0000", "apple", "pie?"]
+
+
+def test_documents_of_a_framework_and_their_id() -> None:
+    from types import SimpleNamespace
+
+    documents = [SimpleNamespace(id="u1", page_content="text", metadata={"source": "d7"})]
+    golden = {"leek soup?": ["d7"]}
+    result = rs.evaluate_retriever(lambda _: documents, golden, k=5, id_field="source")
+    assert result.means["hit_rate@5"] == 1
+    with pytest.raises(InputError, match="a document has no 'typo'"):
+        rs.evaluate_retriever(lambda _: documents, golden, k=5, id_field="typo")

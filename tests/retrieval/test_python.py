@@ -55,7 +55,7 @@ def test_what_a_function_may_return(answer: Any, pairs: list[tuple[str, float]])
         ([("a", "high")], "expected a finite score, but the function returned str 'high'"),
         ([("a", float("nan"))], "expected a finite score, but the function returned float 'nan'"),
         ([("a", 1, 2)], "expected (id, score) pairs"),
-        ([{"text": "no id"}], "a document has no id; expected a field doc_id or _id or id"),
+        ([{"text": "no id"}], "a document has no id; it holds 'text'; name the field"),
         ([{"id": "a", "score": 1}, {"id": "b"}], "1 of 2 documents have a score"),
         (["a", "b", "a"], "the function returned the document 'a' twice"),
     ],
@@ -191,7 +191,13 @@ def test_langchain_documents() -> None:
     target = retriever("invoke", pieces)
     assert asked(target).pairs() == [("b", -1.0), ("a", -2.0)]
     assert target.calls == [(("leek soup",), {})]
-    assert asked(target, id_field="other").doc_ids == ("c2", "c3", "c4")
+    assert "no 'other'" in (asked(target, id_field="other").error or "")
+    assert asked(target, id_field="id").doc_ids == ("c2", "c3", "c4")
+    assert asked(lambda _: pieces).pairs() == [("b", -1.0), ("a", -2.0)]
+    assert asked(lambda _: pieces, id_field="id").doc_ids == ("c2", "c3", "c4")
+    assert "no 'other'" in (asked(lambda _: pieces, id_field="other").error or "")
+    scored = [(piece, 1.0 / place) for place, piece in enumerate(pieces[:2], start=1)]
+    assert asked(lambda _: scored).pairs() == [("b", 1.0), ("a", 0.5)]
     near = [Piece("a", {"score": 0.1}), Piece("b", {"score": 0.7})]
     assert asked(retriever("invoke", near)).doc_ids == ("a", "b")  # a distance, not a score
     assert "no id" in (asked(retriever("invoke", [Piece()])).error or "")

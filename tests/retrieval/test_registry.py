@@ -30,7 +30,9 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_systems_are_found() -> None:
-    assert SYSTEMS.names() == ["bm25", "fuse", "python", "rerank", "rewrite", "run", "vector"]
+    assert SYSTEMS.names() == [
+        *("bm25", "collapse", "fuse", "python", "rerank", "rewrite", "run", "vector")
+    ]
 
 
 @pytest.mark.parametrize("registry", [SYSTEMS, EMBEDDERS, REWRITERS, RERANKERS])

@@ -23,7 +23,7 @@ from rankscope.runs.mismatch import guess_mismatch
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Lengths, validate_run
 
-DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
 
 CHECKS: list[Check[Any]] = [*RUN_CHECKS, *AGAINST_CHECKS, *QRELS_CHECKS]
 
@@ -601,8 +601,8 @@ def test_to_dict_is_plain_data(tmp_path: Path) -> None:
         (["007", "012"], ["7", "12"], "leading zeros"),
         (["q7", "q12"], ["q007", "q012"], "leading zeros"),
         (["doc7", "doc12"], ["id7", "id12"], "a prefix"),
-        (["d12#3", "d12#4", "x7#1"], ["d12", "x7"], "a suffix, as that of a chunk"),
-        (["a_0", "b_1"], ["a", "b"], "a suffix, as that of a chunk"),
+        (["d12#3", "d12#4", "x7#1"], ["d12", "x7"], "a suffix, as that of a chunk (--doc-id-from)"),
+        (["a_0", "b_1"], ["a", "b"], "a suffix, as that of a chunk (--doc-id-from)"),
         (["abc", "def"], ["ABC", "DEF"], "upper and lower case"),
         (["a ", "b"], ["a", "b "], "blanks around an id"),
         (["1.0", "2.0"], ["1", "2"], "a number written with a fraction"),

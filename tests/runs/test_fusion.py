@@ -22,7 +22,7 @@ from rankscope.runs.validation import validate_run
 from rankscope.scoring.evaluate import evaluate
 from real import COLLECTIONS
 
-DOCS = Path(__file__).parents[2] / "docs" / "fusion.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "fusion.md"
 ROBUST = COLLECTIONS / "robust03"
 
 List = dict[str, float]

@@ -43,8 +43,12 @@ BROKEN: dict[str, tuple[Pairs, Pairs, str]] = {
     "document prefix": (QRELS, renamed("doc:{}".format), "begin with 'doc:' [RS172]"),
     "document case": (QRELS, renamed(str.upper), "upper and lower case, as"),
     "leading zeros": (QRELS, renamed(lambda d: d.replace("d", "d0")), "leading zeros, as"),
-    "chunks": (QRELS, renamed("{}#3".format), "a suffix, as that of a chunk, as"),
-    "chunk numbers": (QRELS, renamed("{}_0".format), "a suffix, as that of a chunk, as"),
+    "chunks": (QRELS, renamed("{}#3".format), "as that of a chunk (--doc-id-from), as"),
+    "chunk numbers": (
+        QRELS,
+        renamed("{}_0".format),
+        "as that of a chunk (--doc-id-from), as",
+    ),
     "blanks": (QRELS, renamed(" {}".format), "blanks around an id, as"),
     "nothing alike": (QRELS, renamed(lambda d: d.replace("d", "ä").replace("x", "ä")), "[RS172]"),
 }

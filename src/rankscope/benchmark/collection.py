@@ -17,9 +17,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 import rankscope
+from rankscope.benchmark.catalogue import dataset_files
 from rankscope.benchmark.codes import WITHOUT_TEXT
-from rankscope.benchmark.config.collection_files import CROSS_VALIDATION, TrainingConfig
+from rankscope.benchmark.config.collection_files import (
+    CROSS_VALIDATION,
+    CollectionFiles,
+    TrainingConfig,
+    training_file,
+)
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
@@ -30,8 +38,12 @@ from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
+from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
+from rankscope.tables.collection_folder import parts_of
+from rankscope.tables.table_options import check_keys, reading
+from rankscope.tables.unanswered import is_unanswered
 
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a second change of a file has another time on every file system."""
@@ -52,8 +64,11 @@ class CorpusFile:
     last change (None: they are not).
     """
 
-    def __init__(self, path: Path, cache: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, cache: Path | None = None, *, doc_key: str | None = None
+    ) -> None:
         self._path = path
+        self._doc_key = doc_key
         self._cache = cache
         self._corpus: Corpus | None = None
         self._reading = Lock()  # stages in several threads may need it at the same time
@@ -63,8 +78,8 @@ class CorpusFile:
         """The documents."""
         with self._reading:
             if self._corpus is None:
-                corpus = read_corpus(self._path)
-                self._corpus = corpus
+                with reading(doc_key=self._doc_key):
+                    self._corpus = read_corpus(self._path)
             return self._corpus
 
     def remembered(self) -> Contents | None:
@@ -82,24 +97,34 @@ class CorpusFile:
         documents = sorted(self.corpus.documents(), key=lambda document: document.doc_id)
         rows = ([document.doc_id, dict(document.fields)] for document in documents)
         contents = Contents(len(documents), _hash(rows))
-        settled = before is not None and now - self._path.stat().st_mtime_ns > _SETTLED
-        if before is not None and settled and before == self._entry():
+        if before is None:
+            return contents
+        settled = all(now - status.st_mtime_ns > _SETTLED for status in self._statuses())
+        if settled and before == self._entry():
             make_folder(before.parent)
             write_entry(before, json.dumps(asdict(contents)).encode())
         return contents
+
+    def _statuses(self) -> list[os.stat_result]:
+        return [os.stat(part) for part in parts_of(self._path)]
 
     def _entry(self) -> Path | None:
         """Return where the contents are remembered; None for a pipe, which is read only once."""
         if self._cache is None:
             return None
         try:
-            status = os.stat(self._path)
-        except OSError:
+            statuses = self._statuses()
+        except (OSError, InputError):
             return None
-        if not stat.S_ISREG(status.st_mode):
+        if not all(stat.S_ISREG(status.st_mode) for status in statuses):
             return None
-        state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-        key = fingerprint("corpus", rankscope.__version__, str(self._path.absolute()), state)
+        states = [
+            (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            for status in statuses
+        ]
+        state = states[0] if len(states) == 1 else states
+        place = str(self._path.absolute())
+        key = fingerprint("corpus", rankscope.__version__, place, state, self._doc_key)
         return self._cache / "corpora" / f"{key}.json"
 
 
@@ -113,6 +138,8 @@ class Collection:
     training: Training | None
     info: CollectionInfo
     findings: tuple[Finding, ...]
+    chunking: Chunking | None = None
+    """How the chunks that systems return become the documents that are judged."""
     known_titles: Mapping[str, str | None] = field(default_factory=dict)
     """Titles of documents where there is no corpus to look them up in."""
 
@@ -145,20 +172,37 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         InputError: something is missing or broken.
     """
     config = loaded.config
-    files = config.collection.files(loaded.folder, config.training)
-    corpus_file = None if files.corpus is None else CorpusFile(files.corpus, cache)
-    everything = queries_of(read_queries(files.queries))
-    qrels = read_qrels(files.qrels)
-    judged = set(qrels.query_ids)
+    files = _files(loaded, cache, may_read=may_read)
+    corpus_file = None
+    if files.corpus is not None:
+        corpus_file = CorpusFile(files.corpus, cache, doc_key=config.collection.doc_key)
+    with reading(**config.collection.keys):
+        everything = queries_of(read_queries(files.queries))
+        qrels = read_qrels(files.qrels)
+        train_qrels = None if files.train_qrels is None else read_qrels(files.train_qrels)
+        check_keys()
+    rule = config.collection.no_answer
+    unanswered = [*qrels.no_answer]
+    with_documents = {
+        query_id for query_id, size in zip(qrels, np.diff(qrels.offsets), strict=True) if size
+    }
+    for query in everything:
+        is_empty = rule == "empty" and query.query_id not in with_documents
+        if is_empty or is_unanswered(query.metadata, str(files.queries)):
+            unanswered.append(query.query_id)
+    judged = {*qrels.query_ids, *unanswered}
     asked = tuple(query for query in everything if query.query_id in judged)
     if not asked:
         raise InputError(
             f"{files.queries}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
+    chunking = config.collection.chunking(loaded.folder)
     findings = collection_findings(asked, qrels, source=str(files.queries))
-    training, training_name = _training(config.training, files.train_qrels, everything, qrels)
-    judgments = Judgments(qrels, remember=True)
+    training = _training(config.training, train_qrels, everything, qrels)
+    judgments = Judgments(qrels, remember=True, no_answer=unanswered)
+    if not judgments.query_ids:
+        raise InputError(f"{files.qrels}: every question has no answer; give judgments")
     contents = None
     if corpus_file is not None:
         contents = corpus_file.contents() if may_read else corpus_file.remembered()
@@ -171,9 +215,24 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         corpus_sha256=None if contents is None else contents.sha256,
         queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
-        training=training_name,
+        training=None if training is None else _name_of(files.train_qrels),
+        no_answer=tuple(query.query_id for query in asked if query.query_id in judgments.no_answer),
+        chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
     )
-    return Collection(corpus_file, asked, judgments, training, info, findings)
+    return Collection(corpus_file, asked, judgments, training, info, findings, chunking)
+
+
+def _files(loaded: LoadedConfig, cache: Path, *, may_read: bool) -> CollectionFiles:
+    config = loaded.config
+    if config.collection.ir_datasets is None:
+        return config.collection.files(loaded.folder, config.training)
+    return dataset_files(
+        config.collection.ir_datasets,
+        cache,
+        train_qrels=training_file(loaded.folder, config.training),
+        name=config.collection.name,
+        may_read=may_read,
+    )
 
 
 def collection_findings(
@@ -210,20 +269,23 @@ def _unknown(missing: set[str], source: str) -> tuple[Finding, ...]:
 
 
 def _training(
-    wanted: TrainingConfig, path: Path | None, queries: list[Query], qrels: Qrels
-) -> tuple[Training | None, str | None]:
-    """Return what trained parts learn from, and what it is called.
+    wanted: TrainingConfig, judgments: Qrels | None, queries: list[Query], qrels: Qrels
+) -> Training | None:
+    """Return what trained parts learn from: judgments of their own, or the evaluated ones.
 
     Where nobody asked for it and it is not enough, there is none: most benchmarks train nothing.
     """
-    name = CROSS_VALIDATION if path is None else path.name.split(".")[0]
-    judgments = qrels if path is None else read_qrels(path)
+    learnt = qrels if judgments is None else judgments
     try:
-        return Training(tuple(queries), judgments, wanted.folds, wanted.seed), name
+        return Training(tuple(queries), learnt, wanted.folds, wanted.seed)
     except InputError:
         if wanted.split is not None or wanted.qrels is not None:
             raise
-        return None, None
+        return None
+
+
+def _name_of(training_file: Path | None) -> str:
+    return CROSS_VALIDATION if training_file is None else training_file.name.split(".")[0]
 
 
 def _hash(rows: Iterable[list[Any]]) -> str:

@@ -45,6 +45,7 @@ from rankscope.reports.benchmark import benchmark_document
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.runs.table import Run
+from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.evaluate import Scores
 from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
@@ -268,6 +269,7 @@ class Experiment:
             depth=self.benchmark.loaded.config.depth,
             failures=fetched.failures,
             identity=fetched.identity,
+            collapsed=None if run.chunks is None else Collapsed(**run.chunks.counts()),
         )
         fault = fault_of(self.results[self.workflow.checks[name]])
         broken = None if fault is None else fault.message

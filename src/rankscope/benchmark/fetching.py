@@ -15,6 +15,7 @@ from rankscope.benchmark.systems import Systems, naming, share_parts
 from rankscope.benchmark.workflow import Benchmark, versions
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import all_parts
+from rankscope.runs.collapsing import Chunks
 from rankscope.runs.origin import Identity, Timings, fingerprint
 from rankscope.runs.table import Run
 
@@ -43,6 +44,7 @@ class FetchedForm:
             "timings": made.timings.to_dict(),
             "identity": made.identity.to_dict(),
             "notes": list(made.notes),
+            "chunks": None if run.chunks is None else run.chunks.counts(),
         }
         rows = run.trec_columns().select("doc_id", "score")
         queries = pl.DataFrame(
@@ -62,8 +64,9 @@ class FetchedForm:
             is_best_first=True,
             fingerprint=data["fingerprint"],
         )
+        chunks = data.get("chunks")
         return Fetched(
-            run,
+            run if chunks is None else run.collapsed_from(Chunks.of(chunks)),
             data["failures"],
             Timings.model_validate(data["timings"]),
             Identity.model_validate(data["identity"]),
@@ -97,6 +100,8 @@ def _fetch(
                 indexing=lambda done, total: step(done, total, "indexing"),
                 name=name,
             )
+        if collection.chunking is not None:
+            fetched = replace(fetched, run=fetched.run.collapsed(collection.chunking))
         hide = benchmark.loaded.secrets.hide
         identity = Identity.model_validate(hide(fetched.identity.to_dict()))
         hidden = replace(
@@ -108,7 +113,9 @@ def _fetch(
         return Output(hidden, complete=not fetched.failures)
 
     info = collection.info
-    searched = (info.corpus_sha256, info.queries_sha256, config.depth)
+    searched: tuple[Any, ...] = (info.corpus_sha256, info.queries_sha256, config.depth)
+    if info.chunks_sha256 is not None:
+        searched = (*searched, info.chunks_sha256)
     key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
     sources = [source for part in all_parts(systems[name]) for source in part.sources]
     code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""

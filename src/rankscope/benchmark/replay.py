@@ -47,6 +47,7 @@ from rankscope.errors import InputError, shown
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
+from rankscope.runs.collapsing import Chunks
 from rankscope.runs.origin import fingerprint
 from rankscope.runs.run_codes import GOLD_OUTSIDE, NO_DOCUMENT_IN_COMMON, UNKNOWN_DOCUMENTS
 from rankscope.runs.table import Run, read_run
@@ -99,7 +100,7 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     config = read_section(Config, manifest.config)
     benchmark = Benchmark(
         _loaded(config, recorded),
-        _collection(recorded, corpus),
+        _collection(recorded, config, corpus),
         described(config.systems),
         manifest.keys or {},
         manifest.versions,
@@ -154,7 +155,7 @@ def _targets(config: Config, manifest: ExperimentManifest) -> Targets:
     return load_targets(config.targets, config.bands, Path())
 
 
-def _collection(recorded: Recorded, corpus: Path | None) -> Collection:
+def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Collection:
     """Put the collection together of the questions and judgments in the folder."""
     info = recorded.report.collection
     queries = tuple(
@@ -164,11 +165,11 @@ def _collection(recorded: Recorded, corpus: Path | None) -> Collection:
         .iter_rows()
     )
     qrels = read_qrels(inside(recorded.folder, QRELS))
-    judgments = Judgments(qrels, remember=True)
+    judgments = Judgments(qrels, remember=True, no_answer=info.no_answer)
     contents: dict[str, Any] = {}
     corpus_file = None
     if corpus is not None:
-        corpus_file = CorpusFile(corpus)
+        corpus_file = CorpusFile(corpus, doc_key=config.collection.doc_key)
         corpus_now = corpus_file.contents()
         contents = {"documents": corpus_now.documents, "corpus_sha256": corpus_now.sha256}
     return Collection(
@@ -186,6 +187,7 @@ def _collection(recorded: Recorded, corpus: Path | None) -> Collection:
             }
         ),
         collection_findings(queries, qrels, source=QUERIES),
+        None if corpus is None else config.collection.chunking(recorded.folder),
         _titles(recorded) if corpus is None else {},
     )
 
@@ -235,7 +237,9 @@ def _run(recorded: Recorded, system: SystemRecord, benchmark: Benchmark) -> Run:
         raise OtherRunError(system.name)
     asked = [query.query_id for query in benchmark.collection.queries]
     answered = [query_id for query_id in asked if query_id not in system.run.failures]
-    return run.answers(answered).named(system.name)
+    run = run.answers(answered).named(system.name)
+    collapsed = system.run.collapsed
+    return run if collapsed is None else run.collapsed_from(Chunks.of(collapsed.model_dump()))
 
 
 def _without_corpus(

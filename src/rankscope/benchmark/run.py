@@ -22,7 +22,7 @@ from rankscope.benchmark.targets import load_targets
 from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.document.terminal import as_text
-from rankscope.document.views import document_of
+from rankscope.document.views import Tracked, document_of
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
@@ -34,6 +34,7 @@ from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
 from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
+from rankscope.tables.metadata import read_metadata
 from rankscope.tables.writing import write_trec
 from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
@@ -49,7 +50,7 @@ _FRESH = ".fresh-"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class Result(Tracked):
     """A finished experiment: where it is, and its report.
 
     ``reused``: it was there already, whole, for the same config, data and versions.
@@ -303,22 +304,25 @@ def fetch_runs(
     python: bool = True,
     watcher: Watcher | None = None,
     written: Callable[[FetchedRun], None] | None = None,
+    metadata: PathLike | None = None,
 ) -> list[FetchedRun]:
     """Make the run files of a config's systems, checked, one as soon as it is done.
 
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
-    ``cache`` and ``cache_limit`` are those of `run_benchmark`.
+    ``cache`` and ``cache_limit`` are those of `run_benchmark`; ``metadata`` is a file of
+    ir_metadata, written at the top of each run.
     Without ``python``, a config that names Python code is refused.
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
+    yaml = "" if metadata is None else read_metadata(metadata)
     place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache, cache_limit) as folder,
         _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
-        fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written)
+        fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written, yaml)
         return fetching.fetch(list(dict.fromkeys(systems)) or list(made))
 
 
@@ -333,6 +337,7 @@ class _Fetching:
     jobs: int
     watcher: Watcher | None
     written: Callable[[FetchedRun], None] | None
+    metadata: str
 
     def fetch(self, names: list[str]) -> list[FetchedRun]:
         for name in names:
@@ -352,7 +357,8 @@ class _Fetching:
         fetched, path = results[workflow.fetches[name]], self.place / f"{name}.run.gz"
         if not len(fetched.run):
             raise InputError(_nothing(name, fetched.failures))
-        write_trec(fetched.run, path)
+        run = fetched.run.with_metadata(self.metadata) if self.metadata else fetched.run
+        write_trec(run, path)
         fetched_run = FetchedRun(
             system=name,
             path=path,

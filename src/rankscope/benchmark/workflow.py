@@ -83,7 +83,10 @@ class Benchmark:
     def reference(self) -> Reference:
         """What runs are checked against."""
         ids = [query.query_id for query in self.collection.queries]
-        known = Reference.read(queries=ids, corpus=self.collection.corpus)
+        corpus: Any = self.collection.corpus
+        if corpus is not None and self.collection.chunking is not None:
+            corpus = list(dict.fromkeys(self.collection.chunking.documents(corpus.ids)[0]))
+        known = Reference.read(queries=ids, corpus=corpus)
         return replace(known, qrels=self.collection.judgments.table)
 
     @cached_property
@@ -279,7 +282,9 @@ def _score(
 ) -> Stage[Scores]:
     """Make the stage that scores all systems but those whose runs are broken."""
     config, info = benchmark.loaded.config, benchmark.collection.info
-    corpus = None if info.documents is None else KnownCorpus(info.documents, depth=config.depth)
+    corpus = None
+    if info.documents is not None and info.chunks_sha256 is None:  # else these are chunks
+        corpus = KnownCorpus(info.documents, depth=config.depth)
 
     def work(results: Results, _: Step) -> Output[Scores]:
         runs = {
@@ -397,7 +402,11 @@ def _analyse(
             ],
             baseline=given.baseline if given.baseline in scores.runs else None,
             qrels=collection.judgments,
-            queries=[(query.query_id, query.text, query.metadata) for query in collection.queries],
+            queries=[
+                (query.query_id, query.text, query.metadata)
+                for query in collection.queries
+                if query.query_id not in collection.judgments.no_answer
+            ],
             corpus=collection.corpus if analysis.looks_at("corpus") else None,
         )
         return Output(analysis.answer(config, inputs))

@@ -101,6 +101,19 @@ BENCHMARK = LazyGroup(
     },
 )
 
+CASES = LazyGroup(
+    name="cases",
+    help="Check golden sets: questions with the documents they expect.",
+    context_settings=_SETTINGS,
+    lazy={
+        "validate": (
+            "cases_validate",
+            "validate",
+            "Every problem of a golden set, and what it can show.",
+        ),
+    },
+)
+
 CACHES = LazyGroup(
     name="cache",
     help="What benchmarks keep for the next run: list it, check it, remove some of it.",
@@ -131,12 +144,14 @@ CACHES = LazyGroup(
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
         "power": ("power", "power", "What these queries can and cannot show."),
         "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
+        "cases": ("app", "CASES", "Check golden sets: validate."),
         "explain": ("explain", "explain", "One query's score, rank by rank."),
         "why": ("why", "why", "Why two tools give one run different numbers."),
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),
         "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
         "cache": ("app", "CACHES", "What benchmarks keep: list, prune, verify."),
         "convert": ("convert", "convert", "From one file format to another."),
+        "mcp": ("mcp", "mcp", "A server for assistants (MCP), read-only over a folder."),
         "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },
 )

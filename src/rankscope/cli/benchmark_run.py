@@ -20,7 +20,7 @@ from rankscope.cli.options import (
     OutputName,
     format_option,
 )
-from rankscope.cli.output import emit, print_line
+from rankscope.cli.output import METRICS, emit, print_line
 
 if TYPE_CHECKING:
     from rankscope.benchmark.plan import StageState
@@ -53,7 +53,7 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
     "(repeatable).",
 )
 @NO_PYTHON
-@format_option()
+@format_option(METRICS)
 @QUIET
 @MAX_SIZE
 def run(
@@ -88,6 +88,8 @@ def run(
     from rankscope.printing import hide_with, put_line
     from rankscope.scoring.limits import read_limits
 
+    if dry_run and format == METRICS:
+        raise click.UsageError("--dry-run has no metrics; leave out one of the two")
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
     limits = read_limits(
@@ -165,7 +167,7 @@ def show_result(result: Result, *, format: str, quiet: bool) -> int:
     if result.reused and format == "table" and not quiet:
         print_line("nothing has changed since this benchmark was run; --fresh runs it again")
         print_line()
-    if not quiet or format == "json":
+    if not quiet or format in ("json", METRICS):
         emit(result.report, format=format, data=lambda: json.loads(result.report.to_json()))
     if format == "table" and not quiet:
         paths = [Path(result.folder) / name for name in _REPORTS]

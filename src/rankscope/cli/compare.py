@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     PROFILE,
     RESAMPLES,
     SEED,
@@ -23,7 +25,7 @@ from rankscope.cli.options import (
     query_fields,
     table_options,
 )
-from rankscope.cli.output import emit
+from rankscope.cli.output import METRICS, emit
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
 
 
@@ -89,9 +91,11 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 )
 @query_field_options
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
-@format_option()
+@format_option(METRICS)
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def compare(
     *,
@@ -113,11 +117,19 @@ def compare(
     Differences with intervals, paired tests corrected for how many there are, effect sizes, and a
     verdict; where the data cannot tell, how large a difference they could have shown. NAME=RUN
     gives a run another name than its tag or file has.
+
+    Result files of MTEB, or folders of them, in the place of all files are put side by side.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.statistics.compare import compare as compare_runs
+    from rankscope.statistics.reported import compare_reported
 
     check_standard_input(qrels, *run, queries_file)
+    reported = _reported(qrels, run)
+    if reported:
+        means = compare_reported(reported, measures or None, baseline=options["baseline"])
+        emit(means, format=format, target=target)
+        return
     fields = query_fields(queries_file, by=by, cluster=cluster, weights=weights)
     comparison = compare_runs(
         qrels,
@@ -131,6 +143,21 @@ def compare(
         **options,
     )
     emit(comparison, format=format, target=target)
+
+
+def _reported(qrels: str, runs: tuple[str, ...]) -> list[str]:
+    """Return all files if they are results of MTEB; [] if the first is none."""
+    from rankscope.statistics.reported import is_result_file
+
+    if not is_result_file(qrels):
+        return []
+    other = next((path for path in runs if not is_result_file(path)), None)
+    if other is not None:
+        raise click.UsageError(
+            f"{qrels} is a result of MTEB and {other} is none; compare results with results, or "
+            "runs with the qrels named first"
+        )
+    return [qrels, *runs]
 
 
 def _seeds(settings: tuple[str, ...]) -> dict[str, list[str]]:

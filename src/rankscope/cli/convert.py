@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     MAX_SIZE,
+    METADATA,
     OutputName,
     table_options,
 )
@@ -32,6 +33,7 @@ from rankscope.printing import put_line
     help="How several raters' grades of one pair become one.",
 )
 @click.option("--name", metavar="TAG", help="The run's name, written as its tag.")
+@METADATA
 @table_options
 @MAX_SIZE
 def convert(source: str, target: str, **options: Any) -> None:
@@ -39,7 +41,8 @@ def convert(source: str, target: str, **options: Any) -> None:
 
     Formats are found from content and names. Qrels and runs: trec, msmarco (runs), csv, tsv, json,
     jsonl, parquet. Queries: jsonl, trec, trec-xml, tsv, csv, json, parquet. Corpora: jsonl, tsv,
-    csv, json, parquet. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
+    csv, json, parquet. Only read: runs and queries of traces (OpenTelemetry, OpenInference), smart,
+    TREC documents. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
     """
     from rankscope.collection.qrels import parse_labels
     from rankscope.integrations.convert import convert as run_conversion

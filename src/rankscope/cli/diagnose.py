@@ -10,6 +10,7 @@ from rankscope.cli.options import (
     ALPHA,
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     PROFILE,
     RESAMPLES,
     SEED,
@@ -45,6 +46,7 @@ from rankscope.cli.output import emit
 @format_option()
 @TARGET
 @table_options
+@NO_ANSWER
 @MAX_SIZE
 def diagnose(
     *,

@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     PROFILE,
     TARGET,
     check_standard_input,
@@ -18,7 +20,7 @@ from rankscope.cli.options import (
     named_runs,
     table_options,
 )
-from rankscope.cli.output import emit, print_warnings, write_text
+from rankscope.cli.output import METRICS, emit, print_warnings, write_text
 
 
 @click.command()
@@ -46,7 +48,7 @@ from rankscope.cli.output import emit, print_warnings, write_text
     metavar="[RUN:]MEASURE=VALUE",
     help="Exit with 1 if the mean of this run (without one: of any run) is worse (repeatable).",
 )
-@format_option("trec")
+@format_option("trec", METRICS)
 @PROFILE
 @click.option(
     "--ties",
@@ -67,10 +69,17 @@ from rankscope.cli.output import emit, print_warnings, write_text
     help="With --bounds: the grade unjudged documents are given.",
 )
 @ORDER
-@click.option("--corpus", metavar="FILE", help="The documents there are; gold outside is named.")
+@click.option(
+    "--corpus",
+    metavar="FILE",
+    help="The documents there are; gold outside is named. Where gold is spans or texts, the "
+    "chunks that runs name by id.",
+)
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def evaluate(
     *,
@@ -108,18 +117,24 @@ def evaluate(
     from rankscope.scoring.evaluate import evaluate as score
     from rankscope.scoring.inputs import as_judgments, as_runs
     from rankscope.scoring.limits import read_limits
+    from rankscope.tables.table_options import check_keys
 
     check_standard_input(qrels, *run, corpus)
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
         if is_given and format in ("csv", "json", "trec"):
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
+    more = (("--worst", worst is not None), ("--per-query", per_query), ("--bounds", bounds))
+    for option, is_given in more:
+        if is_given and format == METRICS:
+            raise click.UsageError(f"{option} is not for metrics, which are means and intervals")
     asked = list(measures or DEFAULT_MEASURES)
-    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels) if labels else None))
-    runs, _ = as_runs(named_runs(run), order=order)
+    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels)) if labels else qrels)
+    runs, _ = as_runs(named_runs(run), judgments, order=order, corpus=corpus)
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
     scores = score(judgments, runs, asked, corpus=corpus, **rules)
+    check_keys()
     missed = [
         sentence
         for limit in limits
@@ -134,13 +149,14 @@ def evaluate(
     bounds_by_run = {
         name: find_bounds(judgments, one_run, asked, holes=bounds, hole_grade=hole_grade, **rules)
         for name, one_run in runs.items()
-        if bounds or (format != "csv" and scores.run(name).accounting.tied_hits)
+        if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
     emit(
         scores,
         format=format,
         target=target,
         data=lambda: scores.record(per_query=per_query, bounds=bounds_by_run).to_dict(),
+        metrics={"intervals": intervals is not False},
         per_query=per_query,
         bounds=bounds_by_run,
         intervals=False if format == "csv" else intervals,

@@ -35,10 +35,15 @@ EXAMPLES = {
         f"rankscope convert {_QRELS} qrels.trec\nrankscope trec-eval qrels.trec {_LEXICAL}"
     ),
     "convert": f"rankscope convert {_LEXICAL} lexical.parquet",
+    "mcp": "rankscope mcp demo/ < /dev/null",
     "conformance": "rankscope conformance --tool rankscope",
     "runs validate": f"rankscope runs validate {_LEXICAL} --qrels {_QRELS}",
     "runs fetch": "rankscope runs fetch demo/bench.yaml --system lexical -o fetched",
     "runs fuse": f"rankscope runs fuse {_LEXICAL} {_HYBRID} -o fused.run",
+    "cases validate": (
+        "rankscope init my-cases\n"
+        "rankscope cases validate my-cases/golden.json --corpus my-cases/corpus.jsonl"
+    ),
     "cache list": f"{_RUN}\nrankscope cache list benchmarks/.cache",
     "cache prune": f"{_RUN}\nrankscope cache prune benchmarks/.cache --unused 30",
     "cache verify": f"{_RUN}\nrankscope cache verify benchmarks/.cache",

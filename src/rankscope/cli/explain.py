@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
     PROFILE,
     TARGET,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @format_option()
 @TARGET
 @table_options
+@NO_ANSWER
 @MAX_SIZE
 def explain(
     *,
@@ -62,7 +64,7 @@ def explain(
 
     check_standard_input(qrels, run)
     judgments = as_judgments(qrels)
-    runs, _ = as_runs([named_run(run)], order=order)
+    runs, _ = as_runs([named_run(run)], judgments, order=order)
     [the_run] = runs.values()
     explanations = [
         explain_measure(judgments, the_run, query_id, parsed.measure, profile=profile, depth=depth)

@@ -9,7 +9,9 @@ import click
 from rankscope.cli.options import (
     ALPHA,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
+    OVERLAP,
     RESAMPLES,
     SEED,
     TARGET,
@@ -22,7 +24,7 @@ from rankscope.cli.options import (
     query_fields,
     table_options,
 )
-from rankscope.cli.output import emit, write_file, write_text
+from rankscope.cli.output import METRICS, emit, write_file, write_text
 from rankscope.scoring.rules import PROFILES
 from rankscope.statistics.choices import PAIR_TESTS
 
@@ -106,9 +108,11 @@ if TYPE_CHECKING:
 @click.option("--candidate-run", metavar="NAME", help="Likewise, from CANDIDATE.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML: a test case for each measure.")
 @click.option("--markdown", metavar="FILE", help="Write Markdown for a pull request's comment.")
-@format_option()
+@format_option(METRICS)
 @TARGET
 @table_options
+@NO_ANSWER
+@OVERLAP
 @MAX_SIZE
 def gate(
     *,
@@ -148,17 +152,17 @@ def gate(
     )
     if require_power:
         options["undecided"] = "fail"
-    fields = query_fields(queries_file, cluster=cluster, weights=weights)
+    fields = query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
 
     def report(result: GateResult) -> None:
-        document = gate_document(result)
+        document = gate_document(result, texts=fields["texts"])
         _write_reports(document, junit, markdown)
         if format == "markdown":
             write_text(_comment(document), target)
         else:
-            emit(document, format=format, target=target, data=result.to_dict)
+            emit(result, format=format, target=target, texts=fields["texts"])
 
     try:
         result = decide(

@@ -103,43 +103,100 @@ MAX_SIZE = click.option(
 )
 
 
-def _named(role: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
-    def keep(ctx: click.Context, _: click.Parameter, key: str | None) -> None:
-        if key is not None:
-            from rankscope.tables.columns import named_keys
+def _while_reading(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value is not None:
+        from rankscope.tables.table_options import reading
 
-            ctx.with_resource(named_keys(**{role: key}))
-
-    return keep
+        ctx.with_resource(reading(**{str(param.name): value}))
 
 
-def _kept(ctx: click.Context, _: click.Parameter, duplicates: Any) -> None:
-    if duplicates is not None:
-        from rankscope.runs.table import duplicates_kept
+_COLLAPSE = "rankscope.collapse"
 
-        ctx.with_resource(duplicates_kept(duplicates))
+
+def _keep_collapse(ctx: click.Context, _: click.Parameter, collapse: str | None) -> None:
+    ctx.meta[_COLLAPSE] = collapse
+
+
+def _collapsed(ctx: click.Context, _: click.Parameter, doc_id_from: str | None) -> None:
+    collapse = ctx.meta.get(_COLLAPSE)
+    if doc_id_from is not None:
+        from rankscope.runs.collapsing import collapsing
+
+        ctx.with_resource(collapsing(doc_id_from, collapse or "best"))
+    elif collapse is not None:
+        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
+
+
+def _set_aside(ctx: click.Context, _: click.Parameter, rule: Any) -> None:
+    if rule is not None:
+        from rankscope.scoring.judgments import unanswered
+
+        ctx.with_resource(unanswered(rule))
+
+
+def _overlap(ctx: click.Context, _: click.Parameter, overlap: float | None) -> None:
+    if overlap is not None:
+        from rankscope.scoring.overlap import overlapping
+
+        ctx.with_resource(overlapping(overlap))
+
+
+NO_ANSWER = click.option(
+    "--no-answer",
+    type=click.Choice(["empty"]),
+    expose_value=False,
+    callback=_set_aside,
+    help="Questions without expected documents are meant to have no answer, as those with "
+    "the mark no_answer are, and left out of all means.",
+)
+OVERLAP = click.option(
+    "--overlap",
+    type=float,
+    metavar="SHARE",
+    expose_value=False,
+    callback=_overlap,
+    help="Where gold is spans or texts: the share of one that must be retrieved for it to "
+    "be found.  [default: 0.5]",
+)
 
 
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [
         click.option(
+            "--collapse",
+            type=click.Choice(["best", "first", "sum"]),
+            is_eager=True,  # the next one needs it
+            expose_value=False,
+            callback=_keep_collapse,
+            help="With --doc-id-from, what a document scores: the best of its chunks, by the rank "
+            "of the first, or their sum.  [default: best]",
+        ),
+        click.option(
+            "--doc-id-from",
+            metavar="RULE",
+            expose_value=False,
+            callback=_collapsed,
+            help="Runs hold chunks of documents: '#' or '::' (what is before the last one), a "
+            "regular expression (its first group), or a table file from chunk to document.",
+        ),
+        click.option(
             "--duplicates",
             type=click.Choice(["first", "best"]),
             expose_value=False,
-            callback=_kept,
+            callback=_while_reading,
             help="Keep one of a document that a run lists twice.  [default: an error]",
-        )
+        ),
     ]
-    for role, what in (
-        ("grade", "grade"), ("score", "score"), ("doc_id", "document"), ("query_id", "query"),
+    for key, what in (
+        ("grade", "grade"), ("score", "score"), ("doc", "document"), ("query", "query"),
     ):  # fmt: skip
         options.append(
             click.option(
-                f"--{role.removesuffix('_id')}-key",
+                f"--{key}-key",
                 metavar="NAME",
                 expose_value=False,
-                callback=_named(role),
+                callback=_while_reading,
                 help=f"The column or key of the {what}, where it goes by no known name.",
             )
         )
@@ -148,6 +205,11 @@ def table_options(command: Command) -> Command:
     return command
 
 
+METADATA = click.option(
+    "--metadata",
+    metavar="FILE",
+    help="YAML of ir_metadata, written at the top of a TREC run.",
+)
 PROFILE = click.option(
     "--profile",
     type=Names("profile", PROFILES),
@@ -225,9 +287,9 @@ def named_run(argument: str) -> Any:
     if path != "-" and is_score_file(path):
         scores = read_scores(path)
         return replace(scores, runs={name: scores.runs[scores.name_of()]})
-    from rankscope.runs.table import read_run
+    from rankscope.runs.naming import NamedFile
 
-    return read_run(path, name=name)
+    return NamedFile.of(path, name)
 
 
 def named_runs(arguments: Iterable[str]) -> list[Any]:
@@ -250,26 +312,31 @@ def query_field_options(command: Command) -> Command:
             "--queries",
             "queries_file",
             metavar="FILE",
-            help="Queries with metadata, for options that name a field.",
+            help="Queries with metadata, for options that name a field; the gate shows texts.",
         ),
     ):
         command = option(command)
     return command
 
 
-def query_fields(path: str | None, **fields: str | None) -> dict[str, Any]:
-    """Return, for each option that names a field of the queries, its value by query id, or None."""
+def query_fields(path: str | None, *, texts: bool = False, **fields: str | None) -> dict[str, Any]:
+    """Return, for each option that names a field of the queries, its value by query id, or None.
+
+    With ``texts`` these are among the answers, and the file may be given for them alone.
+    """
     named = {option: field for option, field in fields.items() if field is not None}
-    if path is None or not named:
+    if path is None or not (named or texts):
         if path is not None or named:
             options = " or ".join(f"--{option} FIELD" for option in named or fields)
             raise click.UsageError(f"--queries FILE and {options} belong together")
-        return dict.fromkeys(fields)
+        return dict.fromkeys([*fields, "texts"])
     from rankscope.collection.queries import read_queries
 
-    metadata = read_queries(path).metadata
+    queries = read_queries(path)
+    metadata = queries.metadata if named else {}
     known = dict.fromkeys(name for values in metadata.values() for name in values)
     answers: dict[str, Any] = dict.fromkeys(fields)
+    answers["texts"] = dict(queries.items()) if texts else None
     for option, field in named.items():
         if field not in known:
             raise UnknownNameError(f"field of {path}", field, known)

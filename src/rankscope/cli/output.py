@@ -14,7 +14,7 @@ import click
 from rankscope.printing import put, put_line, visible, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from rich.console import Console
 
@@ -24,6 +24,9 @@ RAW = f"{__name__}.raw"
 """In the context of a command: whether ``--raw`` was given."""
 
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
+
+METRICS = "metrics"
+"""The format of results that have metrics: one flat JSON object of names and numbers."""
 
 
 def make_console(file: TextIO | None = None) -> Console:
@@ -72,18 +75,26 @@ def emit(
     format: str,
     target: str | None = None,
     data: Callable[[], Any] | None = None,
+    metrics: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> None:
     """Write a result to standard output or to a file.
 
     The result is a document, or anything that has a view (``options`` are the view's). JSON is what
-    ``data`` returns, or the result's own ``to_dict``.
+    ``data`` returns, or the result's own ``to_dict``; ``metrics`` are options of `metrics_of`.
     """
     from rankscope.document.blocks import Document
     from rankscope.document.views import document_of
+    from rankscope.tables.table_options import check_keys
 
-    if format == "json":
-        plain = data() if data is not None else result.to_dict()  # type: ignore[attr-defined]
+    check_keys()
+    if format in ("json", METRICS):
+        if format == METRICS:
+            from rankscope.integrations.metrics import metrics_of
+
+            plain: Any = metrics_of(result, **(metrics or {}))
+        else:
+            plain = data() if data is not None else result.to_dict()  # type: ignore[attr-defined]
         if target is None:
             print_json(plain)
         else:

@@ -10,6 +10,7 @@ import click
 from rankscope.cli.options import (
     ALPHA,
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
     SEED,
     TARGET,
@@ -46,6 +47,7 @@ from rankscope.cli.output import emit
 @format_option()
 @TARGET
 @table_options
+@NO_ANSWER
 @MAX_SIZE
 def power(
     *,

@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     MAX_SIZE,
+    METADATA,
     OutputName,
     check_standard_input,
     named_runs,
@@ -84,21 +85,34 @@ def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[f
     callback=_list_methods,
     help="List all methods and the options they take.",
 )
+@METADATA
 @table_options
 @MAX_SIZE
-def fuse(*, run: tuple[str, ...], target: str, output: str | None, **options: Any) -> None:
+def fuse(
+    *,
+    run: tuple[str, ...],
+    target: str,
+    output: str | None,
+    metadata: str | None,
+    **options: Any,
+) -> None:
     """Fuse each RUN's lists into one, written to OUT.
 
     The format of OUT is found from its name; standard output is in TREC's. One of the runs may be
     -, standard input.
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
+    from rankscope.runs.table import with_metadata_of
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
+    from rankscope.tables.table_options import check_keys
 
     check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     fused = fuse_runs(named_runs(run), **options)
+    check_keys()
+    if metadata is not None:
+        fused = with_metadata_of(fused, metadata, chosen)
     fused.write(target, format=chosen)
     where = "standard output" if target == "-" else target
     size = f"{counted(len(fused), 'line')} for {counted(len(fused.query_ids), 'query')}"

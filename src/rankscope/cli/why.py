@@ -8,6 +8,7 @@ import click
 
 from rankscope.cli.options import (
     MAX_SIZE,
+    NO_ANSWER,
     ORDER,
     TARGET,
     check_standard_input,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @format_option()
 @TARGET
 @table_options
+@NO_ANSWER
 @MAX_SIZE
 def why(
     *,

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankscope.collection.smart import BEGINS, read_smart
+from rankscope.collection.trec_documents import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
-from rankscope.tables.columns import RecordLayout
+from rankscope.tables.columns import RecordLayout, TextFormat
 from rankscope.tables.frames import ArrowFrame
 from rankscope.tables.reading import read_records
 from rankscope.tables.record_rows import Row, identify
@@ -39,6 +41,11 @@ CORPUS = RecordLayout(
     id_names=("_id", "doc_id", "docid", "docno", "id", "pid", "corpus_id", "product_id"),
     text_names=(*_TEXTS, *_TITLES),
     columns=("title", "text"),
+    markup={
+        "trec": TextFormat(r"<(DOC[\s>]|[?!])", read_documents),
+        "smart": TextFormat(BEGINS, read_smart),
+    },
+    read_only=("trec", "smart"),
 )
 
 
@@ -155,8 +162,9 @@ def _value(fields: Row, name: str) -> object:
 def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
     """Read a corpus from a file, or from standard input (``-``), into memory.
 
-    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv`` and ``parquet``, found from content
-    and name unless ``format`` names one; compressed or not.
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, TREC documents
+    (``trec``: ``<DOC>``) and ``smart`` (``.I 1``), found from content and name unless ``format``
+    names one; compressed or not. A folder, or a pattern (``docs/*.gz``), is read file by file.
     """
     return Corpus._read(path, format)
 
@@ -167,8 +175,9 @@ def stream_corpus(path: PathLike, *, format: str | None = None) -> Iterator[Docu
     An id that appears twice is not noticed: that would mean to remember all of them. A ``json``
     file, and parquet that is compressed or piped, is held in memory whole.
     """
-    for placed in read_records(path, CORPUS, format=format):
-        yield Document(*identify(placed, CORPUS))
+    layout = CORPUS.keyed()
+    for placed in read_records(path, layout, format=format):
+        yield Document(*identify(placed, layout))
 
 
 def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str]:
@@ -176,5 +185,6 @@ def stream_doc_ids(path: PathLike, *, format: str | None = None) -> Iterator[str
 
     Like `stream_corpus`, but the other fields may go unchecked.
     """
-    for placed in read_records(path, CORPUS, format=format, ids_only=True):
-        yield identify(placed, CORPUS)[0]
+    layout = CORPUS.keyed()
+    for placed in read_records(path, layout, format=format, ids_only=layout.key is None):
+        yield identify(placed, layout)[0]

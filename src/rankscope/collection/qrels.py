@@ -20,9 +20,10 @@ from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.unanswered import MARKS, is_marked, refuse_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from rankscope.files import PathLike
 
@@ -47,10 +48,11 @@ class Qrels(PairTable):
     {'d1': 2, 'd2': 0}
     """
 
-    __slots__ = ("_repeat",)
+    __slots__ = ("_no_answer", "_repeat")
 
     layout = QRELS
     _repeat: Place | None
+    _no_answer: tuple[str, ...]
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class Qrels(PairTable):
         keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
         if repeated_rows(self._offsets, *keys).size:
             refuse(rows)
-        self._set(_repeat=None)
+        self._set(_repeat=None, _no_answer=rows.no_answer)
 
     @classmethod
     def from_rows(cls, rows: Rows) -> Qrels:
@@ -111,6 +113,26 @@ class Qrels(PairTable):
         A measure by subtopic takes that column for a subtopic; to all others it is a duplicate.
         """
         return self._repeat
+
+    @property
+    def no_answer(self) -> tuple[str, ...]:
+        """The queries that are marked as having no answer: what they have is not relevant."""
+        return self._no_answer
+
+    def without(self, query_ids: Collection[str]) -> Qrels:
+        """Return the judgments of all other queries."""
+        sizes = np.diff(self._offsets)
+        others = np.array([query_id not in query_ids for query_id in self.query_ids], np.bool_)
+        rows = np.flatnonzero(np.repeat(others, sizes))
+        offsets = np.concatenate([[0], np.cumsum(sizes[others])]).astype(np.int64)
+        marked = tuple(query_id for query_id in self._no_answer if query_id not in query_ids)
+        return Qrels._trusted(
+            self._query_ids.filter(others),
+            offsets,
+            self._columns[rows],
+            _repeat=self._repeat,
+            _no_answer=marked,
+        )
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return ``{query_id: {doc_id: grade}}``; with subtopics a grade is a dict by subtopic."""
@@ -158,6 +180,7 @@ def prepared(
     """Turn labels into numbers, combine several raters, drop subtopics that are all the same."""
     if raters is not None and raters not in get_args(Raters):
         raise UnknownNameError("way to combine raters", raters, get_args(Raters))
+    rows = _marked(rows)
     names = rows.frame.columns
     if "grade" not in names or (raters and rater_columns(names)):
         rows = _one_row_a_rating(rows, raters)
@@ -167,6 +190,35 @@ def prepared(
     if "subtopic" in names and rows.frame["subtopic"].n_unique() <= 1:
         rows = replace(rows, frame=rows.frame.drop("subtopic"))
     return rows if raters is None else _combined(rows, raters)
+
+
+def _marked(rows: Rows) -> Rows:
+    """Take the marks out of rows: a row of a marked query names no document, or one of grade 0."""
+    mark = next((role for role in MARKS if role in rows.frame.columns), None)
+    if mark is None:
+        return rows
+    values = rows.frame[mark].to_list()
+    marked = pl.Series([is_marked(mark, value, rows.source) for value in values], dtype=pl.Boolean)
+    frame = rows.frame.drop(MARKS, strict=False)
+    if not marked.any():
+        return replace(rows, frame=frame)
+    query_id = as_ids(frame["query_id"], rows).cast(pl.String)
+    names_none = marked & missing(as_ids(frame["doc_id"], rows))
+    wrong = (marked & ~names_none & (as_numbers(frame["grade"]) != 0)).arg_true()
+    if len(wrong):
+        raise refuse_answer(query_id[int(wrong[0])], rows.source)
+    others = (~names_none).arg_true()
+    unanswered = query_id.filter(marked).unique(maintain_order=True).to_list()
+    named = set(query_id.gather(others))
+    line_of = rows.line_of
+    return replace(
+        rows,
+        frame=frame[others],
+        line_of=None if line_of is None else lambda row: line_of(int(others[row])),
+        empty_queries=(*rows.empty_queries, *(name for name in unanswered if name not in named)),
+        no_answer=tuple(unanswered),
+        groups=None,
+    )
 
 
 def _one_row_a_rating(rows: Rows, raters: Raters | None) -> Rows:

@@ -124,6 +124,7 @@ def no_relevant_document(rows: Rows) -> Seen | None:
     frame = rows.frame.select(pl.col("query_id").cast(pl.String)).with_columns(grades_of(rows))
     best = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
     ids = best.filter(pl.col("grade") < 1)["query_id"].to_list() + list(rows.empty_queries)
+    ids = [query_id for query_id in ids if query_id not in rows.no_answer]
     if not ids:
         return None
     places = tuple(Place(rows.source, query_id=query_id) for query_id in ids)

@@ -18,8 +18,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from rankscope.errors import InputError, shown
+from rankscope.files import decoded
+from rankscope.tables.detection import BOM
 from rankscope.tables.jsontext import dump_json
 from rankscope.tables.record_rows import Origin, Row
 
@@ -73,8 +76,9 @@ class _Topic:
     body: list[str] = field(default_factory=list)
 
 
-def read_topics(text: str, origin: Origin) -> Iterator[tuple[int, Row]]:
+def read_topics(stream: BinaryIO, origin: Origin) -> Iterator[tuple[int, Row]]:
     """Yield (line, row) for every ``<top>`` or ``<topic>``."""
+    text = decoded(stream.read().removeprefix(BOM), source=str(origin.source))
     text = text.replace("\r\n", "\n")
     first = _FIRST.search(text)
     xml = text.lstrip().startswith("<?xml") or (first is not None and first[1].lower() == "topic")
@@ -170,12 +174,13 @@ def _step(topic: _Topic, opened: list[_Element], tag: re.Match[str], *, nested: 
 
 def _attributes(text: str) -> dict[str, str]:
     return {
-        match[1]: _unescaped(next(value for value in match.groups()[1:] if value is not None))
+        match[1]: unescaped(next(value for value in match.groups()[1:] if value is not None))
         for match in _ATTRIBUTE.finditer(text)
     }
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
+    """Return text with the characters that XML's five entities and numbers stand for."""
     return _ENTITY.sub(_character, text)
 
 
@@ -189,7 +194,7 @@ def _character(entity: re.Match[str]) -> str:
 
 def _text(pieces: list[str], *, xml: bool) -> str:
     text = "".join(pieces).strip(" \t\n\r")
-    return _unescaped(text) if xml else text
+    return unescaped(text) if xml else text
 
 
 def _row(topic: _Topic, *, xml: bool, origin: Origin) -> Row:

@@ -8,7 +8,7 @@ is decided once (`rankscope.document.text`), how they look by each renderer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -304,6 +304,34 @@ def _names(systems: list[str]) -> str:
 def cells(*values: Value) -> tuple[Cell, ...]:
     """Make cells that have a value only."""
     return tuple(Cell(value) for value in values)
+
+
+LONGEST_TEXT = 100
+"""Longer texts of queries are cut in tables."""
+
+
+def named_queries(
+    query_ids: Iterable[str], texts: Mapping[str, str]
+) -> tuple[tuple[Column, ...], list[tuple[Cell, ...]]]:
+    """Make the columns and cells that name queries: ids, and texts where any is known.
+
+    A text that is the id itself, as where questions have no ids, is not repeated.
+    """
+    ids = list(query_ids)
+    known = {
+        query_id: shortened(texts[query_id])
+        for query_id in ids
+        if texts.get(query_id, query_id) != query_id
+    }
+    if not known:
+        return text_columns("query"), [cells(query_id) for query_id in ids]
+    return text_columns("query", "text"), [cells(query_id, known.get(query_id)) for query_id in ids]
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is shown in a table: on one line, and not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
 
 
 def plain_rows(rows: Iterable[Sequence[Value]]) -> tuple[tuple[Cell, ...], ...]:

@@ -1,27 +1,45 @@
-"""Assertions for tests: a run that must reach what is asked of it.
+"""Assertions for tests: a run that must reach what is asked of it, or not be worse than another.
 
 Imported by the pytest plugin, so nothing heavy is loaded before it is used.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import InputError, RankscopeError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rankscope.findings import Finding
+    from rankscope.measures.language import Measure
+    from rankscope.records.assertions import Assertion, LimitCheck
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.limits import Limit
+    from rankscope.statistics.gate import GateResult
 
-__all__ = ["assert_at_least"]
+__all__ = ["QualityError", "assert_at_least"]
+
+listeners: list[Callable[[Assertion], None]] = []
+"""Who wants to know of every assertion, such as a report of the whole test session."""
+
+
+class QualityError(AssertionError):
+    """A run misses a limit or is a regression; the first line of the message is the verdict."""
+
+    __module__ = "rankscope"  # tracebacks name it as it is imported
 
 
 class DataWarning(UserWarning):
     """The scores of a run mean less than they seem: it lacks queries, all its scores are equal."""
+
+
+class UndecidedWarning(UserWarning):
+    """The data show neither a regression nor that there is none."""
 
 
 def warn_of(findings: Iterable[Finding], *, stacklevel: int) -> None:
@@ -37,7 +55,7 @@ def assert_at_least(
     *,
     qrels: Any = None,
     worst: int = 10,
-    texts: Mapping[str, str] | None = None,
+    texts: Any = None,
     **options: Any,
 ) -> Scores:
     """Raise an `AssertionError` unless the mean of each measure reaches its limit.
@@ -45,57 +63,198 @@ def assert_at_least(
     ``candidate`` is a `Scores`, the result of `rankscope.evaluate_retriever`, or, with ``qrels``, a
     run in any form (``options`` are then those of `rankscope.evaluate`). ``limits`` is what each
     measure must be at least, or at most where lower is better. The message begins with what was
-    missed, with the interval of the mean, and lists the ``worst`` queries, by their ``texts`` where
-    these are known. What makes scores mean less than they seem is a `DataWarning`.
+    missed, with the interval of the mean, and lists the ``worst`` queries, by their ``texts`` (a
+    dict, `Queries` or a file; those of a golden set are known). What makes scores mean less than
+    they seem is a `DataWarning`.
 
     >>> scores = assert_at_least({"q": ["b", "a"]}, {"MRR": 0.5}, qrels={"q": ["a"]})
     >>> scores["RR"]
     0.5
     """
     __tracebackhide__ = True
-    from rankscope.scoring.evaluate import Scores, evaluate  # noqa: PLC0415
     from rankscope.scoring.limits import Limit  # noqa: PLC0415
 
-    if not limits:
-        raise InputError("no limit was given; name one such as {'nDCG@10': 0.35}")
-    scores = candidate if isinstance(candidate, Scores) else getattr(candidate, "scores", None)
-    if not isinstance(scores, Scores):
-        if qrels is None:
-            raise InputError("a run needs qrels=… to be scored with; Scores need none")
-        scores = evaluate(qrels, candidate, list(limits), **options)
-    elif qrels is not None or options:
-        given = ", ".join(["qrels"] * (qrels is not None) + list(options))
-        raise InputError(f"these are scores already, and {given} would change nothing")
-    known = texts if texts is not None else getattr(candidate, "texts", {})
-    parts = [
-        _missed(scores, name, Limit(scores.name_of(measure), value), worst, known)
-        for measure, value in limits.items()
-        for name in scores.runs
-    ]
-    if message := "\n\n".join(filter(None, parts)):
-        raise AssertionError(message)
+    known: dict[str, str] = {}
+    try:
+        if not limits:
+            raise InputError("no limit was given; name one such as {'nDCG@10': 0.35}")
+        scores = _scores(candidate, limits, qrels, options)
+        asked = [
+            (run, Limit(scores.name_of(measure), value))
+            for measure, value in limits.items()
+            for run in scores.runs
+        ]
+        missed = [
+            (run, limit)
+            for run, limit in asked
+            if not limit.is_reached(scores.run(run).means[limit.measure])
+        ]
+        if missed or listeners or texts is not None:
+            known = _texts(texts, candidate, qrels)
+    except RankscopeError as error:
+        raise _without_trace(error) from None
+    if listeners:
+        checks = [_checked(scores, run, limit, worst) for run, limit in asked]
+        failures = [check.verdict for check in checks if not check.reached]
+        passes = [check.verdict for check in checks if check.reached]
+        _tell("failed" if missed else "passed", "; ".join(failures or passes), known, limits=checks)
+    if missed:
+        failed = [_checked(scores, run, limit, worst) for run, limit in missed]
+        raise QualityError(_message(failed, known))
     warn_of(scores.findings, stacklevel=2)
     return scores
 
 
-def _missed(scores: Scores, name: str, limit: Limit, worst: int, texts: Mapping[str, str]) -> str:
-    """Say that a run misses a limit, and which queries are worst; '' if it reaches it."""
-    mean = scores.run(name).means[limit.measure]
-    if limit.is_reached(mean):
-        return ""
+def assert_no_regression(
+    baseline: Any,
+    candidate: Any,
+    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    *,
+    texts: Any = None,
+    **options: Any,
+) -> GateResult:
+    """Fail on a regression: a drop that is both significant and larger than ``max_drop``.
+
+    Takes what `rankscope.gate` takes: score files, `Scores`, or, with ``qrels``, runs as paths,
+    dicts or tables, and all of its options; also what `rankscope.evaluate_retriever` returns. The
+    message begins with the answer, has the gate's table, and lists the worst losses, by their
+    ``texts`` (a dict, `Queries` or a file; those of a golden set are known). An undecided answer
+    gives an `UndecidedWarning`, or fails with ``undecided="fail"``. What makes the scores of a run
+    mean less than they seem gives a `DataWarning`; runs that cannot be scored or compared raise
+    `rankscope.InputError`.
+    """
+    __tracebackhide__ = True
+    from rankscope.statistics.gate import gate  # noqa: PLC0415
+
+    known: dict[str, str] = {}
+    try:
+        result = gate(_known_scores(baseline), _known_scores(candidate), measures, **options)
+        if listeners or not result.passed or texts is not None:
+            known = _texts(texts, candidate, options.get("qrels"))
+    except RankscopeError as error:
+        raise _without_trace(error) from None
+    if listeners:
+        passed: Any = "undecided" if result.answer == "undecided" else "passed"
+        _tell(passed if result.passed else "failed", result.sentence, known, gate=result)
+    if not result.passed:
+        from rankscope.reports.gating import failure_text  # noqa: PLC0415
+
+        raise QualityError(failure_text(result, known))
+    warn_of(result.findings, stacklevel=2)
+    if result.answer == "undecided":
+        warnings.warn(result.sentence, UndecidedWarning, stacklevel=2)
+    for note in result.notes:
+        warnings.warn(note, UndecidedWarning, stacklevel=2)
+    return result
+
+
+def _without_trace(error: RankscopeError) -> RankscopeError:
+    """Report what could not be answered; return it without the calls that led to it.
+
+    The sentence says what to do; where in rankscope it was noticed helps nobody.
+    """
+    if listeners:
+        _tell("no answer", str(error), {})
+    return error if os.environ.get("RANKSCOPE_DEBUG") else error.with_traceback(None)
+
+
+def _known_scores(side: Any) -> Any:
+    """Return the scores of a retriever's result; all else as it is."""
+    from rankscope.retrieval.golden import RetrieverResult  # noqa: PLC0415
+
+    return side.scores if isinstance(side, RetrieverResult) else side
+
+
+def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: Any) -> Scores:
+    """Return scores as they are, those of a result, or those of a run."""
+    from rankscope.scoring.evaluate import Scores, evaluate  # noqa: PLC0415
+
+    scores = _known_scores(candidate)
+    if not isinstance(scores, Scores):
+        if qrels is None:
+            raise InputError("a run needs qrels=… to be scored with; Scores need none")
+        return evaluate(qrels, candidate, list(limits), **options)
+    if qrels is not None or options:
+        given = ", ".join(["qrels"] * (qrels is not None) + list(options))
+        raise InputError(f"these are scores already, and {given} would change nothing")
+    return scores
+
+
+def _texts(texts: Any, candidate: Any, qrels: Any) -> dict[str, str]:
+    """Return the texts of queries by id, as far as they are given or in the golden set."""
+    from rankscope.collection.queries import Queries, read_queries  # noqa: PLC0415
+    from rankscope.files import is_path  # noqa: PLC0415
+    from rankscope.retrieval.golden import RetrieverResult, texts_in  # noqa: PLC0415
+
+    if texts is None:
+        return candidate.texts if isinstance(candidate, RetrieverResult) else texts_in(qrels)
+    if is_path(texts):
+        return dict(read_queries(texts).items())
+    return dict((texts if isinstance(texts, Queries) else Queries(texts)).items())
+
+
+def _checked(scores: Scores, run: str, limit: Limit, worst: int) -> LimitCheck:
+    """Put a run's mean beside its limit."""
+    from rankscope.records.assertions import LimitCheck, WorstQuery  # noqa: PLC0415
+
+    mean = scores.run(run).means[limit.measure]
+    interval = scores.intervals_of(run).get(limit.measure)
     verdict = limit.sentence(mean)
-    interval = scores.intervals_of(name).get(limit.measure)
     if interval is not None:
         verdict += f"; 95% interval [{interval.low:.4f}, {interval.high:.4f}]"
-    values = scores.worst(worst, measure=limit.measure, run=name)
-    wide = max(map(len, values))
-    lines = [
-        f"{name}: {verdict}" if len(scores.runs) > 1 else verdict,
-        f"{counted(len(values), 'query')} with the worst {limit.measure}:",
-        *(
-            f"  {query_id:<{wide}}  {value:.4f}"
-            + (f"  {shown(texts[query_id])}" if texts.get(query_id, query_id) != query_id else "")
-            for query_id, value in values.items()
+    reached = limit.is_reached(mean)
+    lists = worst and not reached
+    values = scores.worst(worst, measure=limit.measure, run=run) if lists else {}
+    return LimitCheck(
+        run=run,
+        measure=limit.measure,
+        mean=mean,
+        interval=interval,
+        limit=limit.value,
+        reached=reached,
+        verdict=f"{run}: {verdict}" if len(scores.runs) > 1 else verdict,
+        worst=tuple(
+            WorstQuery(query_id=query_id, value=value) for query_id, value in values.items()
         ),
-    ]
+    )
+
+
+def _message(missed: list[LimitCheck], texts: Mapping[str, str]) -> str:
+    """Return what was missed, in the first line, and behind it the worst queries of each limit."""
+    from rankscope.document.blocks import shortened  # noqa: PLC0415
+
+    first, *others = [check.verdict for check in missed]
+    more = f"; {counted(len(others), 'more limit')} missed" if others else ""
+    lines = [first + more]
+    for check in missed:
+        if check is not missed[0]:
+            lines += ["", check.verdict]
+        if check.worst:
+            lines.append(f"{counted(len(check.worst), 'query')} with the worst {check.measure}:")
+        for query in check.worst:
+            text = texts.get(query.query_id, query.query_id)
+            label = query.query_id if text == query.query_id else f"{text} ({query.query_id})"
+            lines.append(f"  {query.value:.4f}  {shortened(label)}")
     return "\n".join(lines)
+
+
+def _tell(outcome: Any, verdict: str, texts: Mapping[str, str], **details: Any) -> None:
+    """Tell listeners of an assertion; of the texts only those of queries that are listed."""
+    from rankscope.records.assertions import Assertion  # noqa: PLC0415
+
+    limits, result = details.get("limits", ()), details.get("gate")
+    listed = {query.query_id for limit in limits for query in limit.worst}
+    if result is not None:
+        listed |= {
+            loss.query_id for check in result.checks for loss in (*check.worst, *check.broken)
+        }
+    assertion = Assertion(
+        test=os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0],
+        outcome=outcome,
+        verdict=verdict,
+        limits=tuple(limits),
+        gate=result,
+        texts={query_id: texts[query_id] for query_id in listed if query_id in texts},
+    )
+    for listener in listeners:
+        listener(assertion)

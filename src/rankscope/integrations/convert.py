@@ -16,10 +16,11 @@ from rankscope.collection.qrels import Raters, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_of
-from rankscope.runs.table import read_run
+from rankscope.runs.table import read_run, with_metadata_of
 from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
-from rankscope.tables.detection import Sniffed, read_head, sniff
+from rankscope.tables.detection import Sniffed, format_for, read_head, sniff
 from rankscope.tables.parquet import scan_parquet
+from rankscope.tables.table_options import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +32,8 @@ __all__ = ["Conversion", "convert"]
 _HINTS: tuple[tuple[str, Kind], ...] = (
     (r"qrel|judg", "qrels"),
     (r"\brun|\.run\b|runs?[\W_]", "run"),
-    (r"quer|topic|question", "queries"),
-    (r"corpus|docs\b|documents|collection", "corpus"),
+    (r"quer|topic|question|\.qry\b", "queries"),
+    (r"corpus|docs\b|documents|collection|\.all\b", "corpus"),
 )
 
 
@@ -46,7 +47,7 @@ class Conversion:
 
 def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     """Find out what a file holds, from its columns first and the names of the files second."""
-    kind = _kind_by_content(path) if can_be_read_again(path) else None
+    kind = _kind_by_content(path, written_to) if can_be_read_again(path) else None
     if kind is not None:
         return kind
     for place in (path, written_to):
@@ -61,15 +62,19 @@ def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
     )
 
 
-def _kind_by_content(path: PathLike) -> Kind | None:
+def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
     with open_bytes(path) as stream:
         head = read_head(stream)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
             lazy = scan_parquet(head + stream.read(), source=source_name(path))
             return _kind_by_names(lazy.collect_schema().names())
-    if sniffed.content == "markup" and re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
+    if re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
         return "queries"
+    if re.match(r"\s*<DOC[\s>]", sniffed.line, re.I):
+        return "corpus"
+    if sniffed.is_trace:
+        return "queries" if re.search(r"quer|question", source_name(written_to).lower()) else "run"
     return _kind_by_names(sniffed.names) or _kind_by_width(sniffed)
 
 
@@ -104,24 +109,33 @@ def convert(
     labels: Mapping[str, float] | None = None,
     raters: Raters | None = None,
     name: str | None = None,
+    metadata: PathLike | None = None,
 ) -> Conversion:
     """Read a file and write it in another format; kind and formats are found if not given.
 
-    ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run.
+    ``labels`` and ``raters`` are for qrels, ``name`` is the tag of a run, and ``metadata`` a file
+    of ir_metadata to be written at the top of a TREC run.
     """
     kind = kind or guess_kind(source, written_to=target)
     if kind not in get_args(Kind):
         raise UnknownNameError("kind of table", kind, get_args(Kind))
     if kind != "qrels" and (labels or raters):
         raise InputError(f"labels and raters are for qrels, and {shown(source)} holds a {kind}")
+    if metadata is not None and kind != "run":
+        raise InputError(f"metadata is for TREC runs, and {shown(source)} holds {kind}")
     if kind == "qrels":
         qrels = read_qrels(source, format=source_format, labels=labels, raters=raters)
+        check_keys()
         qrels.write(target, format=target_format)
         return Conversion(kind, len(qrels))
     if kind == "run":
         run = read_run(source, format=source_format, name=name)
+        check_keys()
+        if metadata is not None:
+            run = with_metadata_of(run, metadata, format_for(target, target_format, RUN))
         run.write(target, format=target_format)
         return Conversion(kind, len(run))
     table = (read_queries if kind == "queries" else read_corpus)(source, format=source_format)
+    check_keys()
     table.write(target, format=target_format)
     return Conversion(kind, len(table))

@@ -279,7 +279,7 @@ class Definition:
     """How it is written, for instance."""
     aggregate: Aggregate
     """How values of several queries become one."""
-    needs: Literal["", "subtopics", "lengths"] = ""
+    needs: Literal["", "subtopics", "lengths", "spans"] = ""
     """What a run must have beside hits and judgments."""
     not_monotone: str = ""
     """Why it may fall when a relevant document moves up past a nonrelevant one; '' if never."""

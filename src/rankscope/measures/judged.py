@@ -53,6 +53,52 @@ class Subtopics:
     rank: IntArray
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """What retrieved pieces of text cover: one entry for each piece, by query and rank."""
+
+    query: IntArray
+    rank: IntArray
+    """Of the piece in its answer, from 1."""
+    covered: IntArray
+    """Units (characters or words) of gold that the pieces down to this one cover."""
+    retrieved: IntArray
+    """Units of these pieces, each counted once."""
+    gold: IntArray
+    """By query: all units of gold."""
+
+    def within(self, cutoff: int | None, queries: int) -> tuple[IntArray, IntArray]:
+        """Return by query what its first ``cutoff`` pieces cover, and how many units they are."""
+        covered, retrieved = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+        shown = slice(None) if cutoff is None else self.rank <= cutoff
+        covered[self.query[shown]] = self.covered[shown]  # of equal indices the last one counts
+        retrieved[self.query[shown]] = self.retrieved[shown]
+        return covered, retrieved
+
+    def only(self, keep: BoolArray) -> Spans:
+        """Return the entries of some queries, numbered anew."""
+        stays = keep[self.query]
+        number = np.cumsum(keep) - 1
+        return Spans(
+            number[self.query[stays]],
+            self.rank[stays],
+            self.covered[stays],
+            self.retrieved[stays],
+            self.gold[keep],
+        )
+
+    def cut(self, cutoff: int) -> Spans:
+        """Return the entries of the first ``cutoff`` pieces."""
+        stays = self.rank <= cutoff
+        return Spans(
+            self.query[stays],
+            self.rank[stays],
+            self.covered[stays],
+            self.retrieved[stays],
+            self.gold,
+        )
+
+
 def place_in(group: IntArray) -> IntArray:
     """Count within each group from 1: ``[0, 0, 3, 3, 3]`` gives ``[1, 2, 1, 2, 3]``.
 
@@ -100,6 +146,8 @@ class JudgedRun:
     """Judgments by subtopic, if there are any."""
     lengths: FloatArray | None = None
     """Lengths in words of all retrieved documents, by query and rank, if they are known."""
+    spans: Spans | None = None
+    """What the retrieved pieces cover, where gold is spans or texts."""
     _memory: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -183,6 +231,7 @@ class JudgedRun:
             judged_grade=self.judged_grade[judgments],
             subtopics=topics,
             lengths=None if self.lengths is None else self.lengths[np.repeat(keep, self.retrieved)],
+            spans=None if self.spans is None else self.spans.only(keep),
         )
 
     def cut(self, cutoff: int) -> JudgedRun:
@@ -203,6 +252,7 @@ class JudgedRun:
             hit_grade=self.hit_grade[keep],
             subtopics=topics,
             lengths=lengths,
+            spans=None if self.spans is None else self.spans.cut(cutoff),
         )
 
     def condensed(self) -> JudgedRun:

@@ -43,7 +43,7 @@ __all__ = [
     "measure",
 ]
 
-FAMILIES = ("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity")
+FAMILIES = ("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity", "spans")
 """The modules of this package that hold the built-in measures."""
 
 GROUP = "rankscope.measures"
@@ -84,7 +84,7 @@ def define(
     range: tuple[float, float] = (0.0, 1.0),  # noqa: A002
     higher_is_better: bool = True,
     aggregate: Aggregate = "mean",
-    needs: Literal["", "subtopics", "lengths"] = "",
+    needs: Literal["", "subtopics", "lengths", "spans"] = "",
     not_monotone: str = "",
     tie_bounds: bool | Callable[[Measure], bool] = True,
     sees_unjudged: bool = False,
@@ -232,6 +232,7 @@ def compute(measure: Measure, run: JudgedRun) -> FloatArray:
 _NEEDS = {
     "subtopics": "judgments by subtopic (the second column of diversity qrels)",
     "lengths": "the lengths of the retrieved documents",
+    "spans": "gold that is spans or texts, and not ids",
 }
 
 

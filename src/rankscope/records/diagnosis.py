@@ -107,7 +107,7 @@ def diagnose(
     }
     settings = Settings.of(**options)
     judgments = as_judgments(qrels)
-    named, _ = as_runs(runs, of_one_query=judgments.of_one_query)
+    named, _ = as_runs(runs, judgments)
     if baseline is not None and baseline not in named:
         raise UnknownNameError("run", baseline, named)
     scores = evaluate(judgments, named, measures, profile=profile)

@@ -12,10 +12,10 @@ from rankscope.diagnosis.segments import SEGMENTS, Segment
 from rankscope.diagnosis.stages import STAGES, StageRow
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
-from rankscope.part import FileRef, High, Low, Part, left_out
+from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import Identity, Timings
-from rankscope.scoring.accounting import Accounting
+from rankscope.scoring.accounting import Accounting, Collapsed
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.intervals import Interval
 
@@ -101,6 +101,10 @@ class CollectionInfo(Part):
     """A hash of the judgments; the same as in a score file."""
     training: str | None = None
     """What trained parts learn from: a split, or cross-validation; null: nothing is trained."""
+    no_answer: tuple[str, ...] = left_out_if_empty()
+    """The queries that are meant to have no answer, if there are any: asked, and in no mean."""
+    chunks_sha256: str | None = left_out()
+    """A hash of what says which document a chunk is of, if systems return chunks."""
 
 
 class RunInfo(Part):
@@ -122,6 +126,8 @@ class RunInfo(Part):
     """Queries that could not be answered, with a sentence each; they are not in the run."""
     identity: Identity
     """What exactly answered: kind, version, parameters, snapshot of the index."""
+    collapsed: Collapsed | None = left_out()
+    """How the chunks that the system returned became the documents of the run, if they did."""
 
 
 class Diagnostics(Part):

@@ -99,8 +99,11 @@ def _analyses(report: BenchmarkReport) -> Iterator[Section]:
 def _opening(report: BenchmarkReport) -> str:
     collection = report.collection
     sizes = [counted(collection.queries, "query"), counted(collection.judgments, "judgment")]
+    if collection.no_answer:
+        sizes[0] += f" ({len(collection.no_answer):,} of them without an answer)"
     if collection.documents is not None:
-        sizes.insert(0, counted(collection.documents, "document"))
+        noun = "document" if collection.chunks_sha256 is None else "chunk"
+        sizes.insert(0, counted(collection.documents, noun))
     split = "" if collection.split is None else f" ({collection.split})"
     created = report.created.replace("T", " ")[:16]
     return (

@@ -26,11 +26,12 @@ from rankscope.document.blocks import (
     warning_lines,
 )
 from rankscope.document.views import view
-from rankscope.errors import counted
+from rankscope.errors import counted, shown
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
+    from rankscope.scoring.accounting import Accounting
     from rankscope.statistics.compare import Comparison, SystemMean
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.pairwise import Pair, Verdict
@@ -161,6 +162,30 @@ def how_tested(settings: Settings) -> str:
     return f"{PAIR_TESTS[settings.test]}, two-sided{drawn}"
 
 
+def data_sentences(accounting: Accounting) -> list[str]:
+    """Say how the data became what is scored: questions left out, chunks collapsed, overlaps."""
+    parts = []
+    if accounting.no_answer:
+        verb = "has" if accounting.no_answer == 1 else "have"
+        parts.append(f"{counted(accounting.no_answer, 'question')} {verb} no answer, left out")
+    if accounting.collapsed is not None:
+        chunks = accounting.collapsed
+        parts.append(
+            f"{counted(chunks.chunks, 'chunk')} collapsed to "
+            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)} ({chunks.collapse})"
+        )
+        if chunks.unmatched:
+            noun = "a whole document" if chunks.unmatched == 1 else "whole documents"
+            parts.append(f"{counted(chunks.unmatched, 'id')} taken as {noun}")
+    if accounting.spans is not None:
+        spans = accounting.spans
+        parts.append(
+            f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
+            f"{spans.unit} are retrieved; gains by the share"
+        )
+    return parts
+
+
 def _queries(comparison: Comparison) -> str:
     parts = [f"{counted(comparison.queries, 'query')}, the same for all runs"]
     if comparison.clusters is not None:
@@ -177,6 +202,10 @@ def _queries(comparison: Comparison) -> str:
             parts.append(f"{name} lacks {missing}, {fate}")
     if comparison.left_out:
         parts.append(f"{counted(comparison.left_out, 'judged query')} left out")
+    by_run = {name: data_sentences(run) for name, run in comparison.accounting.items()}
+    for sentence in dict.fromkeys(sentence for each in by_run.values() for sentence in each):
+        names = [name for name, each in by_run.items() if sentence in each]
+        parts.append(sentence if len(names) == len(by_run) else f"{', '.join(names)}: {sentence}")
     without = max(accounting.without_relevant for accounting in comparison.accounting.values())
     if without:
         parts.append(f"{without:,} without a relevant document, scored 0")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from rankscope.document.blocks import (
@@ -20,9 +21,11 @@ from rankscope.document.blocks import (
     cells,
     ends,
     good_if,
+    named_queries,
     text_columns,
     warning_lines,
 )
+from rankscope.document.terminal import as_text
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -30,7 +33,7 @@ from rankscope.reports.comparison import aliases
 from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Tone
+    from rankscope.document.blocks import Block, Tone
     from rankscope.statistics.gate import Answer, GateResult, MeasureCheck
 
 SUITE = "rankscope gate"
@@ -45,11 +48,14 @@ _SIGNS: dict[Answer, str] = {"regression": "✗", "no regression": "✓", "undec
 
 
 @view
-def gate_document(result: GateResult) -> Document:
-    """Show the answer, what should be known beside it, and each measure, the worst first."""
+def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None) -> Document:
+    """Show the answer, what should be known beside it, and each measure, the worst first.
+
+    ``texts`` are those of queries by id, shown beside the ids of lost ones.
+    """
     order: tuple[Answer, ...] = ("regression", "undecided", "no regression")
     ranked = [check for answer in order for check in result.checks if check.answer == answer]
-    losses = tuple(_losses_table(check) for check in ranked if check.worst)
+    losses = tuple(_losses_table(check, texts or {}) for check in ranked if check.worst)
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
     names |= {floor.measure for floor in result.floors}
@@ -84,15 +90,21 @@ def gate_document(result: GateResult) -> Document:
 
 def _answer(result: GateResult) -> tuple[Sentences, ...]:
     """Say the answer, and what should be known beside it; of several failures each on its line."""
-    failures = result.failures if result.answer == "regression" else []
     remarks = tuple(_remarks(result))
-    if len(failures) < 2:
-        return (Sentences((Sentence(result.sentence, _TONES[result.answer]), *remarks)),)
+    heading = Sentence(_heading(result), _TONES[result.answer])
+    if heading.text == result.sentence:
+        return (Sentences((heading, *remarks)),)
     return (
-        Sentences((Sentence(f"regression, for {len(failures)} reasons:", "bad"),)),
-        Sentences(tuple(Sentence(failure) for failure in failures), listed=True),
+        Sentences((heading,)),
+        Sentences(tuple(Sentence(failure) for failure in result.failures), listed=True),
         Sentences(remarks),
     )
+
+
+def _heading(result: GateResult) -> str:
+    """Return the answer; where it has several reasons, how many there are."""
+    failures = result.failures if result.answer == "regression" else []
+    return result.sentence if len(failures) < 2 else f"regression, for {len(failures)} reasons:"
 
 
 def no_answer_document(message: str) -> Document:
@@ -253,19 +265,49 @@ def _anchor_sections(result: GateResult) -> Iterator[Section]:
     yield Section(f"Against the anchor {anchor.anchor}", tuple(blocks))
 
 
-def _losses_table(check: MeasureCheck) -> Table:
+def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
     losses = check.broken or check.worst
     more = check.broken_queries - len(check.broken)
+    columns, named = named_queries([loss.query_id for loss in losses], texts)
     return Table(
-        (Column("query", "text"), *map(Column, ("baseline", "candidate")),
-         Column("change", signed=True)),
+        (*columns, *map(Column, ("baseline", "candidate")), Column("change", signed=True)),
         tuple(
-            cells(loss.query_id, loss.baseline, loss.candidate, loss.change) for loss in losses
+            (*names, *cells(loss.baseline, loss.candidate, loss.change))
+            for names, loss in zip(named, losses, strict=True)
         ),
         title=f"{check.measure}: {check.losses:,} of {counted(check.queries, 'query')} lost, "
         f"{check.wins:,} gained",
         notes=(f"{more:,} more lost as much as a single query may not",) if more > 0 else (),
-    )  # fmt: skip
+        name_columns=len(columns),
+    )
+
+
+def failure_text(result: GateResult, texts: Mapping[str, str] | None = None) -> str:
+    """Return why a gate stops, as plain text: the answer in the first line, losses at the end."""
+    document = gate_document(result, texts=texts)
+    sections = tuple(
+        replace(
+            section, title="", blocks=_without(section.all_blocks, _heading(result)), details=()
+        )
+        for section in document.sections
+    )
+    answer = result.sentence
+    if result.answer == "regression" and len(result.failures) > 1:
+        more = counted(len(result.failures) - 1, "more reason")
+        answer = f"regression: {result.failures[0]}; {more}"
+    return f"{answer}\n\n{as_text(replace(document, sections=sections))}".rstrip()
+
+
+def _without(blocks: Iterable[Block], text: str) -> tuple[Block, ...]:
+    """Return blocks without a sentence."""
+    others: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Sentences):
+            lines = tuple(line for line in block.sentences if line.text != text)
+            others += [replace(block, sentences=lines)] * bool(lines)
+        else:
+            others.append(block)
+    return tuple(others)
 
 
 def _cases(result: GateResult) -> Iterator[Case]:

@@ -24,7 +24,7 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.comparison import aliases, interval_methods
+from rankscope.reports.comparison import aliases, data_sentences, interval_methods
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
@@ -103,6 +103,7 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
         parts.append(f"{count} without a relevant document, {fate}")
     if accounting.unjudged:
         parts.append(f"{counted(accounting.unjudged, 'query')} of the run not judged, left out")
+    parts += data_sentences(accounting)
     tied = {cutoff: count for cutoff, count in accounting.tied_across_cutoff.items() if count}
     if tied:
         places = ", ".join(f"rank {cutoff} in {count:,}" for cutoff, count in tied.items())

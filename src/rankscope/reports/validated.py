@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
     Document,
@@ -19,6 +19,10 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankscope.benchmark.golden_sets import CasesValidation
+    from rankscope.findings import Finding, NotApplicable
     from rankscope.runs.validation import Validation
 
 
@@ -27,44 +31,100 @@ def validation_document(validation: Validation) -> Document:
     """Show the answer first, then the findings, worst first."""
     fewest, most = validation.documents_per_query.min, validation.documents_per_query.max
     per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    severities = [finding.severity for finding in validation.findings]
-    tally = ", ".join(
-        counted(severities.count(severity), severity) for severity in dict.fromkeys(severities)
-    )
     answer = "✓ valid" if validation.ok else "✗ not valid"
     size = (
         f"{counted(validation.queries, 'query')}, {counted(validation.rows, 'line')}, {per_query} "
         "documents a query"
     )
     verdict = sentences(
-        [f"{answer}: {validation.run}, {size}; {tally or 'no findings'}"], good_if(validation.ok)
+        [f"{answer}: {validation.run}, {size}; {_tally(validation.findings)}"],
+        good_if(validation.ok),
     )
-    findings = [Findings(validation.findings)] if validation.findings else []
-    reasons = dict.fromkeys(check.reason for check in validation.not_applicable)
-    unable = [
-        f"not checked, as {reason}: "
-        + ", ".join(check.name for check in validation.not_applicable if check.reason == reason)
-        for reason in reasons
-    ]
-    notes = [Notes(tuple(unable))] if unable else []
+    problem = validation.metadata_problem
+    metadata = [_metadata_table(validation.metadata)] if validation.metadata else []
     return Document(
         f"Validation of {validation.run}",
         (
             Section("", (verdict,)),
-            Section("", tuple(findings), tuple(notes)),
+            _found(
+                validation.findings,
+                validation.not_applicable,
+                [f"not read: {problem}"] if problem else [],
+            ),
+            *(Section("", (table,)) for table in metadata),
         ),
         names=frozenset([validation.run]),
-        data=lambda: _data(validation),
+        data=lambda: _data("run", validation.run, validation.findings),
     )
 
 
-def _data(validation: Validation) -> Table:
+@view
+def cases_document(validation: CasesValidation) -> Document:
+    """Show the answer first, what the set can show, then the findings, worst first."""
+    answer = "✓ valid" if validation.ok else "✗ not valid"
+    size = (
+        f"{counted(validation.questions, 'question')}, "
+        f"{counted(validation.expected, 'expected document')}"
+    )
+    lines = [f"{answer}: {validation.file}, {size}; {_tally(validation.findings)}"]
+    if validation.visible is not None and validation.visible >= 1:
+        lines.append("so few questions can show no difference between two systems")
+    elif validation.visible is not None:
+        lines.append(
+            f"so many questions show a difference of about {validation.visible:.2f} between two "
+            "systems with 80 % probability, if it varies from question to question as usual"
+        )
+    return Document(
+        f"Validation of {validation.file}",
+        (
+            Section("", (sentences(lines, good_if(validation.ok)),)),
+            _found(validation.findings, validation.not_applicable),
+        ),
+        names=frozenset([validation.file]),
+        data=lambda: _data("file", validation.file, validation.findings),
+    )
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    severities = [finding.severity for finding in findings]
+    counts = [counted(severities.count(name), name) for name in dict.fromkeys(severities)]
+    return ", ".join(counts) or "no findings"
+
+
+def _found(
+    findings: Sequence[Finding], unable: Sequence[NotApplicable], others: Sequence[str] = ()
+) -> Section:
+    """Show findings, and what could not be checked."""
+    reasons = dict.fromkeys(check.reason for check in unable)
+    lines = [
+        f"not checked, as {reason}: "
+        + ", ".join(check.name for check in unable if check.reason == reason)
+        for reason in reasons
+    ]
+    lines += others
+    notes = [Notes(tuple(lines))] if lines else []
+    return Section("", (Findings(tuple(findings)),) if findings else (), tuple(notes))
+
+
+def _metadata_table(metadata: dict[str, Any]) -> Table:
+    """Show what a run says of itself, a line for each entry."""
+    rows = plain_rows(_entries(metadata, ""))
+    return Table(text_columns("entry", "value"), rows, title="what the run says of itself")
+
+
+def _entries(value: Any, name: str) -> list[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        entries = ((f"{name}.{key}" if name else key, inner) for key, inner in value.items())
+        return [row for key, inner in entries for row in _entries(inner, key)]
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    return [(name, str(value))]
+
+
+def _data(title: str, name: str, findings: Iterable[Finding]) -> Table:
     """Return a row for each finding."""
     titles = ("severity", "code", "name", "count", "unit", "message", "advice")
     return Table(
-        text_columns("run", *titles),
-        plain_rows(
-            [validation.run, *(getattr(finding, title) for title in titles)]
-            for finding in validation.findings
-        ),
+        text_columns(title, *titles),
+        plain_rows([name, *(getattr(finding, title) for title in titles)] for finding in findings),
     )

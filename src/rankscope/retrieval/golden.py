@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.queries import QUERIES, read_queries
-from rankscope.document.views import Shown
-from rankscope.errors import InputError, counted, shown
+from rankscope.document.views import Tracked
+from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
@@ -47,7 +47,7 @@ class FailingQuestion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrieverResult(Shown):
+class RetrieverResult(Tracked):
     """The result of `evaluate_retriever`: scores with intervals, and the questions that fail."""
 
     scores: Scores
@@ -99,6 +99,7 @@ def evaluate_retriever(
     *,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     queries: Any = None,
+    id_field: str | None = None,
 ) -> RetrieverResult:
     """Ask a retriever the questions of a golden set, and score its first k documents.
 
@@ -106,7 +107,8 @@ def evaluate_retriever(
     (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
     the question and its ``expected_ids``, a file of one of these, or qrels with ``queries``.
-    ``measures`` are hit rate, RR, nDCG and recall at k, if none are given.
+    ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
+    documents and records have their id, if it is not a known name.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
     all of them is an `InputError`.
@@ -122,7 +124,7 @@ def evaluate_retriever(
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
     questions = _questions(golden, judgments, queries)
-    system = build_system({"python": {"function": retriever}})
+    system = build_system({"python": {"function": retriever, "id_field": id_field}})
     try:
         fetched = fetch(system, questions, depth=k, retries=0, name="retriever")
     finally:
@@ -141,6 +143,18 @@ def evaluate_retriever(
         texts={question.query_id: question.text for question in questions},
         errors=dict(fetched.failures),
     )
+
+
+def texts_in(golden: Any) -> dict[str, str]:
+    """Return the questions of a golden set by id; none if it holds ids and grades only."""
+    try:
+        records = _loaded(golden)
+        if not isinstance(records, list) or not all(isinstance(item, dict) for item in records):
+            return {}
+        known = _in_records(records, as_judgments(records))
+    except RankscopeError:
+        return {}
+    return {question.query_id: question.text for question in known}
 
 
 def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:

@@ -2,9 +2,10 @@
 
 A plain function takes the text of a query (or a `Query`, if its parameter is annotated so) and
 returns, best first or in any order if there are scores: ids, (id, score) pairs, a dict of scores,
-or records with an id and perhaps a score. Of a function without scores the scores are minus the
-ranks. If it has a parameter ``depth``, ``k``, ``top_k`` or ``limit``, it is told how many are
-wanted. What raises or returns nonsense is that query's failure, in one sentence.
+records with an id and perhaps a score, or documents of these frameworks. Of a function without
+scores the scores are minus the ranks. If it has a parameter ``depth``, ``k``, ``top_k`` or
+``limit``, it is told how many are wanted. What raises or returns nonsense is that query's failure,
+in one sentence.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class PythonOptions(FunctionOptions):
 
     function: Any
     """module:function, a function, or a retriever object."""
-    id_field: Text = "doc_id"
-    """Where LangChain, LlamaIndex and Haystack documents have the id: a field of the metadata."""
+    id_field: Text | None = None
+    """Where documents have their id: a field, or one of the metadata of LangChain, LlamaIndex and
+    Haystack documents. If not given, doc_id of the metadata, or else the document's own id."""
     version: str = ""
     """Change this when what it searches changes; answers kept under another are not used."""
     batch: int = Field(default=16, ge=1)
@@ -67,7 +69,7 @@ class PythonSystem(System):
         self._code = code
         self.sources = code.sources
         if code.is_loaded:
-            self._retrieve = _plain(code.target) if retrieve is None else retrieve
+            self._retrieve = retrieve or _plain(code.target, options.id_field)
 
     def index(self, corpus: Corpus) -> None:
         """Do nothing: the code has its own documents."""
@@ -100,13 +102,16 @@ class PythonSystem(System):
             return Ranking.failed_by(error, time.perf_counter() - began)
 
 
-def _plain(function: Callable[..., Any]) -> Callable[[Query, int], list[tuple[str, float]]]:
+def _plain(
+    function: Callable[..., Any], id_field: str | None
+) -> Callable[[Query, int], list[tuple[str, float]]]:
     """Return what calls a plain function as it wants to be called."""
     wants_query, depth_name = _signature(function)
 
     def retrieve(query: Query, depth: int) -> list[tuple[str, float]]:
         options = {} if depth_name is None else {depth_name: depth}
-        return pairs_of(function(query.copied() if wants_query else query.text, **options))
+        answer = function(query.copied() if wants_query else query.text, **options)
+        return pairs_of(answer, id_field)
 
     return retrieve
 

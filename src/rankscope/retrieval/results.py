@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 from rankscope.errors import InputError, shown
-
-_IDS = ("doc_id", "_id", "id", "docid", "docno")
-_SCORES = ("score", "relevance_score", "similarity")
+from rankscope.tables.columns import RUN, PairLayout
+from rankscope.tables.documents import is_document, listed_document
 
 Pairs = list[tuple[str, float]]
 
 
-def pairs_of(answer: Any) -> Pairs:
-    """Take ids, (id, score) pairs, a dict of scores, or records; scores are all or none.
+def pairs_of(answer: Any, id_field: str | None = None) -> Pairs:
+    """Take ids, (id, score) pairs, a dict of scores, records, or documents of a framework.
+
+    Scores are all or none. ``id_field`` is where records and documents have their id.
 
     Raises:
         InputError: it is something else; says in one sentence what.
@@ -33,7 +35,11 @@ def pairs_of(answer: Any) -> Pairs:
         raise InputError(
             f"expected a list of documents, but the function returned {_shown(answer)}"
         )
-    documents = [_document(item) for item in answer]
+    items = list(answer)
+    if items and not isinstance(items[0], Mapping) and is_document(items[0]):
+        return pieces_of(items, id_field, "function")
+    layout = RUN.keyed(doc_id=id_field)
+    documents = [_document(item, layout) for item in items]
     scored = sum(score is not None for _, score in documents)
     if 0 < scored < len(documents):
         raise InputError(
@@ -47,20 +53,29 @@ def pairs_of(answer: Any) -> Pairs:
     return pairs
 
 
-def _document(item: Any) -> tuple[str, float | None]:
-    if isinstance(item, Mapping):
-        id_name = next((name for name in _IDS if name in item), None)
-        if id_name is None:
-            raise InputError(f"a document has no id; expected a field {' or '.join(_IDS[:3])}")
-        score = next((item[name] for name in _SCORES if item.get(name) is not None), None)
-        return doc_id_of(item[id_name]), None if score is None else score_of(score)
-    if isinstance(item, list | tuple):
-        if len(item) != 2:
-            raise InputError(
-                f"expected (id, score) pairs, but the function returned {_shown(item)}"
-            )
-        return doc_id_of(item[0]), score_of(item[1])
-    return doc_id_of(item), None
+def _document(item: Any, layout: PairLayout) -> tuple[str, float | None]:
+    if isinstance(item, list | tuple) and len(item) != 2:
+        raise InputError(f"expected (id, score) pairs, but the function returned {_shown(item)}")
+    doc_id, score = listed_document(item, layout, "the answer")
+    return doc_id_of(doc_id), None if score is None else score_of(score)
+
+
+def pieces_of(answer: Any, id_field: str | None, noun: str) -> Pairs:
+    """Take the documents of a framework, which are often chunks: each document counts once.
+
+    Their order is the retriever's ranking. Scores count where all have one and they go from high to
+    low; any other (a distance, a score of an earlier stage) would turn the order round, and minus
+    the rank takes its place.
+    """
+    if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
+        raise InputError(f"expected a list of documents from the {noun}, got {shown(answer)}")
+    layout = RUN.keyed(doc_id=id_field)
+    listed = [listed_document(item, layout, f"the answer of the {noun}") for item in answer]
+    scores = [score_of(score) for _, score in listed if score is not None]
+    if len(scores) < len(listed) or any(above < below for above, below in pairwise(scores)):
+        scores = [-float(rank) for rank in range(1, len(listed) + 1)]
+    doc_ids = (doc_id_of(doc_id) for doc_id, _ in listed)
+    return collapse(zip(doc_ids, scores, strict=True), by="first")
 
 
 def doc_id_of(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
-from rankscope.retrieval.options import Options, given_as
+from rankscope.retrieval.options import Options, Text, given_as
 from rankscope.retrieval.protocol import (
     Capabilities,
     Identity,
@@ -22,7 +22,8 @@ from rankscope.retrieval.protocol import (
     fingerprint,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.runs.table import Run, as_run, read_run
+from rankscope.runs.table import Run, read_run
+from rankscope.tables.table_options import Duplicates
 
 
 class RunOptions(Options):
@@ -30,6 +31,14 @@ class RunOptions(Options):
 
     path: Any
     """The run's file, in any format, or a run."""
+    query_key: Text | None = None
+    """The column of the query, where it goes by no known name."""
+    doc_key: Text | None = None
+    """The column of the document."""
+    score_key: Text | None = None
+    """The column of the score."""
+    duplicates: Duplicates | None = None
+    """Which row of a document counts that a query has twice: first or best; an error if neither."""
 
 
 @SYSTEMS.add("run", RunOptions, summary="an existing run file")
@@ -42,12 +51,13 @@ class RunSystem(System):
     def __init__(self, options: RunOptions, context: Context) -> None:
         self.options: RunOptions = options
         path = options.path
+        tables: Any = options.model_dump(exclude={"path"})
         if isinstance(path, str | os.PathLike):
-            self._run: Run = read_run(context.path(os.fspath(path)))
+            self._run: Run = read_run(context.path(os.fspath(path)), **tables)
         elif path is None or isinstance(path, bool | int | float):
             raise InputError(f"run.path: expected a file or a run, got {given_as(path)}")
         else:
-            self._run = as_run(path)
+            self._run = path if isinstance(path, Run) else Run(path, **tables)
         self._snapshot = fingerprint(sorted(self._run.query_ids), self._run.fingerprint())
 
     def index(self, corpus: Corpus) -> None:

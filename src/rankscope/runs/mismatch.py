@@ -19,7 +19,7 @@ _WAYS: dict[str, Callable[[str], str]] = {
     "they differ in upper and lower case": str.casefold,
     "they differ in leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
     "they differ in a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
-    "they differ in a suffix, as that of a chunk": lambda text: re.sub(
+    "they differ in a suffix, as that of a chunk (--doc-id-from)": lambda text: re.sub(
         r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$", "", text
     ),
     "they differ in a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),

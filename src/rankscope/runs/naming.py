@@ -10,8 +10,24 @@ from rankscope.errors import InputError, shown
 from rankscope.files import PathLike, is_path, source_name
 
 
+class NamedFile(str):
+    """The path of a run that the user gave a name; what reads the file calls the run so."""
+
+    __slots__ = ("run_name",)
+    run_name: str
+
+    @classmethod
+    def of(cls, path: str, name: str) -> NamedFile:
+        """Give a path a name."""
+        named = cls(path)
+        named.run_name = name
+        return named
+
+
 def stem_of(path: PathLike) -> str:
-    """Return a file's name without folder and suffixes."""
+    """Return the name that was given to a file, or its own without folder and suffixes."""
+    if isinstance(path, NamedFile):
+        return path.run_name
     name = Path(source_name(path)).name
     return name.split(".")[0] or name
 

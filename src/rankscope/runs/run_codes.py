@@ -60,6 +60,29 @@ TRIVIAL_CUTOFF = declare(
     them in any order finds everything: it is 1 and says nothing.""",
 )
 
+FEW_DOCUMENTS_REMAIN = declare(
+    "RS135",
+    "few-documents-after-collapsing",
+    "warning",
+    unit="query",
+    advice="retrieve more chunks a query (several for each document wanted), or ask for a smaller "
+    "cutoff",
+    meaning="""The chunks of a query were collapsed to fewer documents than a measure looks at. Only
+    queries with as many chunks as the longest count: others end where nothing was left to be
+    found.""",
+)
+
+NOT_CHUNKS = declare(
+    "RS136",
+    "ids-without-document",
+    "warning",
+    unit="document",
+    advice="check the rule (--doc-id-from) and these ids; one that it says nothing about counts "
+    "as a document's own",
+    meaning="""The table or pattern that leads from chunks to documents says nothing about some ids.
+    With a separator this is no doubt: a document that was not cut has none.""",
+)
+
 QUERIES_MISSING = declare(
     "RS161",
     "judged-queries-missing",

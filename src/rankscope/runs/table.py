@@ -7,37 +7,40 @@ made itself is not checked again (`Run.trusted`), and a run is sorted and hashed
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 import numpy as np
 import polars as pl
 
-from rankscope.errors import InvalidDataError, UnknownNameError
+from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
-from rankscope.runs.naming import stem_of
+from rankscope.runs.collapsing import Chunking, current_chunking
+from rankscope.runs.naming import NamedFile, stem_of
 from rankscope.tables.columns import RUN
 from rankscope.tables.grouping import group_by_query, repeated_rows
+from rankscope.tables.metadata import (
+    dump_metadata,
+    header,
+    metadata_text,
+    parse_metadata,
+    read_metadata,
+)
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
+from rankscope.tables.table_options import Duplicates, kept_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankscope.files import PathLike
+    from rankscope.runs.collapsing import Chunks, Collapse
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
-
-Duplicates = Literal["first", "best"]
-"""Which of several rows of one query and document counts."""
-
-_DUPLICATES: ContextVar[Duplicates | None] = ContextVar("rankscope_duplicates", default=None)
 
 
 class Run(PairTable):
@@ -56,7 +59,15 @@ class Run(PairTable):
     {'d1': 0.9, 'd2': 0.4}
     """
 
-    __slots__ = ("_fingerprint", "_is_list", "_is_sorted", "_name", "_order")
+    __slots__ = (
+        "_chunks",
+        "_fingerprint",
+        "_is_list",
+        "_is_sorted",
+        "_metadata",
+        "_name",
+        "_order",
+    )
 
     layout = RUN
     _name: str
@@ -64,6 +75,8 @@ class Run(PairTable):
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
+    _metadata: str
+    _chunks: Chunks | None
 
     def __init__(
         self,
@@ -93,6 +106,7 @@ class Run(PairTable):
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
+        self._set(_metadata=rows.metadata, _chunks=None)
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -134,12 +148,43 @@ class Run(PairTable):
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
+            _metadata="",
+            _chunks=None,
         )
 
     @property
     def name(self) -> str:
         """What the run is called in tables."""
         return self._name
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the run says of itself: the ir_metadata at the top of its file; {} if nothing.
+
+        Raises:
+            FormatError: what is there is not usable.
+        """
+        return parse_metadata(self._metadata, source=self._name) if self._metadata else {}
+
+    @property
+    def yaml(self) -> str:
+        """The metadata as the file has it."""
+        return self._metadata
+
+    def with_metadata(self, metadata: Mapping[str, Any] | str) -> Run:
+        """Return the same run with this ir_metadata, a mapping or YAML; TREC files carry it."""
+        if isinstance(metadata, str):
+            text = metadata_text(metadata, source="metadata")
+        else:
+            text = dump_metadata(dict(metadata))
+        run: Run = object.__new__(Run)
+        run._set(**{**self.__getstate__(), "_metadata": text})
+        return run
+
+    @property
+    def header(self) -> bytes:
+        """The metadata as comments."""
+        return header(self._metadata)
 
     @property
     def scores(self) -> pl.Series:
@@ -164,10 +209,53 @@ class Run(PairTable):
         """Return the same documents ranked as they are listed: scores are minus the place."""
         sizes = self.sizes
         places = np.arange(1, len(self) + 1) - np.repeat(self._offsets[:-1], sizes)
-        return Run.trusted(
+        run = Run.trusted(
             self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
             is_best_first=True,
         )  # fmt: skip
+        return run if self._chunks is None else run.collapsed_from(self._chunks)
+
+    @property
+    def chunks(self) -> Chunks | None:
+        """What the run was collapsed from; None if it was not."""
+        return self._chunks
+
+    def collapsed_from(self, chunks: Chunks) -> Run:
+        """Return the same run, which is known to have been collapsed from these."""
+        run = self.named(self._name)
+        run._set(_chunks=chunks)
+        return run
+
+    def collapsed(self, doc_id_from: Any, collapse: Collapse = "best") -> Run:
+        """Return the run of the documents that the chunks in it belong to.
+
+        ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a table from chunk to
+        document or its file; ``collapse`` what a document scores: the ``best`` of its chunks, by
+        the rank of the ``first``, or their ``sum``. See `rankscope.runs.collapsing`.
+
+        >>> Run({"q1": {"a#2": 0.9, "b#1": 0.7, "a#1": 0.4}}).collapsed("#")["q1"]
+        {'a': 0.9, 'b': 0.7}
+        """
+        chunking = doc_id_from
+        if not isinstance(chunking, Chunking):
+            chunking = Chunking.of(doc_id_from, collapse)
+        chunk_ids = self.doc_ids.unique(maintain_order=True)
+        of_chunks, unmatched = chunking.documents(chunk_ids.to_list())
+        numbers: dict[str, int] = {}
+        number = [numbers.setdefault(document, len(numbers)) for document in of_chunks]
+        by_row = self.doc_ids.replace_strict(
+            chunk_ids, pl.Series(number, dtype=pl.Int64), return_dtype=pl.Int64
+        ).to_numpy()
+        best = None if chunking.collapse == "best" else self.best_first()
+        rest = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row, best)
+        names = pl.Series("doc_id", list(numbers), dtype=pl.String)
+        documents = names.gather(by_row[rest.rows])
+        run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
+        run._set(
+            _is_list=self._is_list,
+            _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
+        )
+        return run
 
     def named(self, name: str) -> Run:
         """Return the same run under another name."""
@@ -266,7 +354,7 @@ class Run(PairTable):
 def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     """Keep each document of a query once: the first, or the one with the highest score."""
     if duplicates is None:
-        duplicates = _DUPLICATES.get()
+        duplicates = kept_duplicates()
     if duplicates is None:
         return rows
     if duplicates not in get_args(Duplicates):
@@ -286,16 +374,6 @@ def without_duplicates(rows: Rows, duplicates: Duplicates | None) -> Rows:
     line_of = rows.line_of
     placed = None if line_of is None else lambda row: line_of(int(first[row]))
     return replace(rows, frame=rows.frame[first], line_of=placed, groups=None)
-
-
-@contextmanager
-def duplicates_kept(duplicates: Duplicates | None) -> Iterator[None]:
-    """Let runs that are read meanwhile hold documents twice, of which one is kept."""
-    token = _DUPLICATES.set(duplicates)
-    try:
-        yield
-    finally:
-        _DUPLICATES.reset(token)
 
 
 def scores_of(rows: Rows) -> pl.Series:
@@ -349,12 +427,12 @@ def run_from(
     file: TableFile, *, name: str | None = None, duplicates: Duplicates | None = None
 ) -> Run:
     """Make a run of a file that was opened."""
-    tag = file.first_tag or ""
+    tag = "" if isinstance(file.path, NamedFile) else file.first_tag or ""
     name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
     try:
         rows = file.rows(("query_id", "doc_id", "score"))
         run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
-        return run._not_a_list() if _ranks_go_by_score(file, run) else run
+        return in_documents(run._not_a_list() if _ranks_go_by_score(file, run) else run)
     except InvalidDataError:  # once more with the text of every column, to say what is wrong
         text = file.rows(RUN.roles, as_text=True)
         Run.from_rows(without_duplicates(text, duplicates), name=name)
@@ -381,8 +459,21 @@ def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
     return not (same & (rises | repeated)).any()
 
 
+def with_metadata_of(run: Run, path: PathLike, format: str) -> Run:
+    """Return a run with the ir_metadata in a file, to be written in this format."""
+    if format != "trec":
+        raise InputError(f"only TREC runs carry metadata, and this one is written as {format}")
+    return run.with_metadata(read_metadata(path))
+
+
 def as_run(data: Any, *, name: str = "run") -> Run:
     """Take a run in any form: a run as it is, a path, or data that makes one."""
     if is_path(data):
         return read_run(data)
-    return data if isinstance(data, Run) else Run(data, name=name)
+    return in_documents(data if isinstance(data, Run) else Run(data, name=name))
+
+
+def in_documents(run: Run) -> Run:
+    """Return a run as it is, or collapsed if that is asked for at present and not done yet."""
+    chunking = current_chunking()
+    return run if chunking is None or run.chunks is not None else run.collapsed(chunking)

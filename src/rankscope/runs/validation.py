@@ -13,13 +13,16 @@ from rankscope.collection.qrels import Qrels, prepared
 from rankscope.collection.qrels_checks import QRELS_CHECKS
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
+from rankscope.errors import FormatError, InvalidDataError
 from rankscope.files import can_be_read_again, is_path
 from rankscope.findings import Finding, NotApplicable, Unable, worst_first
-from rankscope.part import Part
+from rankscope.part import Part, left_out
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
-from rankscope.runs.table import Run, without_duplicates
+from rankscope.runs.collapsing import current_chunking
+from rankscope.runs.table import Run, in_documents, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
+from rankscope.tables.metadata import parse_metadata
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
@@ -58,6 +61,10 @@ class Validation(Part, Shown):
     """What was found, worst first."""
     not_applicable: tuple[NotApplicable, ...] = ()
     """The checks that could not look, and why; this is not the same as "passed"."""
+    metadata: dict[str, Any] | None = left_out()
+    """What the run says of itself: the ir_metadata at the top of its file."""
+    metadata_problem: str | None = left_out()
+    """Why that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,12 +86,13 @@ class Reference:
             findings, _ = QRELS_CHECKS.all(judgments)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
-        ids = None if corpus is None else passes_over_ids(corpus)
+                judged = judged.without(judged.no_answer)
+        ids = None if corpus is None else passes_over_documents(corpus)
         return cls(tuple(findings), judged, _query_ids(queries), ids)
 
     def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
         """Check one run."""
-        rows = without_duplicates(_rows(run, RUN, format=format), None)
+        rows = _in_documents(without_duplicates(_rows(run, RUN, format=format), None))
         under_test = RunUnderTest(rows, depth=depth)
         against = RunAgainst(
             under_test,
@@ -108,6 +116,7 @@ class Reference:
             ),
             findings=tuple(findings),
             not_applicable=(*no_ranks, *not_given),
+            **_metadata(rows),
         )
 
 
@@ -139,7 +148,8 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
             queries = tuple(data.query_ids[place] for place in empty)
-            return Rows(data.to_polars(), data.name, layout, empty_queries=queries)
+            frame = data.to_polars()
+            return Rows(frame, data.name, layout, empty_queries=queries, metadata=data.yaml)
         table = data.to_polars() if isinstance(data, Qrels) else data
         return rows_from_object(table, layout.keyed(), source=layout.kind)
     file = TableFile.open(data, layout, format=format)
@@ -147,6 +157,15 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
         return file.rows(layout.roles, as_text=True)
     return rows
+
+
+def _metadata(rows: Rows) -> dict[str, Any]:
+    if not rows.metadata:
+        return {}
+    try:
+        return {"metadata": parse_metadata(rows.metadata, source=rows.source)}
+    except FormatError as error:
+        return {"metadata_problem": error.problem}
 
 
 def _query_ids(queries: Any) -> list[str] | None:
@@ -163,6 +182,25 @@ def passes_over_ids(corpus: Any) -> Callable[[], Iterable[str]]:
         return lambda: stream_doc_ids(corpus)
     ids = set(stream_doc_ids(corpus)) if is_path(corpus) else _ids_of(corpus, Corpus)
     return lambda: ids
+
+
+def passes_over_documents(corpus: Any) -> Callable[[], Iterable[str]]:
+    """Return a function that passes over the ids, of documents where chunks are collapsed."""
+    ids, chunking = passes_over_ids(corpus), current_chunking()
+    if chunking is None:
+        return ids
+    return lambda: dict.fromkeys(chunking.documents(ids())[0])
+
+
+def _in_documents(rows: Rows) -> Rows:
+    """Collapse chunks, if that is asked for; rows with errors stay as they are, to be shown."""
+    if current_chunking() is None:
+        return rows
+    try:
+        run = Run.from_rows(rows, name=rows.source)
+    except InvalidDataError:
+        return rows
+    return _rows(in_documents(run), RUN)
 
 
 def _ids_of(data: Any, table: type[Queries] | type[Corpus]) -> list[str]:

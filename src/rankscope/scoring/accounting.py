@@ -6,15 +6,54 @@ this (and pydantic with it) only when the accounting is looked at.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import field_serializer
 
-from rankscope.part import Part
+from rankscope.part import Part, left_out
+from rankscope.runs.collapsing import Collapse
 from rankscope.scoring.rules import NoRelevant, QueryPolicy
 
 __all__ = ["Accounting"]
 
 LISTED = 100
 """How many missing queries JSON lists; their number is always given."""
+
+
+class Collapsed(Part):
+    """How the chunks of a run became documents."""
+
+    rule: str
+    """What says which document a chunk is of: a separator, a regular expression, a table."""
+    collapse: Collapse
+    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+    chunks: int
+    """Rows of the run before."""
+    documents: int
+    """Rows after."""
+    unmatched: int
+    """Distinct ids that the rule says nothing about; they count as documents."""
+    unmatched_ids: tuple[str, ...]
+    """The first of them."""
+    is_doubtful: bool
+    """Whether such ids may be a mistake; without a separator they are whole documents."""
+    depth: int
+    """The most chunks that a query has."""
+    remaining: dict[int, int]
+    """By number of documents: how many of the queries with so many chunks have it."""
+
+
+class SpanAccounting(Part):
+    """How gold that is spans or texts was compared with what was retrieved."""
+
+    unit: Literal["characters", "words"]
+    """What overlaps are counted in."""
+    overlap: float
+    """The share of a gold span that must be covered for it to be found."""
+    gold: int
+    """Gold spans of all queries."""
+    retrieved: int
+    """Retrieved pieces of all queries."""
 
 
 class Accounting(Part):
@@ -32,6 +71,8 @@ class Accounting(Part):
     """What happens to them: count as 0 (all), left out (both), an error (strict)."""
     unjudged: int
     """Queries of the run that nobody judged; they are left out."""
+    no_answer: int | None = left_out()
+    """Queries that are marked as having no answer, if there are any; they are left out."""
     without_relevant: int
     """Queries that have no document relevant to some measure."""
     without_relevant_policy: NoRelevant
@@ -40,6 +81,10 @@ class Accounting(Part):
     """Judged documents that share their score with another document of the query."""
     tied_across_cutoff: dict[int, int]
     """By cutoff: queries with a tie across it, where the order of equal scores decides."""
+    collapsed: Collapsed | None = left_out()
+    """How chunks became documents, if they did."""
+    spans: SpanAccounting | None = left_out()
+    """How overlaps were counted, where gold is spans or texts."""
 
     @field_serializer("missing_queries", when_used="json")
     def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.rules import QueryPolicy
-from rankscope.scoring.soundness import refuse_broken
+from rankscope.scoring.soundness import Lists, refuse_broken
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray, IntArray
+    from collections.abc import Collection
+
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.soundness import KnownCorpus, Lists
+    from rankscope.scoring.soundness import KnownCorpus
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +66,10 @@ class Aligned:
     unjudged: int
     """How many queries of the run nobody judged."""
     hits: Hits
+    by_gain: JudgedRun | None = None
+    """The same for measures that sum up gains, where gold can be covered in part."""
+    unit: str = ""
+    """What gold is measured in, where it is spans or texts: characters or words."""
 
 
 _RULES: dict[str, tuple[str, ...]] = {
@@ -94,6 +100,9 @@ def align(
     for (rule, words), chosen in zip(_RULES.items(), (ties, precision, queries), strict=True):
         if chosen not in words:
             raise UnknownNameError(rule, chosen, words)
+
+    if judgments.gold is not None:
+        return _aligned_pieces(judgments, run, queries, cutoffs, name)
 
     def check(hits: Hits) -> None:
         if sound:
@@ -131,14 +140,7 @@ def _aligned(  # noqa: PLR0917
         known = dict.fromkeys(run.query_ids).keys()
         hits = hits_in_table(judgments, run, ties, precision, cutoffs)
     check(hits)
-    present = np.fromiter((query_id in known for query_id in ids), np.bool_, len(ids))
-    missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
-    if missing and queries == "strict":
-        are = "is" if len(missing) == 1 else "are"
-        raise InputError(
-            f"{counted(len(missing), 'judged query')} {are} missing from the run, "
-            f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
-        )
+    present, missing = _present(ids, known, queries)
     judged = JudgedRun(
         query_ids=ids,
         retrieved=hits.retrieved,
@@ -153,4 +155,70 @@ def _aligned(  # noqa: PLR0917
     )
     if missing and queries == "both":
         judged = judged.only(present)
-    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)), hits)
+    set_aside = sum(query_id in known for query_id in judgments.no_answer)
+    return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
+
+
+def _present(
+    ids: tuple[str, ...], known: Collection[str], queries: QueryPolicy
+) -> tuple[BoolArray, tuple[str, ...]]:
+    """Return by query whether the run has it, and those it lacks."""
+    present = np.fromiter((query_id in known for query_id in ids), np.bool_, len(ids))
+    missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
+    if missing and queries == "strict":
+        are = "is" if len(missing) == 1 else "are"
+        raise InputError(
+            f"{counted(len(missing), 'judged query')} {are} missing from the run, "
+            f"{shown(missing[0])} first; complete the run, or count missing queries as 0"
+        )
+    return present, missing
+
+
+def _aligned_pieces(
+    judgments: Judgments, run: Any, queries: QueryPolicy, cutoffs: tuple[int, ...], name: str
+) -> Aligned:
+    """Align retrieved pieces with gold that is spans or texts; see `rankscope.scoring.coverage`."""
+    from rankscope.scoring.coverage import span_hits  # noqa: PLC0415
+
+    if not hasattr(run, "pieces"):
+        raise InputError(
+            "the golden set holds spans or texts and the run ids; only evaluate, compare and gate "
+            "take spans and texts, and then for both"
+        )
+    covered = span_hits(judgments, run, name or run.name)
+    ids, known = judgments.query_ids, run.pieces.keys()
+    retrieved = np.array(covered.retrieved, np.int64)
+    present, missing = _present(ids, known, queries)
+
+    def judged_run(hits: list[tuple[int, int, float]]) -> JudgedRun:
+        return JudgedRun(
+            query_ids=ids,
+            retrieved=retrieved,
+            in_run=present,
+            hit_query=np.array([query for query, _, _ in hits], np.int64),
+            hit_rank=np.array([rank for _, rank, _ in hits], np.int64),
+            hit_grade=np.array([grade for _, _, grade in hits], np.float64),
+            judged_query=judgments.judged_query,
+            judged_grade=judgments.judged_grade,
+            max_grade=judgments.max_grade,
+            spans=covered.spans,
+        )
+
+    whole, gained = judged_run(covered.whole), judged_run(covered.gained)
+    hits = Hits(
+        query=gained.hit_query,
+        rank=gained.hit_rank,
+        grade=gained.hit_grade,
+        tie_first=gained.hit_rank,
+        tie_size=np.ones_like(gained.hit_rank),
+        doc_ids=list,
+        retrieved=retrieved,
+        tied_at=dict.fromkeys(cutoffs, 0),
+        lists=Lists(),
+    )
+    refuse_broken(judgments, run, hits, name=name or run.name)
+    if missing and queries == "both":
+        whole, gained = whole.only(present), gained.only(present)
+    set_aside = sum(query_id in known for query_id in judgments.no_answer)
+    unjudged = len(known) - (len(ids) - len(missing)) - set_aside
+    return Aligned(whole, missing, unjudged, hits, gained, covered.unit)

@@ -6,19 +6,23 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
-from rankscope.document.views import Shown
+from rankscope.document.views import Tracked
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
+from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
+from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
+from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,14 +32,16 @@ if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.measures.judged import FloatArray
     from rankscope.measures.language import Parsed
+    from rankscope.runs.collapsing import Chunks, Collapse
     from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
-    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.judgments import Judgments, NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
     from rankscope.statistics.intervals import Interval
+    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["Scores", "evaluate"]
 
@@ -109,7 +115,7 @@ class ByMeasure(dict[str, _V]):
         return dict, (dict(self),)
 
 
-class Scores(Shown):
+class Scores(Tracked):
     """The result of `evaluate`: means, values by query, and the accounting.
 
     With one run ``scores["nDCG@10"]`` is a number and ``means`` a dict by measure; with several,
@@ -327,6 +333,11 @@ def evaluate(
     lengths: Mapping[str, float] | None = None,
     order: Order = "score",
     corpus: Any = None,
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
+    no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
+    **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
 
@@ -334,7 +345,17 @@ def evaluate(
     by name or a list. ``profile`` names a tool's rules; ``ties``, ``precision`` and ``queries``
     change single rules of it. ``lengths`` gives the number of words of each document, for measures
     that need it (TBG). ``order="given"`` takes documents as they are listed, whatever their scores;
-    ``corpus`` (a path, a table or ids) says which documents there are to be found.
+    ``corpus`` (a path, a table or ids) says which documents there are to be found. Where runs hold
+    chunks and the judgments name documents, ``doc_id_from`` says which document a chunk is of
+    (``#``, ``::``, a regular expression, a table) and ``collapse`` what its chunks become: see
+    `Run.collapsed`. Questions that are marked as having no answer are left out of all means, and
+    counted; ``no_answer`` names more of them (``"empty"``: all without judgments). Gold may be
+    spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
+    that must be retrieved for it to be found (0.5), and ``corpus`` may give the spans or texts of
+    chunks that runs name by id: see docs/how-to/evaluate-chunks.md.
+    ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
+    name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
+    twice.
 
     A question that can only be answered with 0 is an `InvalidDataError`: an empty run, qrels in
     which nothing is relevant, a run that shares no query or no document with the qrels. What makes
@@ -346,10 +367,22 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
-    judgments = as_judgments(qrels)
-    if not judgments.query_ids:
-        raise InputError("the qrels are empty; give judgments to score against")
-    named, single = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+    with reading(**tables):
+        with unanswered(no_answer), overlapping(overlap):
+            judgments = as_judgments(qrels)
+        if not judgments.query_ids and judgments.no_answer:
+            raise InputError("every question has no answer; give judgments to score against")
+        if not judgments.query_ids:
+            raise InputError("the qrels are empty; give judgments to score against")
+        with collapsing(doc_id_from, collapse):
+            named, single = as_runs(runs, judgments, order=order, corpus=corpus)
+            known = corpus
+            if judgments.gold is not None:
+                known = None  # its documents are not those that are to be found
+            elif corpus is not None and not isinstance(corpus, KnownCorpus):
+                known = KnownCorpus.read(corpus_ids(corpus), judgments)
+        if tables:
+            check_keys()
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
@@ -359,9 +392,6 @@ def evaluate(
         applied = rules.rules_for(parsed.measure)
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
-    known = corpus
-    if corpus is not None and not isinstance(corpus, KnownCorpus):
-        known = KnownCorpus.read(corpus_ids(corpus), judgments)
     wanted_measures = [parsed.measure for parsed in asked]
     refuse_repeat(judgments, wanted_measures)
     unheard = check_levels(judgments, wanted_measures)
@@ -436,7 +466,8 @@ def _scored(
     lengths: Mapping[str, float] | None = None,
     corpus: KnownCorpus | None = None,
 ) -> RunScores:
-    if not rules.identical_ids:
+    chunks: Chunks | None = getattr(run, "chunks", None)
+    if not rules.identical_ids and judgments.gold is None:
         run = without_identical(run)
     aligned = align(
         judgments,
@@ -448,7 +479,7 @@ def _scored(
         name=name,
         corpus=corpus,
     )
-    judged = aligned.judged
+    judged, by_gain = aligned.judged, aligned.by_gain
     if lengths is not None:
         by_rank = lengths_by_rank(
             judged.query_ids, run, lengths, ties=rules.ties, precision=rules.precision
@@ -457,6 +488,7 @@ def _scored(
     levels = {*map(relevance_level_of, measures)} or {1.0}
     without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
     if without and rules.no_relevant == "out":
+        by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
         judged = judged.only(judged.graded(1.0) > 0)
     if not len(judged):
         raise InputError(
@@ -466,7 +498,8 @@ def _scored(
     values = np.empty((len(measures), len(judged)))
     means = {}
     for row, measure in enumerate(measures):
-        values[row] = compute(measure, judged)
+        in_part = by_gain if _sums_gains(measure) else None
+        values[row] = compute(measure, judged if in_part is None else in_part)
         means[str(measure)] = aggregate(measure, values[row])
     counts = {
         "queries": len(judged),
@@ -480,6 +513,17 @@ def _scored(
         "tied_hits": int((aligned.hits.tie_size > 1).sum()),
         "tied_across_cutoff": aligned.hits.tied_at,
     }
+    if judgments.gold is not None:
+        counts["spans"] = {
+            "unit": aligned.unit,
+            "overlap": judgments.gold.overlap,
+            "gold": len(judgments.query),
+            "retrieved": len(run),
+        }
+    if judgments.no_answer:
+        counts["no_answer"] = len(judgments.no_answer)
+    if chunks is not None:
+        counts["collapsed"] = chunks.counts()
     about = remarks(
         run,
         aligned.hits,
@@ -489,8 +533,14 @@ def _scored(
         queries=rules.queries,
         ties=rules.ties,
         corpus=corpus,
+        chunks=chunks,
     )
     return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
+
+
+def _sums_gains(measure: Measure) -> bool:
+    """Tell whether a measure is a sum of gains, so that a gold span may gain in parts."""
+    return measure.definition.factors is not None and measure.options.get("gain") != "binary"
 
 
 @lru_cache(maxsize=1024)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, get_args
+from itertools import chain
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import is_path
-from rankscope.runs.order import Order
-from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.plain import holds, is_plain, text_ids
+from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
+from rankscope.runs.order import Order, by_id_descending
+from rankscope.scoring.judgments import Judgments, unanswered_rule
+from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
+from rankscope.tables.pieces import PiecesError
+
+if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Chunks
 
 
 def _is_frame(data: object) -> bool:
@@ -21,11 +29,16 @@ def as_judgments(qrels: Any) -> Judgments:
     """Take qrels in any form."""
     if isinstance(qrels, Judgments):
         return qrels
-    if isinstance(qrels, Mapping):
-        return Judgments(qrels)
-    from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
+    try:
+        if isinstance(qrels, Mapping):
+            return Judgments(qrels, no_answer=unanswered_rule())
+        from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
-    judgments = Judgments(as_qrels(qrels))
+        judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
+    except PiecesError as error:
+        from rankscope.scoring.coverage import gold_judgments  # noqa: PLC0415
+
+        return gold_judgments(error.pieces)
     judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
         isinstance(item, str) for item in qrels
     )
@@ -34,12 +47,24 @@ def as_judgments(qrels: Any) -> Judgments:
 
 def _as_run(run: Any, name: str, order: Order) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
+    if hasattr(run, "pieces") and not hasattr(run, "offsets"):
+        raise InputError(
+            "the run holds spans or texts and not ids; evaluate, compare and gate take these"
+        )
+    if isinstance(run, CollapsedDicts):
+        return run
     if is_plain(run):
-        return run if order == "score" else {query_id: _listed(run[query_id]) for query_id in run}
-    from rankscope.runs.table import as_run  # noqa: PLC0415
+        if order == "given":
+            run = {query_id: _listed(run[query_id]) for query_id in run}
+        chunking = current_chunking()
+        return run if chunking is None else collapsed_dicts(run, chunking)
+    from rankscope.runs.table import as_run, in_documents  # noqa: PLC0415
 
-    table = as_run(run, name=name)
-    return table if order == "score" else table.in_given_order()
+    if order == "score":
+        return as_run(run, name=name)
+    with not_collapsing():  # the order of the chunks as they are listed counts
+        table = as_run(run, name=name)
+    return in_documents(table if table.chunks is not None else table.in_given_order())
 
 
 def _listed(documents: Mapping[str, float]) -> dict[str, float]:
@@ -49,9 +74,48 @@ def _listed(documents: Mapping[str, float]) -> dict[str, float]:
 
 def corpus_ids(corpus: Any) -> Callable[[], Iterable[str]]:
     """Take a corpus in any form; return a function that passes over its ids."""
-    from rankscope.runs.validation import passes_over_ids  # noqa: PLC0415
+    from rankscope.runs.validation import passes_over_documents  # noqa: PLC0415
 
-    return passes_over_ids(corpus)
+    return passes_over_documents(corpus)
+
+
+class CollapsedDicts(dict[str, dict[str, float]]):
+    """A run in plain dicts that was collapsed, and what from."""
+
+    chunks: Chunks
+
+
+def collapsed_dicts(run: Mapping[str, Mapping[str, float]], chunking: Chunking) -> CollapsedDicts:
+    """Collapse the chunks in plain dicts to documents."""
+    answers = [text_ids(run[query_id], query_id) for query_id in run]
+    sizes = np.fromiter(map(len, answers), np.int64, len(answers))
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    score = numbers_of(answers, int(offsets[-1]), run, "score")
+    chunk_ids = list(dict.fromkeys(chain.from_iterable(answers)))
+    names, unmatched = chunking.documents(chunk_ids)
+    of_chunk = dict(zip(chunk_ids, names, strict=True))
+    document = [of_chunk[chunk_id] for answer in answers for chunk_id in answer]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    by_row = np.fromiter(map(numbers.__getitem__, document), np.int64, len(document))
+    best = None if chunking.collapse == "best" else _best_first(answers, score, offsets)
+    rest = chunking.collapsed(offsets, score, by_row, best)
+    collapsed = CollapsedDicts()
+    rows, scores, end = rest.rows.tolist(), rest.scores.tolist(), 0
+    for query_id, size in zip(run, rest.sizes.tolist(), strict=True):
+        part = slice(end, end := end + size)
+        collapsed[query_id] = {
+            document[row]: number for row, number in zip(rows[part], scores[part], strict=True)
+        }
+    collapsed.chunks = chunking.chunks(sizes, rest.sizes, unmatched)
+    return collapsed
+
+
+def _best_first(answers: Sequence[Mapping[str, float]], score: Any, offsets: Any) -> Any:
+    """Return the rows of each query best first, ties by id descending."""
+    chunk_ids = [chunk_id for answer in answers for chunk_id in answer]
+    by_id = np.array(by_id_descending(chunk_ids), np.int64)
+    query = np.repeat(np.arange(len(answers)), np.diff(offsets))
+    return by_id[np.lexsort((-score[by_id], query[by_id]))]
 
 
 def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
@@ -74,23 +138,42 @@ def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
 
 
 def as_runs(
-    runs: Any, *, order: Order = "score", of_one_query: bool = False
+    runs: Any,
+    judgments: Judgments | None = None,
+    *,
+    order: Order = "score",
+    corpus: Any = None,
 ) -> tuple[dict[str, Any], bool]:
     """Take one run or several, in any form; also tell whether it was a single one.
 
-    With ``order="given"`` the scores are set aside: documents rank as they are listed. With
-    ``of_one_query`` a list of texts is the answer to the only query, and holds no paths.
+    With ``order="given"`` the scores are set aside: documents rank as they are listed. What the
+    judgments are of decides how runs are read: if of one query, a list of texts is its answer and
+    holds no paths; if of spans or texts, runs hold such pieces, or ids of chunks in a corpus.
     """
+    of_one_query = judgments is not None and judgments.of_one_query
+
+    def taken(run: Any, name: str) -> Any:
+        if judgments is None or judgments.gold is None:
+            return _as_run(run, name, order)
+        from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
+
+        if current_chunking() is not None:
+            raise InputError(
+                "doc_id_from is for judgments that name documents, and the golden set holds spans "
+                "or texts; leave it out"
+            )
+        return as_piece_run(run, name=name, order=order, corpus=corpus)
+
     if order not in get_args(Order):
         raise UnknownNameError("order", order, get_args(Order))
     if isinstance(runs, Mapping) and _holds_runs(runs, of_one_query=of_one_query):
-        return {str(name): _as_run(run, str(name), order) for name, run in runs.items()}, False
+        return {str(name): taken(run, str(name)) for name, run in runs.items()}, False
     if isinstance(runs, list | tuple) and not of_one_query and _lists_runs(runs):
         from rankscope.runs.naming import run_names  # noqa: PLC0415
 
-        taken = [_as_run(run, f"run{number}", order) for number, run in enumerate(runs, start=1)]
-        return dict(zip(run_names(taken, runs), taken, strict=True)), False
-    run = _as_run(runs, "run", order)
+        several = [taken(run, f"run{number}") for number, run in enumerate(runs, start=1)]
+        return dict(zip(run_names(several, runs), several, strict=True)), False
+    run = taken(runs, "run")
     return {getattr(run, "name", "run"): run}, True
 
 

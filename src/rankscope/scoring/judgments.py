@@ -3,40 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.judged import Subtopics
 from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
 from rankscope.tables.columns import LARGEST_GRADE
+from rankscope.tables.ids import id_text
+from rankscope.tables.unanswered import refuse_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import polars as pl
 
     from rankscope.collection.qrels import Qrels
     from rankscope.measures.judged import IntArray
     from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned, Hits
+    from rankscope.scoring.coverage import Gold
 
 __all__ = ["Judgments"]
+
+NoAnswer = Literal["empty"] | Iterable[str]
+"""Which queries are meant to have no answer, beside those that are marked: all without documents,
+or these."""
+
+_NO_ANSWER: ContextVar[NoAnswer | None] = ContextVar("rankscope_no_answer", default=None)
+
+
+@contextmanager
+def unanswered(rule: NoAnswer | None) -> Iterator[None]:
+    """Let judgments that are taken meanwhile set such queries aside."""
+    if rule is None:
+        yield
+        return
+    token = _NO_ANSWER.set(rule if isinstance(rule, str) else tuple(rule))
+    try:
+        yield
+    finally:
+        _NO_ANSWER.reset(token)
+
+
+def unanswered_rule() -> NoAnswer | None:
+    """Return which queries are to be set aside at present."""
+    return _NO_ANSWER.get()
 
 
 class Judgments:
     """Qrels as both ways of aligning need them; made of a table or of plain dicts.
 
     Where judgments have subtopics, a document's plain grade is its highest. With ``remember``, a
-    `Run` that was aligned with them is not aligned again while they live.
+    `Run` that was aligned with them is not aligned again while they live. Queries that are marked
+    as having no answer, or that ``no_answer`` names (``"empty"``: those without documents), are set
+    aside.
     """
 
     def __init__(
-        self, qrels: Qrels | Mapping[str, Mapping[str, float]], *, remember: bool = False
+        self,
+        qrels: Qrels | Mapping[str, Mapping[str, float]],
+        *,
+        remember: bool = False,
+        no_answer: NoAnswer | None = None,
     ) -> None:
+        self.gold: Gold | None = None
+        """What is to be found, where that is spans or texts and not documents."""
         self.of_one_query = False
         """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
@@ -44,6 +79,11 @@ class Judgments:
         self._qrels = qrels
         if isinstance(qrels, Mapping) and self._numeric is None:
             self._qrels = self.table
+        self.no_answer = _set_aside(self._qrels, no_answer)
+        """The queries that are meant to have no answer; they are in no mean."""
+        if self.no_answer:
+            self._qrels = _without(self._qrels, frozenset(self.no_answer))
+            self.__dict__.pop("table", None)
         if isinstance(self._qrels, Mapping):
             documents = list(self._qrels.values())
             self.query_ids = tuple(self._qrels)
@@ -131,6 +171,9 @@ class Judgments:
             for query_id, doc_id, grade, *rest in rows
         )
         lines += sorted(json.dumps(q) for q, docs in self.by_query.items() if not docs)
+        if self.gold is not None:
+            lines += self.gold.lines()
+        lines += sorted(json.dumps({"no_answer": query_id}) for query_id in self.no_answer)
         import hashlib  # noqa: PLC0415
 
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
@@ -172,3 +215,38 @@ def _numeric_ids(qrels: Mapping[str, Mapping[str, float]]) -> dict[str, frozense
         return numeric_ids(qrels) if is_plain(qrels) else None
     except TypeError:  # ids of several kinds
         return None
+
+
+def _set_aside(
+    qrels: Qrels | Mapping[str, Mapping[str, float]], rule: NoAnswer | None
+) -> tuple[str, ...]:
+    """Return the queries that are marked, or that the rule means, as having no answer."""
+    marked = {} if isinstance(qrels, Mapping) else dict.fromkeys(qrels.no_answer)
+    if rule is None:
+        return tuple(marked)
+    if isinstance(rule, str):
+        if rule != "empty":
+            raise UnknownNameError("rule for questions without an answer", rule, ["empty"])
+        if isinstance(qrels, Mapping):
+            return tuple(query_id for query_id, documents in qrels.items() if not documents)
+        sizes = np.diff(qrels.offsets)
+        pairs = zip(qrels.query_ids, sizes.tolist(), strict=True)
+        return tuple(marked | {query_id: None for query_id, size in pairs if not size})
+    for query_id in map(id_text, rule):
+        if query_id in qrels and any(_grade(value) > 0 for value in qrels[query_id].values()):
+            raise refuse_answer(query_id, "no_answer")
+        marked[query_id] = None
+    return tuple(marked)
+
+
+def _grade(value: Any) -> float:
+    """Return a grade, or the highest by subtopic."""
+    return float(max(value.values()) if isinstance(value, Mapping) else value)
+
+
+def _without(
+    qrels: Qrels | Mapping[str, Mapping[str, float]], query_ids: frozenset[str]
+) -> Qrels | Mapping[str, Mapping[str, float]]:
+    if not isinstance(qrels, Mapping):
+        return qrels.without(query_ids)
+    return {query_id: qrels[query_id] for query_id in qrels if query_id not in query_ids}

@@ -28,8 +28,8 @@ class Limit:
         return mean >= self.value if higher_is_better else mean <= self.value
 
     def sentence(self, mean: float) -> str:
-        """Say by how much a mean misses the limit."""
-        side = "below" if mean < self.value else "above"
+        """Say on which side of the limit a mean is."""
+        side = "below" if mean < self.value else "above" if mean > self.value else "at"
         return f"{self.measure} = {mean:.4f}, {side} the limit of {self.value:g}"
 
     def missed(self, means: Mapping[str, Mapping[str, float]]) -> list[str]:

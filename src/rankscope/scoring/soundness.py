@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rankscope.findings import Finding, Severity
     from rankscope.measures.language import Measure
+    from rankscope.runs.collapsing import Chunks
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import QueryPolicy
@@ -129,12 +130,16 @@ def refuse_broken(
         _refuse("RS101", empty_message(len(query_ids)), name)
     judged_ids = judgments.query_ids
     judged = dict.fromkeys(chain.from_iterable(judgments.by_query.values()))
+    if judgments.gold is not None:
+        judged = dict.fromkeys(judgments.gold.documents)
     if query_ids.isdisjoint(judged_ids):
         _refuse(
             "RS171", nothing_in_common("query", query_ids, judged_ids, _doc_ids(run), judged), name
         )
     if any(doc_id in judged for doc_id in _doc_ids(run)):
         return
+    if judgments.gold is not None and not (judgments.gold.are_spans and any(_doc_ids(run))):
+        return  # texts without documents: nothing tells a poor run from a broken one
     if corpus is not None and corpus.holds_judged and corpus.holds_any(_doc_ids(run)):
         return
     message = nothing_in_common("document", _doc_ids(run), judged, query_ids, judged_ids)
@@ -258,6 +263,7 @@ def remarks(
     queries: QueryPolicy,
     ties: str,
     corpus: KnownCorpus | None = None,
+    chunks: Chunks | None = None,
 ) -> Iterator[Remark]:
     """Yield what should be known beside the numbers of one run."""
     if missing:
@@ -272,7 +278,10 @@ def remarks(
     if not len(hits.query):
         yield Remark("RS172", "no retrieved document is judged for its query", severity="warning")
     yield from _about_order(run, hits.lists, ties)
-    yield from _about_depth(run, hits, measures, corpus)
+    if chunks is not None:
+        yield from _about_chunks(chunks, measures, corpus)
+    if chunks is None or chunks.chunks == chunks.documents:
+        yield from _about_depth(run, hits, measures, corpus)
     if corpus is not None and corpus.outside:
         yield gold_outside(corpus)
 
@@ -351,6 +360,39 @@ def _about_depth(
         )
 
 
+def _about_chunks(
+    chunks: Chunks, measures: Sequence[Measure], corpus: KnownCorpus | None
+) -> Iterator[Remark]:
+    """Say where a measure looks at more documents than the chunks of a query belong to."""
+    if chunks.is_doubtful:
+        more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
+        names = f"{', '.join(map(shown, chunks.unmatched_ids))}{more}"
+        fate = "counts as a document" if chunks.unmatched == 1 else "count as documents"
+        yield Remark(
+            "RS136",
+            f"{shown(chunks.rule)} says nothing about {counted(chunks.unmatched, 'id')} ({names}), "
+            f"which {fate}",
+            chunks.unmatched,
+        )
+    if chunks.chunks == chunks.documents:
+        return
+    cut = [(measure, measure.cutoff) for measure in measures if measure.cutoff is not None]
+    if corpus is not None:
+        cut = [(measure, cutoff) for measure, cutoff in cut if cutoff <= corpus.documents]
+    deeper = [(str(measure), k) for measure, k in cut if chunks.fewer_than(k)]
+    if not deeper:
+        return
+    queries = chunks.fewer_than(max(k for _, k in deeper))
+    verb = "looks" if len(deeper) == 1 else "look"
+    yield Remark(
+        "RS135",
+        f"{_few(name for name, _ in deeper)} {verb} at more documents than remain in "
+        f"{counted(queries, 'query')}, whose {counted(chunks.depth, 'chunk')} are of as few as "
+        f"{counted(min(chunks.remaining), 'document')}",
+        queries,
+    )
+
+
 def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
     """Return how many documents there are if every query was answered with all of them.
 
@@ -364,6 +406,8 @@ def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
         answers = (frozenset(map(str, run[query_id])) for query_id in run if run[query_id])
         whole = next(answers, frozenset())
         return len(whole) if all(whole == other for other in answers) else None
+    if not hasattr(run, "offsets"):  # pieces of documents: nobody knows how many there are
+        return None
     low, high = run.offsets[:-1], run.offsets[1:]
     full = np.flatnonzero(high > low)
     documents = run.doc_ids

@@ -16,6 +16,7 @@ import numpy as np
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
+from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.evaluate import Scores, evaluate
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import (
@@ -29,6 +30,7 @@ from rankscope.statistics.matrix import Matrix
 if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.measures.language import Parsed
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
 
 Sides = tuple[RecordedScores, RecordedScores]
@@ -46,6 +48,8 @@ def paired_runs(
     profile: str | None = None,
     runs: tuple[str | None, str | None] = (None, None),
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
 ) -> PairedRuns:
     """Return a matrix of two systems, baseline and candidate, and both as they were recorded.
 
@@ -58,7 +62,8 @@ def paired_runs(
     asked = parse_measures(measures)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, order=order)
+    with collapsing(doc_id_from, collapse):
+        sides = _sides(baseline, candidate, asked, qrels=qrels, profile=profile, order=order)
     matrix = paired(sides, asked, runs)
     return PairedRuns(matrix, sides, _lost(sides, runs), tuple(_findings(sides, runs, matrix)))
 

@@ -11,18 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
-from rankscope.document.views import Shown
+from rankscope.document.views import Tracked
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Part, Record, left_out
+from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.judgments import unanswered
+from rankscope.scoring.overlap import overlapping
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
@@ -34,14 +37,18 @@ from rankscope.statistics.seeds import SeedSplit, split_variance
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
     from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import Correction, Family, Method, PairTest
     from rankscope.statistics.pairwise import Noises
+    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["Comparison", "compare"]
 
@@ -68,7 +75,7 @@ class SystemMean(Part):
     """Where the system is several runs: what its values vary with."""
 
 
-class Comparison(Record, Shown):
+class Comparison(Record, Tracked):
     """Several systems compared: means with intervals and letters, pairs with verdicts."""
 
     kind: ClassVar[str] = "comparison"
@@ -175,8 +182,13 @@ def compare(
     clusters: Mapping[str, object] | None = None,
     weights: Mapping[str, float] | None = None,
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
+    no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
     bounds: bool = False,
     hole_grade: float = 1.0,
+    **tables: Unpack[TableOptions],
 ) -> Comparison:
     """Say whether runs differ by more than chance, by how much, and how sure that is.
 
@@ -189,12 +201,13 @@ def compare(
     share one (paraphrases, a session) are not independent; ``weights`` what each query weighs in
     all means and tests. ``bounds`` adds how far unjudged documents could move each difference, if
     they were nonrelevant or of ``hole_grade``. What each method is and how it errs:
-    docs/statistics.md.
+    docs/explanation/statistics.md.
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed. Fewer than two runs, a run that `evaluate` refuses and a geometric mean (it is
-    no mean of values) are an `InputError`.
+    they are listed; ``doc_id_from``, ``collapse``, ``no_answer``, ``overlap``, ``query_key``, …,
+    ``duplicates`` are those of `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a
+    geometric mean (it is no mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -214,8 +227,12 @@ def compare(
         seed=seed,
         margin=margin,
     )
-    judgments = as_judgments(qrels)
-    named, _ = as_runs(runs, order=order, of_one_query=judgments.of_one_query)
+    with reading(**tables):
+        with unanswered(no_answer), overlapping(overlap):
+            judgments = as_judgments(qrels)
+        with collapsing(doc_id_from, collapse):
+            named, _ = as_runs(runs, judgments, order=order)
+        check_keys()
     scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,

@@ -15,7 +15,7 @@ commits.
 
 The test is two-sided although only a drop can fail: its p-value and interval are those `compare`
 gives for the same scores, and where differences are skewed its error rate strays less than a
-one-sided one's (docs/gate.md has numbers).
+one-sided one's (docs/explanation/gate.md has numbers).
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from pydantic import Field, computed_field
 
-from rankscope.document.views import Shown
+from rankscope.document.views import Tracked
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judgments import unanswered
+from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.comparable import PairedRuns, paired_runs
@@ -47,13 +49,17 @@ from rankscope.statistics.pairwise import Noises, Pair, compare_pairs
 from rankscope.statistics.reach import MOST_QUERIES, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
+from rankscope.tables.table_options import check_keys, reading
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
+    from rankscope.scoring.judgments import NoAnswer
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import PairTest
     from rankscope.statistics.matrix import Matrix
+    from rankscope.tables.table_options import TableOptions
 
 __all__ = ["GateResult", "gate"]
 
@@ -191,7 +197,7 @@ class AnchorResult(Part):
     """With a history: what all commits since the anchor say together, by measure."""
 
 
-class GateResult(Record, Shown):
+class GateResult(Record, Tracked):
     """The gate's answer, measure by measure, and how it was found."""
 
     kind: ClassVar[str] = "gate"
@@ -320,7 +326,12 @@ def gate(
     baseline_run: str | None = None,
     candidate_run: str | None = None,
     order: Order = "score",
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
+    no_answer: NoAnswer | None = None,
+    overlap: float | None = None,
     report: Callable[[GateResult], None] | None = None,
+    **tables: Unpack[TableOptions],
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
 
@@ -333,7 +344,8 @@ def gate(
     to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
     baseline that is compared with as well; ``history`` a file that holds what all commits since
     then say together, which is read and written. ``noise``: repeated runs of one system, which
-    widen all intervals. ``clusters``, ``weights`` and ``order`` as in `compare`.
+    widen all intervals. ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse``,
+    ``no_answer``, ``query_key``, … and ``duplicates`` as in `compare`.
 
     ``report`` is called with the result before the history is written: if a report fails, the
     history does not have the commit yet, and the gate can be asked again.
@@ -363,27 +375,35 @@ def gate(
     asked = list(parse_measures(measures))
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
-    judgments = None if qrels is None else as_judgments(qrels)
-    everything = [*(parsed.asked for parsed in asked), *floors]
-    options: Any = {"qrels": judgments, "profile": profile, "order": order}
-    both = paired_runs(
-        baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
-    )
-    _check_lost(both, missing)
-    names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
-    sample = sample_of(both.matrix.query_ids, clusters, weights)
-    matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
-    _check_margin(max_drop, max_query_drop, matrix)
-    noises = _noise(matrix, noise, both, everything[: len(asked)], options)
-    judge = _Judge(settings, max_drop, max_query_drop, power)
-    checks, pairs = judge.checks(matrix, noises)
-    floor_checks = _check_floors(floors, both)
-    anchored = longer = None
-    if anchor is not None:
-        measured = [str(scale.name) for scale in matrix.scales]
-        fixed = paired_runs(anchor, both.sides[1], measured, runs=(None, candidate_run), **options)
-        fixed_matrix = replace(fixed.matrix, sample=sample)
-        anchored, longer = judge.against_anchor(fixed_matrix, noises, history, both.sides[0].qrels)
+    with reading(**tables):
+        with unanswered(no_answer), overlapping(overlap):
+            judgments = None if qrels is None else as_judgments(qrels)
+        everything = [*(parsed.asked for parsed in asked), *floors]
+        options: Any = {"qrels": judgments, "profile": profile, "order": order}
+        options |= {"doc_id_from": doc_id_from, "collapse": collapse}
+        both = paired_runs(
+            baseline, candidate, everything, runs=(baseline_run, candidate_run), **options
+        )
+        _check_lost(both, missing)
+        names = {str(both.sides[0].find(parsed)): parsed.asked for parsed in asked}
+        sample = sample_of(both.matrix.query_ids, clusters, weights)
+        matrix = replace(both.matrix.only_measures(len(names)), sample=sample)
+        _check_margin(max_drop, max_query_drop, matrix)
+        noises = _noise(matrix, noise, both, everything[: len(asked)], options)
+        judge = _Judge(settings, max_drop, max_query_drop, power)
+        checks, pairs = judge.checks(matrix, noises)
+        floor_checks = _check_floors(floors, both)
+        anchored = longer = None
+        if anchor is not None:
+            measured = [str(scale.name) for scale in matrix.scales]
+            fixed = paired_runs(
+                anchor, both.sides[1], measured, runs=(None, candidate_run), **options
+            )
+            fixed_matrix = replace(fixed.matrix, sample=sample)
+            anchored, longer = judge.against_anchor(
+                fixed_matrix, noises, history, both.sides[0].qrels
+            )
+        check_keys()
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
     answers += [] if anchored is None else [anchored.answer]

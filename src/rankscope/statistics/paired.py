@@ -74,7 +74,7 @@ def paired_tests(
       sign. p = share of sign flips whose |sum| is at least the observed one: all 2^m of them for
       m ≤ 16 nonzero differences, else a sample of ``resamples``.
     - ``bootstrap``: differences are shifted to mean 0 and resampled; p = how often |mean| is at
-      least the observed one. Too small p-values with few queries; see docs/statistics.md.
+      least the observed one. Too small p-values with few queries: docs/explanation/error-rates.md.
     - ``t``: Student's paired t, mean / (s/√n) with n − 1 degrees of freedom.
     - ``wilcoxon``: signed ranks, zeros dropped, equal sizes share their mean rank; exact (also with
       ties) for m ≤ 50 nonzero differences, else normal with the correction for ties.

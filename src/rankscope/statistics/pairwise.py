@@ -84,7 +84,7 @@ class Pair(Part):
     losses: int
     """Queries on which the base is better."""
     effect: Effect
-    """How large the difference is; docs/statistics.md says what the numbers mean."""
+    """How large the difference is; docs/explanation/statistics.md says what the numbers mean."""
     p: float
     """Of the test, before correction; a test of all pairs at once needs none."""
     p_corrected: float

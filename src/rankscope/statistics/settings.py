@@ -1,7 +1,7 @@
 """Settings: how systems are compared. One place for the defaults of every door.
 
-`compare`, the gate, benchmarks and analyses read the same settings; docs/statistics.md says why
-these are the defaults.
+`compare`, the gate, benchmarks and analyses read the same settings;
+docs/explanation/statistics.md says why these are the defaults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_RESAMPLES = 100_000
 
 
 class Settings(Part):
-    """How systems are compared; docs/statistics.md says why these are the defaults."""
+    """How systems are compared; docs/explanation/statistics.md says why these are the defaults."""
 
     test: PairTest = "max-t"
     """The paired test; max-t and tukey test all pairs at once."""

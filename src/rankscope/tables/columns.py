@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from rankscope.errors import FormatError, shown
+from rankscope.tables.table_options import named_keys, saw_columns
 
 MOST_COLUMNS = 10_000
 LARGEST_GRADE = 2**53
@@ -56,6 +55,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "subtopic": _words(
         "subtopic subtopic_id aspect intent intent_id nugget nugget_id iteration iter"
     ),
+    "no_answer": _words(
+        "no_answer unanswerable is_unanswerable is_impossible no_answer_expected expect_no_answer"
+    ),
+    "answerable": ("answerable", "is_answerable", "has_answer"),
 }
 """For each role its names, the most telling first: `query_id` wins over `query`."""
 
@@ -84,10 +87,12 @@ def _folded(name: str) -> str:
 class PairLayout:
     """A table of query–document pairs; ``value`` is the number of a pair.
 
-    ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
-    ``lists`` are the keys under which a JSON record may hold all documents of its query.
-    ``headerless`` gives, by number of columns, the roles in a file without a header (None: a column
-    that is ignored). ``keys`` are columns that the user named, by role: they win over known names.
+    ``formats`` can be read and written, ``read_only`` only read; ``suffixes`` tell those that other
+    kinds do not have. ``lists`` are the keys under which a JSON record may hold all documents of
+    its query. ``headerless`` gives, by number of columns, the roles in a file without a header
+    (None: a column that is ignored). ``keys`` are columns that the user named, by role: they win
+    over known names; the roles in ``required`` were named for this very table, which must have
+    them.
     """
 
     kind: Kind
@@ -97,14 +102,29 @@ class PairLayout:
     optional: tuple[str, ...]
     lists: tuple[str, ...]
     headerless: Mapping[int, tuple[str | None, ...]] = field(hash=False)
+    read_only: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict, hash=False)
+    required: frozenset[str] = frozenset()
 
     def keyed(self, **keys: str | None) -> PairLayout:
-        """Return the layout with columns that the user names, by role; see `named_keys`."""
+        """Return the layout with columns that the user names, by role, here or in `reading`."""
         given = {role: key for role, key in keys.items() if key is not None}
-        named = {**_NAMED.get(), **self.keys, **given}
+        named = {**named_keys(), **self.keys, **given}
         chosen = {role: key for role, key in named.items() if role in self.roles}
-        return replace(self, keys=chosen) if chosen else self
+        required = self.required | given.keys()
+        return replace(self, keys=chosen, required=required) if chosen else self
+
+    @property
+    def lenient(self) -> PairLayout:
+        """The layout by which a table is recognised, though it may lack what it must have."""
+        return replace(self, required=frozenset()) if self.required else self
+
+    def of_lists(self, column: str) -> PairLayout:
+        """Return the layout of the documents that this column lists, which may be the one named."""
+        if self.keys.get("doc_id") != column:
+            return self
+        keys = {role: key for role, key in self.keys.items() if role != "doc_id"}
+        return replace(self, keys=keys, required=self.required - {"doc_id"})
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -113,10 +133,10 @@ class PairLayout:
 
     def is_header(self, cells: Sequence[str]) -> bool:
         """Tell whether the query and another role are named; one known word may be an id."""
-        roles = find_columns(cells, self)
+        roles = find_columns(cells, self.lenient)
         if "query_id" in roles and (len(roles) > 1 or any(map(_is_text, cells))):
             return True
-        return find_list(cells, self, lambda _: False) is not None
+        return find_list(cells, self.lenient, lambda _: False) is not None
 
 
 _TREC_SUFFIXES = dict.fromkeys((".qrel", ".qrels", ".res", ".run", ".trec", ".txt"), "trec")
@@ -126,7 +146,7 @@ QRELS = PairLayout(
     formats=("trec", "csv", "tsv", "json", "jsonl", "parquet"),
     suffixes=_TREC_SUFFIXES,
     value="grade",
-    optional=("subtopic",),
+    optional=("subtopic", "no_answer", "answerable"),
     lists=_words(
         "relevant_ids relevant_doc_ids relevant_document_ids relevant_chunk_ids relevant_docs "
         "relevant_documents relevant_chunks relevant_passages relevant positive_ids positive_docs "
@@ -145,6 +165,7 @@ QRELS = PairLayout(
 RUN = PairLayout(
     kind="run",
     formats=("trec", "msmarco", "csv", "tsv", "json", "jsonl", "parquet"),
+    read_only=("traces",),
     suffixes=_TREC_SUFFIXES,
     value="score",
     optional=("rank", "tag"),
@@ -162,20 +183,6 @@ RUN = PairLayout(
 )
 
 
-_NAMED: ContextVar[Mapping[str, str]] = ContextVar("rankscope_keys", default={})  # noqa: B039
-
-
-@contextmanager
-def named_keys(**keys: str | None) -> Iterator[None]:
-    """Let tables that are read meanwhile have these columns, by role, whatever they are called."""
-    given = {role: key for role, key in keys.items() if key is not None}
-    token = _NAMED.set({**_NAMED.get(), **given})
-    try:
-        yield
-    finally:
-        _NAMED.reset(token)
-
-
 def find_columns(names: Sequence[str], layout: PairLayout) -> dict[str, str]:
     """Map each role to its column; roles without one are left out."""
     by_folded: dict[str, str] = {}
@@ -183,14 +190,17 @@ def find_columns(names: Sequence[str], layout: PairLayout) -> dict[str, str]:
         by_folded.setdefault(folded(name), name)
     _leave_subject(by_folded)
     roles = {role: key for role, key in layout.keys.items() if key in names}
+    named = roles.copy()
     for role in layout.roles:
-        if role in roles or (role == layout.value and role in layout.keys):
+        if role in roles or role in layout.required:
             continue
         for alias in ALIASES[role]:
             column = by_folded.get(folded(alias))
             if column is not None and column not in roles.values():
                 roles[role] = column
                 break
+    if layout.keys and roles:
+        saw_columns(names, named)
     return roles
 
 
@@ -204,7 +214,7 @@ def find_list(
     """
     roles = find_columns(names, layout)
     plain = next((name for name in names if folded(name) == "id"), None)
-    query = roles.get("query_id", plain)
+    query = roles.get("query_id", None if "query_id" in layout.required else plain)
     if query is None:
         return None
     if plain is not None and query != layout.keys.get("query_id") and folded(query) in _ASKED:
@@ -238,10 +248,10 @@ def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
     """Return the required roles without a column.
 
     Without a grade all documents are relevant, without a score they are in order; but a value that
-    the user named must be there.
+    the user named for this table must be there.
     """
     roles = find_columns(names, layout)
-    required = ("query_id", "doc_id", *((layout.value,) if layout.value in layout.keys else ()))
+    required = ("query_id", "doc_id", *layout.required & {layout.value})
     return [role for role in required if role not in roles]
 
 
@@ -250,7 +260,7 @@ def require_columns(
 ) -> dict[str, str]:
     """Map roles to columns, or say which role has none, and what would have been one."""
     for role in missing_roles(names, layout):
-        if role in layout.keys and role == layout.value:
+        if role in layout.required:
             problem = f"no column {shown(layout.keys[role])} among {_listed(names)}"
         else:
             problem = f"no column for the {role} of a {layout.kind} table among {_listed(names)}; "
@@ -308,10 +318,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class TextFormat(NamedTuple):
-    """A format that only one kind of records has; reading gives rows with their lines."""
+    """A format that only some kinds of records have; reading gives rows with their lines.
 
-    read: Callable[[str, Origin], Iterator[tuple[int, Row]]]
-    write: Callable[[Iterable[Row]], Iterator[str]]
+    ``begins`` is how its first line begins, as a regular expression. One that is not written has no
+    ``write``, and is among ``read_only``.
+    """
+
+    begins: str
+    read: Callable[[BinaryIO, Origin], Iterator[tuple[int, Row]]]
+    write: Callable[[Iterable[Row]], Iterator[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,8 +335,8 @@ class RecordLayout:
 
     ``formats`` can be read and written; ``suffixes`` tell those that other kinds do not have.
     ``columns`` are the fields kept as text; all others are kept as JSON. ``headerless`` gives, by
-    their number, the columns of a file without a header. ``markup`` are the formats that begin with
-    a tag.
+    their number, the columns of a file without a header. ``key`` is the id's field, if the user
+    named it. ``markup`` are formats of these records alone; ``read_only`` are not written.
     """
 
     kind: Kind
@@ -334,6 +349,8 @@ class RecordLayout:
     columns: tuple[str, ...]
     headerless: Mapping[int, tuple[str, ...]] = field(hash=False)
     needs_text: bool = False
+    key: str | None = None
+    read_only: tuple[str, ...] = ()
     markup: Mapping[str, TextFormat] = field(default_factory=dict, hash=False)
 
     @property
@@ -342,18 +359,24 @@ class RecordLayout:
         return "queries" if self.noun == "query" else f"{self.noun}s"
 
     def is_header(self, cells: Sequence[str]) -> bool:
-        """Tell whether the id is named first, or the id and a text are named anywhere."""
+        """Tell whether the id is named first, or the id and a text are named anywhere.
+
+        A question may be its own id; then it is named first.
+        """
         names = [folded(cell) for cell in cells]
         ids = set(map(folded, self.id_names))
         texts = set(map(folded, self.text_names))
-        return not ids.isdisjoint(names[:1]) or not (
+        first = ids | ({*_QUESTIONS, "query"} if self.needs_text else set())
+        return not first.isdisjoint(names[:1]) or not (
             ids.isdisjoint(names) or texts.isdisjoint(names)
         )
 
     def keyed(self) -> RecordLayout:
-        """Return the layout with the id that the user names; see `named_keys`."""
-        key = _NAMED.get().get(self.id_column)
-        return self if key is None else replace(self, id_names=(key, *self.id_names))
+        """Return the layout with the id that the user names; see `reading`."""
+        key = named_keys().get(self.id_column)
+        if key in (None, self.key):
+            return self
+        return replace(self, id_names=(str(key), *self.id_names), key=key)
 
 
 Layout = PairLayout | RecordLayout

@@ -38,8 +38,10 @@ from rankscope.tables.columns import (
 from rankscope.tables.detection import BOM, cells_of, shielded
 from rankscope.tables.jsontext import parse_json
 from rankscope.tables.objects import rows_from_lists
+from rankscope.tables.pieces import gold_columns, refuse_gold_pieces
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores, with_values
+from rankscope.tables.unanswered import find_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,15 +76,23 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     first = decoded(data.split(b"\n", 1)[0].rstrip(b"\r"), source=source)
     cells = cells_of(first, separator)
     check_columns(len(cells), source=source, line=above + 1)
-    has_header = layout.is_header(cells)
+    is_gold = layout.kind == "qrels" and gold_columns(cells, layout) is not None
+    has_header = layout.is_header(cells) or is_gold
     frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
     names = frame.columns
+    if is_gold:
+        refuse_gold_pieces(lambda: _as_dicts(frame), names, layout, source)
     if has_header:
         nested = find_list(names, layout, lambda name: _holds_lists(frame[name]))
         if nested is not None and _holds_lists(frame[nested[1]]):
-            cells_of_lists = frame.select(*nested).iter_rows()
-            lists = ((query_id, _list_of(cell)) for query_id, cell in cells_of_lists if query_id)
-            return rows_from_lists(lists, layout, source=source)
+            mark = find_mark(names)
+            cells_of_lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
+            lists = (
+                (query_id, _list_of(cell), *value)
+                for query_id, cell, *value in cells_of_lists
+                if query_id
+            )
+            return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
         if nested is not None:
             frame = frame.rename({nested[1]: "doc_id"})
             names = frame.columns
@@ -115,6 +125,25 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
         line_of=lambda row: above + line_of(numbers[row]),
     )
     return with_values(rows) if has_header else ranks_or_scores(rows)
+
+
+def read_dicts(data: bytes, *, source: str, separator: str) -> list[dict[str, Any]]:
+    """Read the rows of a table with a header, by name; lists are read, an empty cell is None."""
+    data = data.removeprefix(BOM)
+    begin = _first_row(data)
+    above = data.count(b"\n", 0, begin)
+    return _as_dicts(
+        _parsed(data[begin:], above, separator=separator, has_header=True, source=source)
+    )
+
+
+def _as_dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    lists = [name for name in frame.columns if _holds_lists(frame[name])]
+    rows = []
+    for row in frame.iter_rows(named=True):
+        fields: dict[str, Any] = {name: cell or None for name, cell in row.items()}
+        rows.append({**fields, **{name: _list_of(row[name]) for name in lists}})
+    return rows
 
 
 def _holds_numbers(cells: pl.Series) -> bool:

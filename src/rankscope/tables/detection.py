@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
 from rankscope.tables.columns import PairLayout
+from rankscope.tables.metadata import metadata_in
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -46,6 +47,12 @@ _BY_SUFFIX = {
     ".tsv": "tsv",
 }
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not every id that begins with a bracket
+_BATCH = re.compile(rb'[\s\[]*\{\s*"resource_?[sS]pans"\s*:')
+_SPAN = (
+    re.compile(rb'"(?:context\.)?trace_?[iI]d"\s*:'),
+    re.compile(rb'"(?:context\.)?span_?[iI]d"\s*:'),
+    re.compile(rb'"attributes[".]'),
+)
 _FIRST_KEY = re.compile(r'\s*\[?\s*\{\s*"((?:[^"\\]|\\.)*)"')
 
 
@@ -65,6 +72,8 @@ class Sniffed:
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
     is_encoded: bool = False
+    is_trace: bool = False
+    metadata: str = ""
 
 
 def read_head(stream: BinaryIO) -> bytes:
@@ -90,7 +99,13 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         return Sniffed("empty", by_suffix)
     lines = data_lines(head) or [text.split(b"\n", 1)[0].decode("utf-8", "replace")]
     if _JSON.match(text) or by_suffix in ("json", "jsonl"):
-        return Sniffed(_json_content(text, by_suffix), by_suffix, lines[0], names=_keys(text))
+        return Sniffed(
+            json_content(text, by_suffix),
+            by_suffix,
+            lines[0],
+            names=_keys(text),
+            is_trace=_is_trace(text),
+        )
     separator = separator_of(lines[0])
     whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
     widths = Counter(len(fields_of(line)) for line in whole[:100])
@@ -102,6 +117,7 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         tuple(cells_of(lines[0], separator)),
         tuple(width for width, _ in widths.most_common()),
         is_encoded=head.startswith(MARK),
+        metadata=metadata_in(head) if text.startswith(b"#") else "",
     )
 
 
@@ -109,6 +125,8 @@ def detect_format(sniffed: Sniffed, layout: Layout) -> str | None:
     """Return the format of a table of this kind; None if it is none that is known."""
     if sniffed.content == "parquet":
         return "parquet"
+    if sniffed.is_trace and "traces" in layout.read_only:
+        return "traces"
     if sniffed.content == "json lines":
         return "jsonl"
     if sniffed.content == "json list":
@@ -145,8 +163,9 @@ def _format_of_records(sniffed: Sniffed, layout: RecordLayout) -> str | None:
         return "jsonl" if layout.is_header(sniffed.names) else "json"
     if sniffed.by_suffix in ("parquet", "tsv", "csv"):
         return sniffed.by_suffix
-    if sniffed.content == "markup" and layout.markup:
-        return next(iter(layout.markup))
+    for name, format in layout.markup.items():
+        if re.match(format.begins, sniffed.line.lstrip(), re.I):
+            return name
     if "\t" in sniffed.line:
         return "tsv"
     return "csv" if layout.is_header(sniffed.names) else None
@@ -157,8 +176,9 @@ def named_format(format: str | None, layout: Layout) -> str | None:
     if format is None:
         return None
     name = _SYNONYMS.get(format.lower(), format.lower())
-    if name not in layout.formats:
-        raise UnknownNameError("format", format, layout.formats)
+    readable = (*layout.formats, *layout.read_only)
+    if name not in readable:
+        raise UnknownNameError("format", format, readable)
     return name
 
 
@@ -166,6 +186,11 @@ def format_for(path: PathLike, format: str | None, layout: Layout) -> str:
     """Return the format to write: as named, or as the file's suffix says."""
     suffixes = {**_BY_SUFFIX, **layout.suffixes}
     chosen = named_format(format, layout) or suffixes.get(suffix_of(path))
+    if chosen in layout.read_only:
+        raise InputError(
+            f"{source_name(path)}: {chosen} is read and not written; write {layout.formats[0]}, or "
+            f"another of {', '.join(layout.formats)}"
+        )
     if chosen is None:
         raise InputError(
             f"{source_name(path)}: the suffix does not tell the format; use one of "
@@ -207,7 +232,12 @@ def cells_of(line: str, separator: str) -> list[str]:
         return line.split(separator)
 
 
-def _json_content(
+def _is_trace(text: bytes) -> bool:
+    """Tell OpenTelemetry's batches of spans, or spans by themselves."""
+    return bool(_BATCH.match(text)) or all(key.search(text, 0, 1 << 20) for key in _SPAN)
+
+
+def json_content(
     text: bytes, by_suffix: str | None
 ) -> Literal["json list", "json object", "json lines"]:
     """Tell one value from a value on each line."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.columns import find_columns
+from rankscope.tables.table_options import saw_columns
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _TEXTS = ("page_content", "content", "text", "node")
 """What tells a framework's document from other objects, beside its metadata."""
 _METADATA = ("metadata", "meta")
+_IDS = ("ref_doc_id", "id", "_id", "node_id", "id_", "doc_id", "docid", "docno", "chunk_id")
 
 
 def is_document(item: object) -> bool:
@@ -43,38 +45,53 @@ def listed_document(item: Any, layout: PairLayout, source: str) -> tuple[Any, An
         rank = item.get(roles.get("rank", ""))
         if value is None and isinstance(rank, int | float):
             value = -rank
-        doc_id = item.get(roles.get("doc_id", "id"))
-        is_plain = isinstance(doc_id, str | int)
-        return (doc_id if is_plain else _id_of(item, layout, source)), value
+        column = roles.get("doc_id", "")
+        is_named = layout.keys.get("doc_id") in (None, column)
+        is_plain = is_named and isinstance(item.get(column), str | int)
+        return (item[column] if is_plain else _id_of(item, layout, source)), value
     if is_document(item):
         value = _get(item, "score") if layout.value == "score" else None
         return _id_of(item, layout, source), value
+    if "doc_id" in layout.required:
+        key = shown(layout.keys["doc_id"])
+        raise InputError(
+            f"{source}: expected documents with a field {key} (doc_key), got the id {shown(item)}"
+        )
     return item, None
 
 
 def _id_of(document: Any, layout: PairLayout, source: str) -> Any:
-    """Return the id in the metadata (``doc_id``, or what the user named), or the document's own."""
+    """Return the id in the metadata (``doc_id``), or the document's own, or what the user named.
+
+    A LlamaIndex node that was cut from a document has that document's id.
+    """
     key = layout.keys.get("doc_id")
     node = _get(document, "node")
     inner = document if node is None else node
-    metadata: Any = _first(inner, _METADATA)
-    fields = metadata if isinstance(metadata, Mapping) else {}
+    fields: dict[Any, Any] = {}
+    for name in _METADATA:
+        metadata = _get(inner, name)
+        fields.update(metadata if isinstance(metadata, Mapping) else {})
+    named = None if key is None else fields.get(key, _get(inner, key))
     if key is not None:
-        named = fields.get(key, _get(inner, key))
-        if named is not None:
-            return named
-    elif fields.get("doc_id") is not None:
-        return fields["doc_id"]
-    else:
-        framework_id = _first(inner, ("id", "_id", "node_id", "id_", "doc_id", "chunk_id"))
+        names = [*fields, *(inner if isinstance(inner, Mapping) else ())]
+        saw_columns([str(name) for name in names], {} if named is None else {"doc_id": key})
+    if named is not None:
+        return named
+    if "doc_id" not in layout.required:
+        if fields.get("doc_id") is not None:
+            return fields["doc_id"]
+        framework_id = _first(inner, _IDS)
         framework_id = fields.get("id") if framework_id is None else framework_id
         if framework_id is not None:
             return framework_id
     wanted = "id" if key is None else shown(key)
-    known = ", ".join(shown(name, 30) for name in list(fields)[:8]) or "nothing"
+    is_record = isinstance(inner, Mapping) and not fields
+    known = ", ".join(shown(name, 30) for name in list(inner if is_record else fields)[:8])
+    where = "" if is_record else ", neither of its own nor in its metadata, which"
     raise InputError(
-        f"{source}: a document has no {wanted}, neither of its own nor in its metadata, which "
-        f"holds {known}; name the field that is its id (doc_key)"
+        f"{source}: a document has no {wanted}{where or '; it'} holds {known or 'nothing'}; name "
+        "the field that is its id (doc_key; id_field of a system)"
     )
 
 

@@ -26,7 +26,10 @@ from rankscope.tables.columns import (
 from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
+from rankscope.tables.pieces import refuse_gold_dict, refuse_gold_pieces
 from rankscope.tables.rows import Rows, with_values
+from rankscope.tables.traces import retrievals
+from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,9 +61,12 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     frame = frame_of(data, source=source)
     if not frame.width:
         return _Columns(layout, source).rows()
+    refuse_gold_pieces(frame.to_dicts, frame.columns, layout, source)
     nested = find_list(frame.columns, layout, lambda name: frame.schema[name].is_nested())
     if nested is not None and frame.schema[nested[1]].is_nested():
-        return rows_from_lists(frame.select(*nested).iter_rows(), layout, source=source)
+        mark = find_mark(frame.columns)
+        lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
+        return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
     if nested is not None:
         frame = frame.rename({nested[1]: "doc_id"})
     roles = require_columns(frame.columns, layout, source=source)
@@ -94,6 +100,7 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     """
     if is_chroma(data):
         return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
+    refuse_gold_dict(data, layout, source)
     names = [str(name) for name in islice(data, 100)]
     if _is_record(data, names, layout):
         return rows_from_records([data], layout, source=source)
@@ -117,6 +124,7 @@ def _is_list(value: object) -> bool:
 
 def _is_record(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> bool:
     """Tell whether this is one query's result or one pair, and not results by query."""
+    layout = layout.lenient
     nested = find_list(names, layout, lambda name: _is_list(data.get(name)))
     if nested is not None:
         return isinstance(data.get(nested[0]), str | int)
@@ -132,6 +140,7 @@ def _is_table(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> 
     """Tell whether the keys are names of columns, and not ids of queries."""
     if not data or any(isinstance(v, Mapping) or not _is_list(v) for v in data.values()):
         return False
+    layout = layout.lenient
     if {"query_id", "doc_id"} <= find_columns(names, layout).keys():
         return True
     nested = find_list(names, layout, lambda name: _is_list(next(iter(data.get(name, ())), None)))
@@ -190,10 +199,11 @@ def rows_from_records(
     names = _names_of(first[0], layout)
     if names is None:
         return _rows_from_sequences(list(records), layout, source)
+    refuse_gold_pieces(lambda: list(records), names, layout, source)
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
         return _rows_from_nested(records, nested[1], layout, source)
-    if "query_id" not in find_columns(names, layout) and is_document(first[0]):
+    if "query_id" not in find_columns(names, layout.lenient) and is_document(first[0]):
         return rows_from_lists(enumerate([list(records)], start=1), layout, source=source)
     roles = require_columns(names, layout, source=source)
     raters = [name for name in rater_columns(names) if name not in roles.values()]
@@ -226,10 +236,11 @@ class _Columns:
         self.values: list[Any] = []
         self.subtopics: list[str | None] = []
         self.empty_queries: list[str] = []
+        self.no_answer: list[str] = []
         self.seen: set[str] = set()
 
-    def add_query(self, raw_query: object, documents: object) -> None:
-        """Append all documents of one query."""
+    def add_query(self, raw_query: object, documents: object, *, no_answer: bool = False) -> None:
+        """Append all documents of one query, which may be marked as having no answer."""
         query_id = _id_text(raw_query, "query_id", self.source)
         if not query_id:
             raise InputError(f"{self.source}: a query_id is missing; give every query one")
@@ -259,6 +270,10 @@ class _Columns:
         self.query_ids += [query_id] * (len(self.doc_ids) - before)
         if len(self.doc_ids) == before:
             self.empty_queries.append(query_id)
+        if no_answer:
+            if any(value != 0 for value in self.values[before:]):
+                raise refuse_answer(query_id, self.source)
+            self.no_answer.append(query_id)
 
     def _add_mapping(self, documents: Mapping[Any, Any]) -> None:
         by_subtopic = "subtopic" in self.layout.optional
@@ -276,11 +291,12 @@ class _Columns:
     def _add_list(self, query_id: str, documents: Iterable[object]) -> None:
         """Append a list: ids, (id, value) pairs, records, or the documents of a framework."""
         is_run = self.layout.kind == "run"
+        needs_fields = "doc_id" in self.layout.required
         unscored = 0
         before = len(self.values)
         for place, item in enumerate(documents, start=1):
             doc_id: str | None
-            if type(item) is str:
+            if type(item) is str and not needs_fields:
                 doc_id, value = item, None
             else:
                 raw_id, value = listed_document(item, self.layout, self.source)
@@ -309,8 +325,14 @@ class _Columns:
                     f"{self.source}: some documents have grades by subtopic and others do not"
                 )
             series.append(_text_series("subtopic", self.subtopics))
-        empty = tuple(self.empty_queries)
-        return Rows(pl.DataFrame(series), self.source, self.layout, empty_queries=empty)
+        empty = _text_series("query_id", self.empty_queries)  # refuses what is not text
+        return Rows(
+            pl.DataFrame(series),
+            self.source,
+            self.layout,
+            empty_queries=tuple(empty),
+            no_answer=tuple(self.no_answer),
+        )
 
 
 def _get(record: Any, name: str) -> Any:
@@ -400,23 +422,48 @@ def _is_row(item: object) -> bool:
 
 
 def rows_from_lists(
-    lists: Iterable[tuple[object, object]], layout: PairLayout, *, source: str
+    lists: Iterable[tuple[object, ...]],
+    layout: PairLayout,
+    *,
+    source: str,
+    mark: str | None = None,
 ) -> Rows:
-    """Take queries with their lists of documents."""
+    """Take queries with their lists of documents.
+
+    What follows a list is the value of the column ``mark``: whether the query has no answer.
+    """
     columns = _Columns(layout, source)
-    for query_id, documents in lists:
-        columns.add_query(query_id, [] if documents is None else documents)
+    is_golden = layout.kind == "qrels"
+    for query_id, documents, *value in lists:
+        marked = bool(value) and is_golden and is_marked(mark or "no_answer", value[0], source)
+        columns.add_query(query_id, [] if documents is None else documents, no_answer=marked)
+    return columns.rows()
+
+
+def rows_from_traces(
+    values: Iterable[tuple[int | None, Any]], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take the retrievals of traces; see `rankscope.tables.traces`."""
+    columns = _Columns(layout, source)
+    query_key = layout.keys.get("query_id")
+    for retrieval in retrievals(values, source=source, query_key=query_key):
+        columns.source = source if retrieval.line is None else f"{source}:{retrieval.line}"
+        columns.add_query(retrieval.query_id, retrieval.documents)
+    columns.source = source
     return columns.rows()
 
 
 def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, source: str) -> Rows:
-    def lists() -> Iterator[tuple[object, object]]:
+    def lists() -> Iterator[tuple[object, ...]]:
         for record in records:
             names = _names_of(record, layout) or []
             columns = find_list(names, layout, nested.__eq__)
-            yield None if columns is None else _get(record, columns[0]), _get(record, nested)
+            query_id = None if columns is None else _get(record, columns[0])
+            mark = find_mark(names)
+            marked = mark is not None and is_marked(mark, _get(record, mark), source)
+            yield query_id, _get(record, nested), marked
 
-    return rows_from_lists(lists(), layout, source=source)
+    return rows_from_lists(lists(), layout.of_lists(nested), source=source)
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:

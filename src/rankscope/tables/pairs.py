@@ -202,6 +202,11 @@ class PairTable(ABC):
         """
         write_pairs(self, path, format=format)
 
+    @property
+    def header(self) -> bytes:
+        """The comments at the top of this table's TREC file."""
+        return b""
+
     @abstractmethod
     def trec_columns(self) -> pl.DataFrame:
         """Return the columns of this table's TREC file, in order."""

@@ -17,7 +17,6 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.files import (
-    decoded,
     enough_memory,
     is_plain_file,
     open_bytes,
@@ -25,12 +24,14 @@ from rankscope.files import (
     source_name,
     suffix_of,
 )
-from rankscope.tables.delimited import read_columns, read_lines
+from rankscope.tables.collection_folder import parts_of, table_in
+from rankscope.tables.delimited import read_columns, read_dicts, read_lines
 from rankscope.tables.detection import (
     BOM,
     Sniffed,
     detect_format,
     fields_of,
+    json_content,
     named_format,
     read_head,
     sniff,
@@ -39,14 +40,20 @@ from rankscope.tables.detection import (
 from rankscope.tables.escaping import decoded_ids
 from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
-from rankscope.tables.objects import rows_from_frame, rows_from_lines, rows_from_object
-from rankscope.tables.parquet import parquet_frame, records_from_parquet
+from rankscope.tables.objects import (
+    rows_from_frame,
+    rows_from_lines,
+    rows_from_object,
+    rows_from_traces,
+)
+from rankscope.tables.parquet import parquet_bytes, parquet_frame, records_from_parquet
 from rankscope.tables.record_rows import Origin, rows_of
 from rankscope.tables.rows import Rows, ranks_or_scores
+from rankscope.tables.traces import retrievals
 from rankscope.tables.whitespace import read_clean, read_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout, RecordLayout
@@ -89,6 +96,12 @@ class TableFile:
         """Open a file and find its format, unless it is named."""
         chosen = named_format(format, layout)
         layout = layout.keyed()
+        if layout.kind == "qrels":
+            path = table_in(path, layout.kind)
+        shards = parts_of(path, layout.kind) if layout.kind == "qrels" else [path]
+        if len(shards) > 1:
+            return cls._of_shards(path, shards, layout, format=format)
+        path = shards[0]
         with enough_memory(source_name(path)):
             data = None if is_plain_file(path) else read_bytes(path)
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
@@ -102,6 +115,26 @@ class TableFile:
                 line=1,
             )
         return cls(path, layout, detected, chosen is not None, sniffed, data)
+
+    @classmethod
+    def _of_shards(
+        cls, path: PathLike, shards: Sequence[PathLike], layout: PairLayout, *, format: str | None
+    ) -> TableFile:
+        """Put a table together that is in several files of one format."""
+        files = [cls.open(shard, layout, format=format) for shard in shards]
+        formats = {file.format for file in files}
+        if len(formats) > 1 or not formats <= {"jsonl", "trec", "parquet"}:
+            raise FormatError(
+                f"{len(files)} files that are {', '.join(sorted(formats))}; several make a table "
+                "only if all are jsonl, trec or parquet; name one of them",
+                source=source_name(path),
+            )
+        if formats == {"parquet"}:
+            frames = [parquet_frame(file._place, source=file.source) for file in files]
+            data = parquet_bytes(pl.concat(frames, how="diagonal_relaxed"))
+        else:
+            data = b"\n".join(file.content.removeprefix(BOM) for file in files)
+        return replace(files[0], path=path, data=data)
 
     @property
     def source(self) -> str:
@@ -142,12 +175,35 @@ class TableFile:
             return rows_from_frame(parquet_frame(self._place, source=source), layout, source=source)
         if self.format == "json":
             return rows_from_object(read_json(self.content, source=source), layout, source=source)
+        if self.format == "traces":
+            values = _json_values(io.BytesIO(self.content), source, suffix_of(self.path))
+            return rows_from_traces(values, layout, source=source)
         if self.format == "jsonl":
             lines = self.content.removeprefix(BOM).split(b"\n")
             numbered = read_json_lines(lines, source=source)
             return rows_from_lines(numbered, layout, source=source)
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
         return read_columns(self.content, layout, source=source, separator=separator)
+
+    def records(self) -> Any:
+        """Return what the file holds as plain data: records by name, or what its JSON says."""
+        source = self.source
+        with enough_memory(source):
+            if self.format == "json":
+                return read_json(self.content, source=source)
+            if self.format == "jsonl":
+                lines = self.content.removeprefix(BOM).split(b"\n")
+                return [record for _, record in read_json_lines(lines, source=source)]
+            if self.format == "parquet":
+                return parquet_frame(self._place, source=source).to_dicts()
+            if self.format in ("csv", "tsv"):
+                separator = "\t" if self.format == "tsv" else self.sniffed.separator
+                return read_dicts(self.content, source=source, separator=separator)
+        raise FormatError(
+            f"a {self.format} file holds ids, and the golden set spans or texts; give records with "
+            "the spans or texts of what was retrieved (json, jsonl, csv, parquet)",
+            source=source,
+        )
 
     @property
     def _place(self) -> str | bytes:
@@ -175,6 +231,8 @@ class TableFile:
         if rows is None:
             with self._stream() as stream:
                 rows = read_exact(stream, columns, types, source=self.source, layout=layout)
+        if self.sniffed.metadata:
+            rows = replace(rows, metadata=self.sniffed.metadata)
         if self.sniffed.is_encoded:
             rows = replace(rows, frame=decoded_ids(rows.frame), groups=None)
         return ranks_or_scores(rows, surely_ranks=self.named) if len(columns) == 3 else rows
@@ -221,6 +279,12 @@ def read_records(
 
     Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
     """
+    parts = parts_of(table_in(path, layout.kind), layout.kind)
+    if len(parts) > 1:
+        for part in parts:
+            yield from read_records(part, layout, format=format, ids_only=ids_only)
+        return
+    path = parts[0]
     chosen = named_format(format, layout)
     layout = layout.keyed()
     source = source_name(path)
@@ -250,6 +314,13 @@ def _records(
     source = source_name(path)
     if format == "json":
         return rows_of(read_json(stream.read(), source=source), layout, source)
+    if format == "traces":
+        values = _json_values(stream, source, suffix_of(path))
+        origin = Origin(source, "line")
+        return (
+            (origin, retrieval.line or 1, {"_id": retrieval.query_id, "text": retrieval.text})
+            for retrieval in retrievals(values, source=source, query_key=layout.key)
+        )
     origin = Origin(source, "row" if format == "parquet" else "line")
     if format == "parquet":
         place = os.path.abspath(os.fspath(path)) if is_plain_file(path) else stream.read()
@@ -259,9 +330,18 @@ def _records(
     elif format in ("tsv", "csv"):
         rows = read_lines(_lines(stream), origin, layout, tabs=format == "tsv")
     else:
-        text = decoded(stream.read().removeprefix(BOM), source=source)
-        rows = layout.markup[format].read(text, origin)
+        rows = layout.markup[format].read(stream, origin)
     return ((origin, position, row) for position, row in rows)
+
+
+def _json_values(stream: BinaryIO, source: str, suffix: str) -> Iterator[tuple[int | None, object]]:
+    """Yield the JSON value of each line, or the one of the whole file."""
+    content = stream.read().removeprefix(BOM)
+    by_suffix = "jsonl" if suffix in (".jsonl", ".ndjson") else None
+    if json_content(content.lstrip(), by_suffix) == "json lines":
+        yield from read_json_lines(content.split(b"\n"), source=source)
+    else:
+        yield None, read_json(content, source=source)
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:

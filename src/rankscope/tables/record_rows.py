@@ -16,6 +16,7 @@ from rankscope.errors import FormatError, InputError, shown
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
+from rankscope.tables.table_options import saw_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +48,8 @@ def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
     """Return the id of a row and its other fields; a query's text is then called ``text``."""
     origin, position, row = placed
     key = find_name(row, layout.id_names)
+    if layout.key is not None:
+        saw_columns(list(row), {layout.id_column: str(key)})
     asked = find_name(row, ALIASES["query_id"]) if key is None and layout.needs_text else None
     if asked is not None and isinstance(row[asked], str):  # as in qrels: the question is its id
         row = {layout.id_names[0]: row[asked], **row}
@@ -70,6 +73,8 @@ def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
     if layout.needs_text:
         text_key = find_name(fields, layout.text_names)
         text = None if text_key is None else fields.pop(text_key)
+        if text_key is None and key == layout.key:  # as in qrels: the question is its id
+            text = record_id
         if not isinstance(text, str):
             given = "no text" if text is None else f"{shown(text)} ({type(text).__name__}) as text"
             raise origin.error(

@@ -41,13 +41,15 @@ class RecordTable:
         if isinstance(data, type(self)):
             self._frame: pl.DataFrame = data._frame
         else:
-            self._frame = _collected(rows_of(data, self.layout), self.layout)
+            layout = self.layout.keyed()
+            self._frame = _collected(rows_of(data, layout), layout)
 
     @classmethod
     def _read(cls, path: PathLike, format: str | None) -> Self:
         table = cls.__new__(cls)
         table._positions = None
-        table._frame = _collected(read_records(path, cls.layout, format=format), cls.layout)
+        layout = cls.layout.keyed()
+        table._frame = _collected(read_records(path, layout, format=format), layout)
         return table
 
     @property

@@ -41,7 +41,9 @@ class Rows:
     malformed_count: int = 0
     ids_complete: bool = False  # the reader made sure that no id is missing
     empty_queries: tuple[str, ...] = ()  # queries without documents
+    no_answer: tuple[str, ...] = ()  # queries that are marked as having none
     groups: Groups | None = None  # by query, if the reader needed them anyway
+    metadata: str = ""  # YAML at the top of the file
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""
@@ -109,7 +111,8 @@ def as_numbers(column: pl.Series) -> pl.Series:
 def with_values(rows: Rows) -> Rows:
     """Give pairs without a number theirs: all are relevant, or they are listed best first."""
     frame, layout = rows.frame, rows.layout
-    if layout.value in frame.columns or "rank" in frame.columns or rater_columns(frame.columns):
+    has_raters = layout.kind == "qrels" and rater_columns(frame.columns)
+    if layout.value in frame.columns or "rank" in frame.columns or has_raters:
         return rows
     if layout.kind == "run":
         value = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)

@@ -33,6 +33,7 @@ def write_pairs(table: PairTable, path: PathLike, *, format: str | None) -> None
 
 def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
     if format == "trec":
+        yield table.header
         yield _by_white_space(table.trec_columns(), format, " ")
     elif format == "msmarco":
         columns = table.trec_columns().select("query_id", "doc_id", "rank")
@@ -74,10 +75,12 @@ def write_trec(table: PairTable, path: PathLike) -> None:
     columns = table.trec_columns()
     with replacing(path) as sink:
         if unfit_id(columns) is None:
+            sink.write(table.header)
             sink.write(_separated(columns, " "))
         else:
             columns, listed = encoded(columns)
             sink.write(MARK)
+            sink.write(table.header)
             sink.write(_separated(columns, " "))
             sink.write(listed)
 
@@ -109,5 +112,7 @@ def _record_pieces(table: RecordTable, format: str) -> Iterator[bytes]:
         elif format == "json":
             pieces = json_pieces(map(dump_json, rows), "[]")
         else:
-            pieces = table.layout.markup[format].write(rows)
+            write = table.layout.markup[format].write
+            assert write is not None  # `format_for` refuses what is not written
+            pieces = write(rows)
         yield from map(str.encode, pieces)

@@ -5,19 +5,21 @@ Only `CollectionConfig.files` looks at the disk, when the collection is about to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from rankscope.benchmark.config.sections import Section, refuse
-from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.files import COMPRESSIONS, nearest_file
+from rankscope.errors import InputError, shown
+from rankscope.files import nearest_file
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.stages.training import FOLDS
+from rankscope.runs.collapsing import Chunking, Collapse, names_table
+from rankscope.tables.collection_folder import CollectionFolder, parts_of
+from rankscope.tables.table_options import TableOptions
 
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""
@@ -62,9 +64,14 @@ class CollectionConfig(Section):
     """What is searched and judged: a folder in BEIR's layout, or single files."""
 
     path: Text | None = None
-    """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, relative to the config."""
+    """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or as on the Hugging Face Hub
+    (corpus/SPLIT-00000-of-00001.parquet, …), relative to the config."""
     split: Text | None = None
     """Which judgments of the folder are used; if not given, test, or the only ones."""
+    subset: Text | None = None
+    """Which part of the folder, where its files are named by language or so: en of en-corpus."""
+    ir_datasets: Text | None = None
+    """Instead of a folder, an id of ir_datasets such as beir/scifact/test, which downloads it."""
     corpus: Text | None = None
     """The documents, where there is no folder; existing runs need none."""
     queries: Text | None = None
@@ -73,6 +80,21 @@ class CollectionConfig(Section):
     """The judgments, where there is no folder."""
     name: Text | None = None
     """What reports call the collection; if not given, the folder's name."""
+    query_key: Text | None = None
+    """The column of the query in these files, where it goes by no known name."""
+    doc_key: Text | None = None
+    """The column of the document."""
+    grade_key: Text | None = None
+    """The column of the grade."""
+    doc_id_from: Text | None = None
+    """Systems return chunks, and judgments name documents: a separator such as '#', a regular
+    expression, or a table from chunk to document, relative to the config."""
+    collapse: Collapse = "best"
+    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
+
+    no_answer: Literal["empty"] | None = None
+    """Which questions are meant to have no answer, beside those with the field no_answer: empty
+    means all for which no document is judged."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,15 +109,33 @@ class CollectionConfig(Section):
 
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
+        if self.doc_id_from is None and self.collapse != "best":
+            refuse("needs doc_id_from, which says what document a chunk is of", "collapse")
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
-        if self.path is not None and files:
-            refuse("cannot be combined with path; give path, or queries and qrels", files[0])
-        if self.path is None and self.split is not None:
-            refuse("only a folder (path) has splits; name the file in qrels instead", "split")
-        if self.path is None and not {"queries", "qrels"}.issubset(files):
+        places = [key for key in ("path", "ir_datasets") if getattr(self, key) is not None]
+        if len(places) > 1:
+            refuse("cannot be combined with path; keep one of them", "ir_datasets")
+        if places and files:
+            refuse(
+                f"cannot be combined with {places[0]}; give {places[0]}, or queries and qrels",
+                files[0],
+            )
+        for key in ("split", "subset"):
+            if self.path is None and getattr(self, key) is not None:
+                refuse(f"only a folder (path) has {key}s; name the file in qrels instead", key)
+        if not places and not {"queries", "qrels"}.issubset(files):
             missing = "queries" if "queries" not in files else "qrels"
             refuse(f"missing key '{missing}'" if files else "expected path, or queries and qrels")
         return self
+
+    @property
+    def keys(self) -> TableOptions:
+        """The columns that are named, for all files of the collection."""
+        return {
+            "query_key": self.query_key,
+            "doc_key": self.doc_key,
+            "grade_key": self.grade_key,
+        }
 
     def files(self, folder: Path, training: TrainingConfig | None = None) -> CollectionFiles:
         """Find the files; relative paths start in ``folder``.
@@ -112,12 +152,24 @@ class CollectionConfig(Section):
             place = error.filename or folder
             raise InputError(f"{place}: cannot be read ({error.strerror})") from None
 
+    def chunking(self, folder: Path) -> Chunking | None:
+        """Read how chunks become documents; the path of a table starts in ``folder``.
+
+        Raises:
+            InputError: the rule cannot be used.
+        """
+        if self.doc_id_from is None:
+            return None
+        table = folder / self.doc_id_from
+        rule: Any = table if names_table(str(table)) else self.doc_id_from
+        return replace(Chunking.of(rule, self.collapse), rule=self.doc_id_from)
+
     def _single_files(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
         queries = _existing(folder / str(self.queries), "collection.queries")
         qrels = _existing(folder / str(self.qrels), "collection.qrels")
         corpus = None
         if self.corpus is not None:
-            corpus = _existing(folder / self.corpus, "collection.corpus")
+            corpus = _existing(folder / self.corpus, "collection.corpus", may_be_folder=True)
         if training.split not in (None, CROSS_VALIDATION):
             raise InputError(
                 f"training.split: there is no split {shown(training.split)}, as the collection is "
@@ -127,7 +179,7 @@ class CollectionConfig(Section):
             corpus=corpus,
             queries=queries,
             qrels=qrels,
-            train_qrels=_training_file(folder, training),
+            train_qrels=training_file(folder, training),
             name=self.name or qrels.resolve().parent.name,
             split=None,
         )
@@ -137,23 +189,20 @@ class CollectionConfig(Section):
             raise InputError(f"collection.path: expected a folder, got a file: {home}")
         if not home.is_dir():
             raise InputError(f"collection.path: folder not found: {home}{_hint(home)}")
-        queries = _find(home, "queries")
-        if queries is None:
+        inside = CollectionFolder.open(home, self.subset)
+        if inside is None or "queries" not in inside.tables:
             raise InputError(f"{home}: queries.jsonl not found; a collection has its queries there")
-        splits = _splits(home)
-        single = _find(home, "qrels", _QRELS) if not splits else None
-        if not splits and single is None:
-            raise InputError(f"{home}: no judgments found; they are expected in qrels/test.tsv")
-        split = None if single is not None and self.split is None else _split(self, home, splits)
-        qrels = single if single is not None and split is None else splits[str(split)]
-        train_qrels = _training_file(folder, training)
+        split = inside.split(self.split, "collection.split")
+        queries = inside.queries(split)
+        qrels, splits = inside.qrels[split], inside.named_splits
+        train_qrels = training_file(folder, training)
         if training.qrels is None and training.split != CROSS_VALIDATION:
             if training.split is not None and training.split not in splits:
-                raise InputError(_no_split("training.split", training.split, home, splits))
+                raise InputError(inside.no_split("training.split", training.split))
             train_qrels = splits.get(training.split or "train")
         return CollectionFiles(
-            corpus=_find(home, "corpus"),
-            queries=queries,
+            corpus=inside.corpus(split),
+            queries=queries or home,
             qrels=qrels,
             train_qrels=None if train_qrels == qrels else train_qrels,
             name=self.name or home.resolve().name,
@@ -161,65 +210,19 @@ class CollectionConfig(Section):
         )
 
 
-_TABLES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
-_QRELS = (".tsv", ".qrels", ".txt", ".trec", ".csv", ".jsonl", ".json", ".parquet")
-
-
-def _find(home: Path, stem: str, suffixes: Sequence[str] = _TABLES) -> Path | None:
-    """Return a file of a folder, compressed or not."""
-    for suffix in suffixes:
-        for compression in ("", *COMPRESSIONS):
-            path = home / f"{stem}{suffix}{compression}"
-            if path.is_file():
-                return path
-    return None
-
-
-def _splits(home: Path) -> dict[str, Path]:
-    """Return the judgments of a folder by split."""
-    by_split: dict[str, Path] = {}
-    inside = home / "qrels"
-    for path in sorted(inside.iterdir()) if inside.is_dir() else []:
-        name = path.name
-        if path.suffix.lower() in COMPRESSIONS:
-            name = name[: -len(path.suffix)]
-        split, dot, suffix = name.rpartition(".")
-        if dot and split and not split.startswith(".") and f".{suffix.lower()}" in _QRELS:
-            by_split.setdefault(split, path)
-    return {split: path for split, path in by_split.items() if path.is_file()}
-
-
-def _split(collection: CollectionConfig, home: Path, splits: Mapping[str, Path]) -> str:
-    """Return the split that is evaluated."""
-    if collection.split is not None:
-        if collection.split not in splits:
-            raise InputError(_no_split("collection.split", collection.split, home, splits))
-        return collection.split
-    if "test" in splits:
-        return "test"
-    if len(splits) == 1:
-        return next(iter(splits))
-    raise InputError(
-        f"{home}: has the splits {', '.join(splits)}, and none is called test; choose one with "
-        "collection.split"
-    )
-
-
-def _no_split(key: str, split: str, home: Path, splits: Mapping[str, Path]) -> str:
-    existing = "" if splits else f"; {home} has no splits"
-    return f"{key}: {UnknownNameError('split', split, splits)}{existing}"
-
-
-def _training_file(folder: Path, training: TrainingConfig) -> Path | None:
+def training_file(folder: Path, training: TrainingConfig) -> Path | None:
+    """Return the judgments of their own that trained parts learn from."""
     if training.qrels is None:
         return None
     return _existing(folder / training.qrels, "training.qrels")
 
 
-def _existing(path: Path, key: str) -> Path:
+def _existing(path: Path, key: str, *, may_be_folder: bool = False) -> Path:
     if path.is_dir():
+        if may_be_folder:
+            return path
         raise InputError(f"{key}: expected a file, got a folder: {path}")
-    if not path.exists():
+    if not path.exists() and parts_of(path) == [path]:
         raise InputError(f"{key}: file not found: {path}{_hint(path)}")
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+from typing import Any
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
@@ -14,26 +15,19 @@ from rankscope.retrieval.protocol import Capabilities, Component, Query, Ranking
 from rankscope.retrieval.registry import SYSTEMS, Context, StageOptions
 
 
-class Stage(System):
-    """A system over one other, ``inner``, by means of a part of its own.
+class Over(System):
+    """A system over one other, ``inner``, whose batches it takes as they are."""
 
-    It takes the batches of the system below as they are, and can do what both can.
-    """
-
-    def __init__(self, options: StageOptions, context: Context) -> None:
-        self.options: StageOptions = options
+    def __init__(self, of: Any, context: Context) -> None:
         self.owned: list[Component] = []
-        self.inner = context.make(SYSTEMS, options.of, self.owned)
-        self.part: Component = context.make(options.parts_by_name, options.part, self.owned)
+        self.inner = context.make(SYSTEMS, of, self.owned)
         self.batch_size = self.inner.batch_size
-        self.capabilities = Capabilities.of(
-            self.inner, self.part, ties=self.inner.capabilities.ties
-        )
-        self.trained = self.inner.trained or self.part.trained
+        self.capabilities = Capabilities.of(self.inner, ties=self.inner.capabilities.ties)
+        self.trained = self.inner.trained
 
     def parts(self) -> Sequence[Component]:
-        """Return the system below, and the part."""
-        return [self.inner, self.part]
+        """Return the system below."""
+        return [self.inner]
 
     def index(self, corpus: Corpus) -> None:
         """Hand the corpus down."""
@@ -48,6 +42,23 @@ class Stage(System):
 
     def _take_notes(self) -> None:
         self.notes = notes_of(self.parts())
+
+
+class Stage(Over):
+    """A system over one other by means of a part of its own; it can do what both can."""
+
+    def __init__(self, options: StageOptions, context: Context) -> None:
+        super().__init__(options.of, context)
+        self.options: StageOptions = options
+        self.part: Component = context.make(options.parts_by_name, options.part, self.owned)
+        self.capabilities = Capabilities.of(
+            self.inner, self.part, ties=self.inner.capabilities.ties
+        )
+        self.trained = self.inner.trained or self.part.trained
+
+    def parts(self) -> Sequence[Component]:
+        """Return the system below, and the part."""
+        return [self.inner, self.part]
 
 
 def notes_of(components: Sequence[Component]) -> tuple[str, ...]:

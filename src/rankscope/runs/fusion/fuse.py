@@ -59,7 +59,7 @@ def fuse(
     """Fuse runs into one: for each query all documents any run returned, best first.
 
     ``runs`` is a list, or a dict by name, of runs in any form: tables, dicts, frames, paths. The
-    methods with their formulas are in docs/fusion.md; each takes some of the options:
+    methods with their formulas are in docs/reference/fusion.md; each takes some of the options:
 
     - ``k`` (rrf), ``p`` (rbc), ``sigma`` (logisr), ``segments`` and ``qrels`` (probfuse)
     - ``weights``: one for each run, in order or by name; only their proportions matter

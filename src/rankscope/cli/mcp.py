@@ -1,0 +1,46 @@
+"""``rankscope mcp``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("folder")
+@click.option(
+    "--max-size",
+    default="1GB",
+    show_default=True,
+    metavar="SIZE",
+    help="The largest file that is read, also when it is unpacked.",
+)
+def mcp(*, folder: str, max_size: str) -> None:
+    """Let an assistant evaluate what is in FOLDER: a server of the Model Context Protocol.
+
+    It speaks on standard input and output, for a client that starts it. Its tools list files,
+    evaluate, compare, explain and diagnose. They read files within FOLDER, follow no link out of
+    it, and write nothing.
+    """
+    import os
+    import sys
+    from pathlib import Path
+
+    from rankscope.cli import say
+    from rankscope.errors import InputError
+    from rankscope.files import size_in_bytes
+    from rankscope.integrations.mcp_server import serve
+    from rankscope.integrations.mcp_tools import Workspace
+
+    max_bytes = size_in_bytes(max_size, "--max-size")
+    root = Path(folder)
+    if not root.is_dir():
+        problem = "is not a folder" if root.exists() else "folder not found"
+        raise InputError(f"{folder}: {problem}; name the folder that may be read")
+    workspace = Workspace(root.resolve(), max_bytes)
+    os.chdir(workspace.root)
+    if sys.stdin.isatty():
+        say("waiting for requests of a client, which is to start this command; Ctrl-D ends it")
+    # what a library prints must not be taken for an answer
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        serve(workspace, sys.stdin.buffer, answers)

@@ -1,0 +1,338 @@
+"""Chunks to documents: a run of chunks, judged by document, is collapsed before it is scored.
+
+Systems often index pieces of documents and judgments name documents. A rule says which document a
+chunk belongs to (`Chunking.of`), and of the chunks of one document one entry remains:
+
+- ``best``: the document has the highest score of its chunks;
+- ``first``: documents rank as their first chunks do in the order of the run, and have minus that
+  rank as score;
+- ``sum``: the document has the sum of the scores of its chunks.
+
+An id that the rule says nothing about is taken for a document's own; how many there are is said.
+Nothing here loads Polars: plain dicts are collapsed without it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.files import COMPRESSIONS, is_path
+from rankscope.tables.ids import id_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rankscope.runs.order import Floats, Ints
+
+Collapse = Literal["first", "best", "sum"]
+"""What becomes of the chunks of one document."""
+
+NAMED = 3
+"""How many ids a count gives as examples."""
+
+_SEPARATOR = re.compile(r"[#:/|@_~.,;!%&=-]{1,3}")
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_OF_PATTERNS = frozenset("()[]{}^$*+?\\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """What a run of documents was collapsed from; the record of it is `Collapsed`."""
+
+    rule: str
+    collapse: Collapse
+    chunks: int
+    documents: int
+    unmatched: int
+    unmatched_ids: tuple[str, ...]
+    is_doubtful: bool
+    depth: int
+    remaining: Mapping[int, int]
+
+    def fewer_than(self, cutoff: int) -> int:
+        """Count the queries of the full depth that have fewer documents."""
+        return sum(queries for documents, queries in self.remaining.items() if documents < cutoff)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the fields, as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Any]) -> Chunks:
+        """Take what `counts` returned, from JSON too."""
+        remaining = {int(size): queries for size, queries in counts["remaining"].items()}
+        examples = tuple(counts["unmatched_ids"])
+        return cls(**{**counts, "remaining": remaining, "unmatched_ids": examples})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunking:
+    """Which document each chunk belongs to, and what becomes of the chunks of one."""
+
+    document_of: Callable[[str], str | None]
+    """Returns None for an id that the rule says nothing about."""
+    rule: str
+    """In the user's words."""
+    collapse: Collapse
+    is_complete: bool
+    """Whether an id that the rule says nothing about may be a mistake; a document that was not cut
+    has no separator."""
+    table: Mapping[str, str] | None = None
+    """The document of each chunk, where the rule is a table."""
+
+    @classmethod
+    def of(cls, doc_id_from: Any, collapse: Collapse = "best") -> Chunking:
+        """Read a rule.
+
+        ``#``, ``::`` or other punctuation of up to three characters separates the document from
+        the chunk: what is before the last one counts, since ids of documents may hold it too. Other
+        text is a regular expression, searched in the id: its first group, or else what it matches,
+        is the document. A mapping, or a file that holds one (csv, tsv, json, jsonl, parquet), gives
+        the document of each chunk; a function returns it.
+        """
+        if collapse not in get_args(Collapse):
+            raise UnknownNameError("way to collapse chunks", collapse, get_args(Collapse))
+        if isinstance(doc_id_from, Mapping):
+            return cls(doc_id_from.get, "a table", collapse, True, doc_id_from)
+        if isinstance(doc_id_from, re.Pattern):
+            return cls(_by_pattern(doc_id_from), doc_id_from.pattern, collapse, True)
+        if callable(doc_id_from):
+            name = getattr(doc_id_from, "__name__", "a function")
+            return cls(doc_id_from, name, collapse, True)
+        if not is_path(doc_id_from) or not os.fspath(doc_id_from):
+            raise InputError(
+                "doc_id_from: expected a separator such as '#', a regular expression, a table from "
+                f"chunk to document or its file, got {shown(doc_id_from)}"
+            )
+        text = os.fspath(doc_id_from)
+        if _SEPARATOR.fullmatch(text):
+            return cls(_before_last(text), text, collapse, False)
+        if not isinstance(doc_id_from, str) or names_table(text):
+            table = _read_documents(text)
+            return cls(table.get, text, collapse, True, table)
+        try:
+            pattern = re.compile(text)
+        except re.error as error:
+            raise InputError(
+                f"doc_id_from: {shown(text)} is not a regular expression ({error}); give one whose "
+                "first group is the document, such as '^(.+)_[0-9]+$', or '#'"
+            ) from None
+        return cls(_by_pattern(pattern), text, collapse, True)
+
+    def documents(self, chunk_ids: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the document of each chunk, and the ids the rule says nothing about."""
+        documents, unmatched = [], []
+        document_of = self.document_of
+        for chunk_id in chunk_ids:
+            document = document_of(chunk_id)
+            if type(document) is not str and document is not None:  # of a dict or a function
+                try:
+                    document = id_text(document)
+                except ValueError as error:
+                    raise InputError(
+                        f"doc_id_from: the document of {shown(chunk_id)} is {error}"
+                    ) from None
+            if not document:
+                unmatched.append(chunk_id)
+                document = chunk_id
+            documents.append(document)
+        return documents, unmatched
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What decides which documents come out, as plain data."""
+        rows = None if self.table is None else sorted(self.table.items())
+        return self.rule, self.collapse, rows
+
+    def pairs(self, pairs: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+        """Collapse one query's (chunk_id, score) pairs, which come best first."""
+        names, _ = self.documents(chunk_id for chunk_id, _ in pairs)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        document = np.array([numbers[name] for name in names], np.int64)
+        score = np.array([score for _, score in pairs], np.float64)
+        rest = self.collapsed(np.array([0, len(pairs)]), score, document, None)
+        return [
+            (names[row], number)
+            for row, number in zip(rest.rows.tolist(), rest.scores.tolist(), strict=True)
+        ]
+
+    def collapsed(self, offsets: Ints, score: Floats, document: Ints, best: Ints | None) -> _Kept:
+        """Collapse rows that are grouped by query; ``document`` numbers their documents.
+
+        ``best`` are the rows best first (None: they are). What remains is in the order in which the
+        first chunk of each document is listed.
+        """
+        sizes = np.diff(offsets)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        key = group * (int(document.max(initial=0)) + 1) + document
+        _, first, entry = np.unique(key, return_index=True, return_inverse=True)
+        if self.collapse == "best":
+            value = np.full(len(first), -np.inf)
+            np.maximum.at(value, entry, score)
+        elif self.collapse == "sum":
+            if (score < 0).any():
+                raise InputError(
+                    "scores below 0 cannot be summed up: a document would lose by every chunk that "
+                    "is found; collapse by best or first"
+                )
+            in_order = slice(None) if best is None else best
+            value = np.bincount(entry[in_order], score[in_order], len(first))
+        else:
+            ahead = np.arange(len(score)) if best is None else _inverse(best)
+            top = np.full(len(first), len(score))
+            np.minimum.at(top, entry, ahead)
+            begins = np.searchsorted(np.sort(top), offsets[:-1])
+            rank = np.empty(len(first), np.int64)
+            rank[np.argsort(top)] = np.arange(len(first))
+            value = (begins[group[first]] - rank - 1).astype(np.float64)
+        listed = np.argsort(first)
+        rows = first[listed]
+        return _Kept(rows, value[listed], np.bincount(group[rows], minlength=len(sizes)))
+
+    def chunks(self, before: Ints, after: Ints, unmatched: list[str]) -> Chunks:
+        """Say what was collapsed, from how many rows the queries had and have."""
+        depth = int(before.max(initial=0))
+        sizes, queries = np.unique(after[before == depth], return_counts=True)
+        return Chunks(
+            rule=self.rule,
+            collapse=self.collapse,
+            chunks=int(before.sum()),
+            documents=int(after.sum()),
+            unmatched=len(unmatched),
+            unmatched_ids=tuple(unmatched[:NAMED]),
+            is_doubtful=bool(unmatched) and self.is_complete,
+            depth=depth,
+            remaining=dict(zip(sizes.tolist(), queries.tolist(), strict=True)),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """One row for each document of a query."""
+
+    rows: Ints
+    """The row of its first listed chunk."""
+    scores: Floats
+    sizes: Ints
+    """By query: how many there are."""
+
+
+def _inverse(places: Ints) -> Ints:
+    inverse = np.empty(len(places), np.int64)
+    inverse[places] = np.arange(len(places))
+    return inverse
+
+
+def _before_last(separator: str) -> Callable[[str], str | None]:
+    return lambda chunk_id: chunk_id.rpartition(separator)[0]
+
+
+def _by_pattern(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+    group = 1 if pattern.groups else 0
+
+    def document_of(chunk_id: str) -> str | None:
+        match = pattern.search(chunk_id)
+        return None if match is None else match[group]
+
+    return document_of
+
+
+def names_table(text: str) -> bool:
+    """Tell a file's name from a regular expression; one that is missing is still a name."""
+    if os.path.isfile(text):
+        return True
+    stem = text
+    for ending in COMPRESSIONS:
+        stem = stem.removesuffix(ending)
+    return stem.endswith(_TABLES) and _OF_PATTERNS.isdisjoint(text)
+
+
+def _read_documents(path: str) -> dict[str, str]:
+    """Read a table from chunk to document."""
+    from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
+    from rankscope.tables.reading import read_records  # noqa: PLC0415
+    from rankscope.tables.record_rows import identify  # noqa: PLC0415
+
+    names = (
+        *("doc_id", "document_id", "doc", "document", "docno", "parent_id", "parent", "ref_doc_id"),
+        *("source_id", "source", "file", "url"),
+    )
+    layout = RecordLayout(
+        kind="corpus",
+        formats=("csv", "tsv", "json", "jsonl", "parquet"),
+        suffixes={},
+        noun="chunk",
+        id_column="chunk_id",
+        id_names=("chunk_id", "_id", "id", "node_id", "passage_id", "segment_id", "chunk"),
+        text_names=names,
+        columns=("doc_id",),
+        headerless={2: ("chunk_id", "doc_id")},
+    )
+    documents: dict[str, str] = {}
+    for placed in read_records(path, layout):
+        origin, position, _ = placed
+        chunk_id, fields = identify(placed, layout)
+        if origin.unit == "item" and list(fields) == ["text"]:  # {chunk: document}
+            fields = {"doc_id": fields["text"]}
+        name = find_name(fields, names)
+        if name is None:
+            raise origin.error(
+                f"chunk {shown(chunk_id)} has no document among the fields "
+                f"{shown(', '.join(map(str, fields)))}; name one of them {', '.join(names[:3])}",
+                position,
+            )
+        try:
+            document = id_text(fields[name])
+        except ValueError as error:
+            raise origin.error(f"the document is {error}", position) from None
+        if documents.setdefault(chunk_id, document) != document:
+            raise origin.error(
+                f"chunk {shown(chunk_id)} is of {shown(documents[chunk_id])} and of "
+                f"{shown(document)}; give each chunk one document",
+                position,
+            )
+    return documents
+
+
+_CURRENT: ContextVar[Chunking | None] = ContextVar("rankscope_chunking", default=None)
+
+
+@contextmanager
+def collapsing(doc_id_from: Any, collapse: Collapse = "best") -> Iterator[None]:
+    """Let runs that are taken meanwhile be collapsed; without a rule nothing changes."""
+    if doc_id_from is None:
+        if collapse != "best":
+            raise InputError(
+                f"collapse={collapse!r} needs doc_id_from, which says what document a chunk is of"
+            )
+        yield
+        return
+    token = _CURRENT.set(Chunking.of(doc_id_from, collapse))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def not_collapsing() -> Iterator[None]:
+    """Let runs that are taken meanwhile stay as they are."""
+    token = _CURRENT.set(None)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def current_chunking() -> Chunking | None:
+    """Return how runs are to be collapsed at present; None if they are not."""
+    return _CURRENT.get()

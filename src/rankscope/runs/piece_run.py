@@ -1,0 +1,121 @@
+"""A run of pieces: what a retriever returned as spans or texts, without ids that are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rankscope.errors import InputError, shown
+from rankscope.files import is_path
+from rankscope.runs.naming import stem_of
+from rankscope.tables.columns import RUN
+from rankscope.tables.pieces import read_piece, read_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankscope.runs.order import Order
+    from rankscope.tables.pieces import Piece
+
+
+class PieceRun:
+    """Retrieved pieces by query, best first: by score, or as they are listed."""
+
+    def __init__(
+        self, pieces: Mapping[str, list[Piece]], *, name: str = "run", order: Order = "score"
+    ) -> None:
+        self.name = name
+        self.pieces = dict(pieces)
+        if order == "score":
+            self.pieces = {query_id: _best_first(query_id, pieces[query_id]) for query_id in pieces}
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries, in the order given."""
+        return list(self.pieces)
+
+    @property
+    def doc_ids(self) -> Iterator[str]:
+        """The documents that the pieces are of, where that is known."""
+        documents = (piece.document for items in self.pieces.values() for piece in items)
+        return (document for document in documents if document is not None)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.pieces.values()))
+
+
+def _best_first(query_id: str, items: list[Piece]) -> list[Piece]:
+    """Order pieces by score; those of equal scores, or without, stay as listed."""
+    without = sum(piece.number is None for piece in items)
+    if without == len(items):
+        return items
+    if without:
+        raise InputError(
+            f"query {shown(query_id)} has {without} without a score among {len(items)} pieces; "
+            "give a score to all or none"
+        )
+    return sorted(items, key=lambda piece: -(piece.number or 0.0))
+
+
+def as_piece_run(
+    data: Any, *, name: str = "run", order: Order = "score", corpus: Any = None
+) -> PieceRun:
+    """Take retrieved pieces in any form: a path, records, a dict by query, a frame.
+
+    With a ``corpus`` the run holds ids of chunks, and the corpus their spans or texts.
+    """
+    if isinstance(data, PieceRun):
+        return data
+    if corpus is not None:
+        return _looked_up(data, name, order, corpus)
+    if is_path(data):
+        from rankscope.tables.reading import TableFile  # noqa: PLC0415
+
+        file = TableFile.open(data, RUN)
+        pieces = read_pieces(file.records(), RUN, file.source).by_query
+        return PieceRun(pieces, name=stem_of(data), order=order)
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        data = data.collect()
+    if hasattr(data, "__arrow_c_stream__"):
+        from rankscope.tables.frames import frame_of  # noqa: PLC0415
+
+        data = frame_of(data, source=name).to_dicts()
+    if not isinstance(data, Mapping | Iterable) or isinstance(data, str):
+        raise InputError(
+            f"cannot take spans or texts from {shown(type(data).__name__)}; give records with the "
+            "query and its contexts, or {query: [piece, …]}"
+        )
+    return PieceRun(read_pieces(data, RUN, name).by_query, name=name, order=order)
+
+
+def _looked_up(data: Any, name: str, listed: Order, corpus: Any) -> PieceRun:
+    """Find the chunks that a run names in the corpus that holds them."""
+    from rankscope.collection.corpus import Corpus, read_corpus  # noqa: PLC0415
+    from rankscope.runs.table import as_run  # noqa: PLC0415
+
+    run = as_run(data, name=name)
+    if listed == "given":
+        run = run.in_given_order()
+    table = read_corpus(corpus) if is_path(corpus) else corpus
+    table = table if isinstance(table, Corpus) else Corpus(table)
+    wanted = set(run.doc_ids)
+    chunks = {
+        chunk.doc_id: read_piece(chunk.fields, RUN, f"the corpus: chunk {shown(chunk.doc_id)}")
+        for chunk in table.documents()
+        if chunk.doc_id in wanted
+    }
+    missing = next((doc_id for doc_id in run.doc_ids if doc_id not in chunks), None)
+    if missing is not None:
+        raise InputError(
+            f"run {shown(run.name)}: the chunk {shown(missing)} is not in the corpus; give the "
+            "corpus that was searched"
+        )
+    order = run.best_first()
+    rows = range(len(run)) if order is None else order.tolist()
+    ids, edges = run.doc_ids.to_list(), run.offsets.tolist()
+    pieces = {
+        query_id: [replace(chunks[ids[row]], number=None) for row in rows[low:high]]
+        for query_id, low, high in zip(run.query_ids, edges, edges[1:], strict=False)
+    }
+    return PieceRun(pieces, name=run.name)

@@ -1,0 +1,211 @@
+"""Traces as runs: what a retriever in production was asked and returned, as OpenTelemetry has it.
+
+Spans come as OTLP writes them (``resourceSpans``, a batch on each line or one in a file), or one by
+one, with attributes nested, dotted, or as columns (``attributes.input.value``), as Phoenix exports
+them. A retrieval is a span with documents, OpenInference's ``retrieval.documents.N.document.id`` or
+the ``gen_ai.retrieval.documents`` of OpenTelemetry, or one that says that it is a retrieval and has
+none. All other spans are passed over.
+
+The id of a query is the attribute that the user names, or else the span's trace id; the second
+retrieval of a trace has ``-2`` after it, and so on. Spans without a trace id are numbered. The text
+of a query is its own field, so that the same file also gives the queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankscope.errors import FormatError, RankscopeError, shown
+from rankscope.tables.jsontext import parse_json
+from rankscope.tables.table_options import saw_columns
+
+_RESOURCES = ("resourceSpans", "resource_spans")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_LISTS = ("spans", "data")
+_TRACE_IDS = ("context.trace_id", "trace_id", "traceId", "context.traceId")
+_KINDS = ("openinference.span.kind", "span_kind", "spanKind")
+_TEXTS = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value")
+_ASKED = ("query", "question", "input", "text")
+_DOCUMENT = re.compile(r"(?:gen_ai\.)?retrieval\.documents\.(\d{1,9})\.(?:document\.)?(.+)", re.S)
+_SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One retrieval: where it was read, what was asked, and the documents, best first."""
+
+    line: int | None
+    query_id: str
+    text: str | None
+    documents: list[dict[str, Any]]
+
+
+def retrievals(
+    values: Iterable[tuple[int | None, Any]], *, source: str, query_key: str | None
+) -> Iterator[Retrieval]:
+    """Yield the retrievals among the spans of JSON values, each with its line."""
+    numbers: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    attributes: dict[str, None] = {}
+    count = 0
+    for line, value in values:
+        for span in _spans(value):
+            fields = _flat(span)
+            documents = _documents(fields)
+            kind = str(next((fields[name] for name in _KINDS if name in fields), "unknown"))
+            operation = fields.get("gen_ai.operation.name")
+            if not documents and kind.upper() != "RETRIEVER" and operation != "retrieval":
+                kinds[kind.upper()] += 1
+                continue
+            count += 1
+            if query_key is not None:
+                if len(attributes) < 50:
+                    attributes.update(dict.fromkeys(n for n in fields if not _DOCUMENT.match(n)))
+                query_id = _named(fields, query_key, source, line)
+            else:
+                query_id = _numbered(fields, count, numbers)
+            yield Retrieval(line, query_id, _text(fields), documents)
+    if not count:
+        seen = ", ".join(f"{n:,} of kind {shown(kind, 20)}" for kind, n in kinds.most_common(4))
+        raise FormatError(
+            f"has no retrieval among its spans ({seen or 'there are none'}); one has "
+            "retrieval.documents.0.document.id and so on, or gen_ai.retrieval.documents",
+            source=source,
+        )
+
+
+def _named(fields: Mapping[str, Any], key: str, source: str, line: int | None) -> str:
+    value = fields.get(key)
+    names = [name for name in fields if not _DOCUMENT.match(name)]
+    saw_columns(names, {"query_id": key} if value is not None else {})
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    there = ", ".join(shown(name, 40) for name in names[:12])
+    raise FormatError(
+        f"a retrieval has no attribute {shown(key)} (--query-key); it has {there}",
+        source=source,
+        line=line,
+    )
+
+
+def _numbered(fields: Mapping[str, Any], count: int, numbers: Counter[str]) -> str:
+    """Return the trace id, with a number if it is not the first retrieval of its trace."""
+    trace_id = next((fields[name] for name in _TRACE_IDS if fields.get(name)), None)
+    if not isinstance(trace_id, str | int):
+        return str(count)
+    name = str(trace_id)
+    numbers[name] += 1
+    return name if numbers[name] == 1 else f"{name}-{numbers[name]}"
+
+
+def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the spans of a batch, of a list, or the one that a line holds."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _spans(item)
+    elif isinstance(value, Mapping):
+        held = next((value[name] for name in (*_RESOURCES, *_SCOPES) if name in value), None)
+        if held is None and "attributes" not in value:
+            held = next((value[n] for n in _LISTS if isinstance(value.get(n), list)), None)
+        if held is None:
+            yield value
+        else:
+            yield from _spans(held)
+
+
+def _flat(span: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a span and its attributes, by dotted names."""
+    fields: dict[str, Any] = {}
+    for name, value in span.items():
+        if name == "attributes":
+            _flatten(_plain_list(value) if isinstance(value, list) else value, "", fields)
+        elif name.startswith("attributes."):
+            _flatten(value, name.removeprefix("attributes."), fields)
+        elif name == "context":
+            _flatten(value, name, fields)
+        elif not isinstance(value, Mapping | list):
+            fields.setdefault(name, value)
+    return fields
+
+
+def _flatten(value: Any, name: str, fields: dict[str, Any]) -> None:
+    if name.endswith("retrieval.documents") and isinstance(value, str):
+        value = _parsed(value)
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            _flatten(inner, f"{name}.{key}" if name else str(key), fields)
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        for place, inner in enumerate(value):
+            _flatten(inner, f"{name}.{place}", fields)
+    else:
+        fields[name] = value
+
+
+def _plain_list(pairs: list[Any]) -> dict[str, Any]:
+    """Return OTLP's list of keys and typed values as plain data."""
+    return {
+        str(pair.get("key")): _plain(pair.get("value"))
+        for pair in pairs
+        if isinstance(pair, Mapping)
+    }
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    for name in _SCALARS:
+        if name in value:
+            number = value[name]  # whole numbers are text in OTLP, as 64 bits are too many for JSON
+            is_whole = name == "intValue" and re.fullmatch(r"-?\d{1,20}", str(number))
+            return int(number) if is_whole else number
+    held = value.get("arrayValue", value.get("kvlistValue"))
+    items = held.get("values") if isinstance(held, Mapping) else None
+    if not isinstance(items, list):
+        return None
+    return [_plain(item) for item in items] if "arrayValue" in value else _plain_list(items)
+
+
+def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the documents in their order: id, score, content and metadata."""
+    by_place: dict[int, dict[str, Any]] = {}
+    for name, value in fields.items():
+        match = _DOCUMENT.fullmatch(name)
+        if match is None:
+            continue
+        document = by_place.setdefault(int(match[1]), {})
+        field = match[2]
+        if field.startswith("metadata."):
+            document.setdefault("metadata", {})[field.removeprefix("metadata.")] = value
+        elif field == "metadata":
+            metadata = _parsed(value)
+            if isinstance(metadata, Mapping):
+                document["metadata"] = {**document.get("metadata", {}), **metadata}
+        elif value is not None:
+            document[field] = value
+    return [by_place[place] for place in sorted(by_place)]
+
+
+def _text(fields: Mapping[str, Any]) -> str | None:
+    """Return what was asked; an input may be a JSON object that holds it."""
+    text: str | None = next(
+        (fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None
+    )
+    if text is not None and text.lstrip().startswith("{"):
+        inner = _parsed(text)
+        if isinstance(inner, Mapping):
+            return next((inner[n] for n in _ASKED if isinstance(inner.get(n), str)), text)
+    return text
+
+
+def _parsed(value: Any) -> Any:
+    """Return the JSON in a text; what is none stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json(value, source="")
+    except RankscopeError:
+        return value

@@ -1,0 +1,233 @@
+"""TREC documents and SMART collections, as they are found on old disks."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope.collection.corpus import read_corpus, stream_corpus, stream_doc_ids
+from rankscope.collection.qrels import read_qrels
+from rankscope.collection.queries import read_queries
+from rankscope.errors import FormatError, InputError
+
+LA_TIMES = """<DOC>
+<DOCNO> LA010189-0001 </DOCNO>
+<DOCID> 1 </DOCID>
+<DATE><P>January 1, 1989, Sunday</P></DATE>
+<HEADLINE>
+<P>SOUP &amp; BREAD</P>
+</HEADLINE>
+<TEXT>
+<P>Leeks are <b>good.</p>
+<!-- a note -->
+<P>Salt: 3 < 4 grams.</P>
+</TEXT>
+<TEXT>More.</TEXT>
+<TYPE>Recipe</TYPE>
+</DOC>
+<doc><docno>FBIS3-1</docno><HEADER><H3><TI>Inner title</TI></H3></HEADER>
+<F P=105>English</F><TEXT>Body of it</TEXT></doc><DOC><DOCNO>WT01</DOCNO>
+<DOCHDR>http://x</DOCHDR>
+<html><title>Page</title>Plain <b>words</b> here</html> end
+</DOC>
+"""
+
+
+def test_documents(tmp_path: Path) -> None:
+    path = tmp_path / "la.sgml"
+    path.write_text(LA_TIMES)
+    corpus = read_corpus(path)
+    assert corpus.to_dict() == {
+        "LA010189-0001": {
+            "title": "SOUP & BREAD",
+            "text": "Leeks are good.\n\nSalt: 3 < 4 grams.\nMore.",
+            "docid": "1",
+            "date": "January 1, 1989, Sunday",
+            "type": "Recipe",
+        },
+        "FBIS3-1": {
+            "title": "Inner title",
+            "text": "Body of it",
+            "header": "Inner title",
+            "f": "English",
+        },
+        "WT01": {"title": "Page", "text": "PagePlain words here\nend", "dochdr": "http://x"},
+    }
+    assert list(stream_doc_ids(path)) == corpus.ids
+
+
+def test_a_folder_of_many_files(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    (folder / "ft" / "ft911").mkdir(parents=True)
+    (folder / ".hidden").write_text("no documents")
+    for number in range(3):
+        text = f"<DOC><DOCNO>FT911-{number}</DOCNO><TEXT>t{number}</TEXT></DOC>\n"
+        (folder / "ft" / "ft911" / f"ft911_{number}.gz").write_bytes(gzip.compress(text.encode()))
+    assert read_corpus(folder).ids == ["FT911-0", "FT911-1", "FT911-2"]
+    assert read_corpus(folder / "ft" / "ft911" / "*.gz").ids == ["FT911-0", "FT911-1", "FT911-2"]
+    again = folder / "zz.sgml"
+    again.write_text("<DOC><DOCNO>FT911-1</DOCNO></DOC>\n")
+    with pytest.raises(InputError, match=r"ft911_1\.gz:1: document 'FT911-1' was given before"):
+        read_corpus(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<DOC>\n<DOCNO>1</DOCNO>\n", r"c\.sgml:1: the last document is not closed"),
+        ("<DOC>\n<DOC>\n", r"c\.sgml:2: <DOC> inside the document of line 1"),
+        ("<DOC></DOC>\n</DOC>", r"c\.sgml:1: a document without <DOCNO>"),
+        ("<DOC><DOCNO>1</DOCNO></DOC>\n</DOC>", r"c\.sgml:2: </DOC> without a <DOC>"),
+        ("<DOC><DOCNO> </DOCNO></DOC>", "without <DOCNO>"),
+        ("<?xml version='1.0'?><a/>", "found no <DOC>"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n\udcff</DOC>", r"c\.sgml:3: byte 0xff is not UTF-8"),
+    ],
+)
+def test_broken_documents(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.sgml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(FormatError, match=problem):
+        read_corpus(path)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<a>", "</a>", "<!--", "<", "<a ", "&amp;", "<b><a></b>", "<x{}>y</x{}>"]
+)
+def test_hostile_documents_take_linear_time(piece: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.sgml"
+    body = "".join(piece.format(n, n) if "{" in piece else piece for n in range(100_000))
+    path.write_text(f"<DOC><DOCNO>1</DOCNO><TEXT>{body}</TEXT>{body}</DOC>")
+    assert [document.doc_id for document in stream_corpus(path)] == ["1"]  # else it takes hours
+
+
+SMART = """.I 1
+.T
+experimental investigation of the
+aerodynamics of a wing
+.A
+brenckman,m.
+.B
+j. ae. scs. 25, 1958, 324.
+.W
+the text
+. and .5 of it
+.X
+1\t5\t1
+.I 2
+.W
+second
+.I 3
+"""
+
+
+def test_smart(tmp_path: Path) -> None:
+    path = tmp_path / "cran.all.1400"
+    path.write_text(SMART)
+    assert read_corpus(path).to_dict() == {
+        "1": {
+            "title": "experimental investigation of the\naerodynamics of a wing",
+            "author": "brenckman,m.",
+            "bibliography": "j. ae. scs. 25, 1958, 324.",
+            "text": "the text\n. and .5 of it",
+            "references": "1\t5\t1",
+        },
+        "2": {"text": "second"},
+        "3": {"text": ""},
+    }
+    queries = tmp_path / "cran.qry"
+    queries.write_text(".I 001\n.W\nwhat similarity laws\nmust be obeyed\n.I 002\n.W\nsecond .\n")
+    assert dict(read_queries(queries).items()) == {
+        "001": "what similarity laws\nmust be obeyed",
+        "002": "second .",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (".I 1\nwords\n", "c:2: expected .I and an id, or a field, found 'words'"),
+        (".I 1\n.W\na\n.I\n", "c:4: a record without an id"),
+        (".I 1\n.W\na\n.I 1\n", "c:4: document '1' was given before, at line 1"),
+        (".I 1\n.W\n\udcff\n", "c:3: byte 0xff is not UTF-8"),
+    ],
+)
+def test_broken_smart(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(FormatError, match=problem):
+        read_corpus(path)
+
+
+# --- folders
+
+
+def hub(home: Path, **tables: list[dict[str, Any]]) -> Path:
+    """Write a data set as the Hugging Face Hub has it: NAME/SPLIT-00000-of-0000N.parquet."""
+    import polars as pl
+
+    for place, rows in tables.items():
+        path = home / place.replace("__", "/").replace("_DASH_", "-")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame(rows).write_parquet(path.with_suffix(".parquet"))
+    return home
+
+
+def _qrels(query_id: str, doc_id: str) -> list[dict[str, Any]]:
+    return [{"query-id": query_id, "corpus-id": doc_id, "score": 1}]
+
+
+S1 = "_DASH_00000_DASH_of_DASH_00001"
+S2 = "_DASH_00000_DASH_of_DASH_00002"
+S3 = "_DASH_00001_DASH_of_DASH_00002"
+
+
+@pytest.mark.parametrize("judgments", ["qrels", "default", "data"])
+def test_the_layout_of_the_hub(judgments: str, tmp_path: Path) -> None:
+    home = hub(
+        tmp_path / "set",
+        **{
+            f"corpus__corpus{S2}": [{"_id": "d1", "title": "", "text": "one"}],
+            f"corpus__corpus{S3}": [{"_id": "d2", "title": "", "text": "two"}],
+            f"queries__queries{S1}": [{"_id": q, "text": q} for q in ("q1", "q2", "q3")],
+            f"{judgments}__test{S2}": _qrels("q1", "d1"),
+            f"{judgments}__test{S3}": _qrels("q2", "d2"),
+            f"{judgments}__train{S1}": _qrels("q3", "d2"),
+        },
+    )
+    (home / "README.md").write_text("A data set.")
+    assert read_corpus(home).ids == ["d1", "d2"]
+    assert read_queries(home).ids == ["q1", "q2", "q3"]
+    assert read_qrels(home).to_dict() == {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    assert read_qrels(home / judgments / f"train{S1.replace('_DASH_', '-')}.parquet").to_dict() == {
+        "q3": {"d2": 1}
+    }
+
+
+def test_subsets_and_splits_are_asked_for(tmp_path: Path) -> None:
+    tables: dict[str, Any] = {}
+    for language in ("de", "en"):
+        for split in ("dev", "train"):
+            tables |= {
+                f"{language}_DASH_corpus__{split}{S1}": [{"id": f"d-{split}", "text": language}],
+                f"{language}_DASH_queries__{split}{S1}": [{"id": f"q-{split}", "text": language}],
+                f"{language}_DASH_qrels__{split}{S1}": _qrels(f"q-{split}", f"d-{split}"),
+            }
+    home = hub(tmp_path / "set", **tables)
+    with pytest.raises(InputError, match="has the subsets 'de', 'en'; choose one with"):
+        read_qrels(home)
+    from rankscope.benchmark.config.collection_files import CollectionConfig
+
+    with pytest.raises(InputError, match="has the splits dev, train, and none is called test"):
+        CollectionConfig(path=str(home), subset="de").files(tmp_path)
+    with pytest.raises(InputError, match="unknown subset 'fr'"):
+        CollectionConfig(path=str(home), subset="fr").files(tmp_path)
+    files = CollectionConfig(path=str(home), subset="de", split="dev").files(tmp_path)
+    assert files.corpus is not None
+    assert read_corpus(files.corpus).to_dict() == {"d-dev": {"text": "de"}}
+    assert read_queries(files.queries).to_dict() == {"q-dev": {"text": "de"}}
+    assert read_qrels(files.qrels).to_dict() == {"q-dev": {"d-dev": 1}}
+    assert files.train_qrels is not None
+    assert read_qrels(files.train_qrels).to_dict() == {"q-train": {"d-train": 1}}

@@ -1,0 +1,400 @@
+"""Gold as spans or texts: coverage, measures of spans, ranking measures, and every form of data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.errors import InputError, InvalidDataError
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import all_definitions
+
+Span = tuple[str, int, int]
+SPAN_MEASURES = ["SpanRecall", "SpanPrecision", "SpanIoU"]
+RANKED = [
+    "R@3",
+    "P@3",
+    "RR",
+    "AP",
+    "nDCG@3",
+    "nDCG",
+    "Success@2",
+    "Q",
+    "ERR@5",
+    "RBP",
+    "nDCG(gain=exp)@3",
+]
+
+spans = st.builds(
+    lambda document, start, length: (document, start, start + length),
+    st.sampled_from("ab"),
+    st.integers(0, 20),
+    st.integers(1, 12),
+)
+
+
+def record(span: Span, **more: Any) -> dict[str, Any]:
+    return dict(zip(("doc", "start", "end"), span, strict=True)) | more
+
+
+def golden(gold: Sequence[Span]) -> list[dict[str, Any]]:
+    return [{"question": "q", "spans": [record(span) for span in gold]}]
+
+
+def answer(retrieved: Sequence[Span]) -> list[dict[str, Any]]:
+    return [{"question": "q", "chunks": [record(span) for span in retrieved]}]
+
+
+def characters(pieces: Sequence[Span]) -> set[tuple[str, int]]:
+    return {(document, at) for document, start, end in pieces for at in range(start, end)}
+
+
+def naive(gold: Sequence[Span], retrieved: Sequence[Span], measure: str) -> float:
+    """Compute a measure of spans from sets of characters."""
+    wanted, shown = characters(gold), characters(retrieved)
+    both = len(wanted & shown)
+    below = {
+        "SpanRecall": len(wanted),
+        "SpanPrecision": len(shown),
+        "SpanIoU": len(wanted | shown),
+    }[measure]
+    return both / below if below else 0.0
+
+
+def found_at(gold: Sequence[Span], retrieved: Sequence[Span], overlap: float) -> list[int]:
+    """Return the ranks that the gold spans found take, from sets of characters."""
+    ranks: list[int] = []
+    left = dict.fromkeys(gold)
+    for rank in range(1, len(retrieved) + 1):
+        above, shown = characters(retrieved[: rank - 1]), characters(retrieved[:rank])
+        for span in list(left):
+            mine = characters([span])
+            assert len(mine & above) / len(mine) < overlap
+            if len(mine & shown) / len(mine) >= overlap:
+                del left[span]
+                ranks.append(max(rank, ranks[-1] + 1 if ranks else 1))
+    return ranks
+
+
+@settings(deadline=None)
+@given(st.lists(spans, min_size=1, max_size=4), st.lists(spans, max_size=6), st.integers(1, 7))
+def test_measures_of_spans_equal_sets_of_characters(
+    gold: list[Span], retrieved: list[Span], cutoff: int
+) -> None:
+    if not characters(gold) & characters(retrieved):
+        return  # what shares nothing is refused, or 0
+    scores = rs.evaluate(
+        golden(gold), answer(retrieved), [*SPAN_MEASURES, *(f"{m}@{cutoff}" for m in SPAN_MEASURES)]
+    )
+    for measure in SPAN_MEASURES:
+        assert math.isclose(scores[measure], naive(gold, retrieved, measure))
+        at_cutoff = naive(gold, retrieved[:cutoff], measure)
+        assert math.isclose(scores[f"{measure}@{cutoff}"], at_cutoff)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(spans, min_size=1, max_size=4, unique=True),
+    st.lists(spans, min_size=1, max_size=6),
+    st.sampled_from([0.1, 0.5, 1.0]),
+)
+def test_a_ranking_finds_each_gold_span_once(
+    gold: list[Span], retrieved: list[Span], overlap: float
+) -> None:
+    if not characters(gold) & characters(retrieved):
+        return
+    ranks = found_at(gold, retrieved, overlap)
+    scores = rs.evaluate(golden(gold), answer(retrieved), RANKED, overlap=overlap)
+    assert scores["RR"] == (1 / ranks[0] if ranks else 0.0)
+    assert scores["R@3"] == sum(rank <= 3 for rank in ranks) / len(gold)
+    assert scores["Success@2"] == float(any(rank <= 2 for rank in ranks))
+    for measure, value in scores.means.items():
+        low, high = Measure.parse(measure).definition.range
+        assert low <= value <= high + 1e-12, measure
+
+
+@settings(deadline=None)
+@given(st.lists(spans, min_size=1, max_size=4, unique=True), st.data())
+def test_cutting_otherwise_changes_no_gold(gold: list[Span], data: st.DataObject) -> None:
+    """The same text retrieved in other chunks, that overlap or not, has the same span recall."""
+    length = 40
+    cuts = st.lists(st.integers(1, length - 1), max_size=8, unique=True)
+    recalls = []
+    for overlapping in (0, 3):
+        edges = [0, *sorted(data.draw(cuts)), length]
+        pairs = pairwise(edges)
+        pieces = [("a", max(start - overlapping, 0), end) for start, end in pairs]
+        retrieved = data.draw(st.permutations(pieces))
+        everywhere = [span for span in gold if span[0] == "a"]
+        if not everywhere:
+            return
+        scores = rs.evaluate(golden(gold), answer(retrieved), ["SpanRecall", "SpanIoU", "SetR"])
+        recalls.append(scores.means)
+    assert recalls[0] == recalls[1]
+    assert recalls[0]["SetR"] == len(everywhere) / len(gold)
+
+
+def test_the_worked_example() -> None:
+    """Two halves of a gold span, then the first half again, then a piece that holds two others."""
+    gold = [("a", 100, 200), ("b", 0, 50), ("b", 300, 400)]
+    retrieved = [("a", 0, 150), ("a", 150, 300), ("a", 90, 160), ("b", 0, 500)]
+    scores = rs.evaluate(
+        golden(gold), answer(retrieved), ["R@4", "R@5", "RR", "nDCG", *SPAN_MEASURES]
+    )
+    assert scores["R@4"] == 2 / 3  # the second span of a piece takes the next rank
+    assert scores["R@5"] == 1.0
+    assert scores["RR"] == 1.0  # half of it is enough
+    assert scores["SpanRecall"] == 1.0
+    assert scores["SpanPrecision"] == 250 / 800
+    gains = {1: 0.5, 2: 0.5, 4: 1.0, 5: 1.0}
+    ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
+    expected = sum(gain / math.log2(rank + 1) for rank, gain in gains.items()) / ideal
+    assert math.isclose(scores["nDCG"], expected)
+    whole = rs.evaluate(golden(gold), answer(retrieved), ["RR", "R@4"], overlap=1.0)
+    assert (whole["RR"], whole["R@4"]) == (0.5, 2 / 3)
+    assert whole.accounting.spans.to_dict() == {
+        "unit": "characters",
+        "overlap": 1.0,
+        "gold": 3,
+        "retrieved": 4,
+    }
+
+
+def test_grades_count() -> None:
+    gold = [{"q": "x", "spans": [record(("a", 0, 10), grade=3), record(("b", 0, 10), grade=1)]}]
+    better = rs.evaluate(gold, {"x": [record(("a", 0, 10)), record(("b", 0, 10))]}, ["nDCG"])
+    worse = rs.evaluate(gold, {"x": [record(("b", 0, 10)), record(("a", 0, 10))]}, ["nDCG"])
+    assert better["nDCG"] == 1.0 > worse["nDCG"]
+
+
+# --- texts
+
+
+FOX = "The quick brown fox jumps over the lazy dog near the river bank."
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "recall"),
+    [
+        ([FOX], 1.0),
+        (
+            ["So: the  QUICK brown\nfox jumps over — the lazy dog, near the river bank!"],
+            1,
+        ),
+        (["The quick brown fox jumps over"], 6 / 13),
+        (["The quick brown fox jumps over", "over the lazy dog near the river bank"], 1.0),
+        (["The quick brown fox jumps over", "brown fox jumps over the lazy"], 8 / 13),
+        (["the lazy fox jumps quick over the brown river bank near dog"], 0.0),
+        (["The quick brown cat jumps over the lazy dog"], 5 / 13),
+    ],
+)
+def test_texts_cover_words_in_their_order(retrieved: list[str], recall: float) -> None:
+    gold = [{"user_input": "q", "reference_contexts": [FOX]}, {"user_input": "r", "references": []}]
+    gold[1]["reference_contexts"] = ["something else that is easy to find"]
+    run = {"q": retrieved, "r": ["something else that is easy to find"]}
+    scores = rs.evaluate(gold, run, ["SpanRecall"])
+    assert math.isclose(scores.values("SpanRecall")["q"], recall)
+    assert scores.accounting.spans.unit == "words"
+
+
+def test_short_passages_must_be_whole_and_other_scripts_count_by_sign() -> None:
+    gold = {
+        "q1": [{"text": "Port 8080"}],
+        "q2": [{"text": "東京タワーは日本の塔です"}],
+        "q3": [{"text": "Cafe\u0301 au lait"}],
+    }
+    run = {
+        "q1": ["use port 8080 here"],
+        "q2": ["東京タワーは日本のものだ"],
+        "q3": ["CAF\u00c9 au LAIT"],
+    }
+    values = rs.evaluate(gold, run, ["SpanRecall"]).values("SpanRecall")
+    assert values == {"q1": 1.0, "q2": 9 / 12, "q3": 1.0}
+    assert (
+        rs.evaluate(gold, {**run, "q1": ["port 80 80"]}, ["SpanRecall"]).values("SpanRecall")["q1"]
+        == 0
+    )
+
+
+# --- forms
+
+
+GOLD: list[dict[str, Any]] = [
+    {"id": "q1", "question": "How?", "spans": [{"doc": "a", "start": 100, "end": 200}]},
+    {"id": "q2", "question": "Why?", "spans": [{"doc": "b", "start": 0, "end": 50}]},
+    {"id": "q3", "question": "What?", "spans": [], "no_answer": True},
+]
+ANSWERS: list[dict[str, Any]] = [
+    {
+        "id": "q1",
+        "chunks": [{"doc": "c", "start": 0, "end": 9}, {"doc": "a", "start": 0, "end": 300}],
+    },
+    {"id": "q2", "chunks": [{"doc": "b", "start": 0, "end": 40}]},
+]
+ROWS = "query_id,doc_id,start,end\nq1,a,100,200\nq2,b,0,50\n"
+ANSWER_ROWS = "query_id,doc_id,start,end,score\nq1,c,0,9,2\nq2,b,0,40,1\nq1,a,0,300,1\n"
+
+
+def files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Write gold and answers in every format."""
+    contents = {
+        "gold.json": json.dumps(GOLD),
+        "gold.jsonl": "\n".join(map(json.dumps, GOLD)),
+        "gold.csv": ROWS,
+        "gold.tsv": ROWS.replace(",", "\t"),
+        "run.json": json.dumps(ANSWERS),
+        "run.jsonl": "\n".join(map(json.dumps, ANSWERS)),
+        "run.csv": ANSWER_ROWS,
+    }
+    for name, text in contents.items():
+        (folder / name).write_text(text)
+    pl.DataFrame(GOLD).write_parquet(folder / "gold.parquet")
+    pl.DataFrame(ANSWERS).write_parquet(folder / "run.parquet")
+    return sorted(folder.glob("gold.*")), sorted(folder.glob("run.*"))
+
+
+def test_every_file_says_the_same(tmp_path: Path) -> None:
+    golds, runs = files(tmp_path)
+    assert (len(golds), len(runs)) == (5, 4)
+    for gold in golds:
+        for run in runs:
+            scores = rs.evaluate(gold, [run], ["RR", "SpanRecall"])
+            assert scores.run().means == {"RR": 0.75, "SpanRecall": 0.9}, (gold, run)
+
+
+def test_every_object_says_the_same() -> None:
+    by_query = {r["id"]: r["chunks"] for r in ANSWERS}
+    langchain = {
+        "q1": [
+            SimpleNamespace(page_content="x" * 9, metadata={"source": "c", "start_index": 0}),
+            SimpleNamespace(page_content="x" * 300, metadata={"source": "a", "start_index": 0}),
+        ],
+        "q2": [SimpleNamespace(page_content="x" * 40, metadata={"source": "b", "start_index": 0})],
+    }
+    node = SimpleNamespace(ref_doc_id="b", start_char_idx=0, end_char_idx=40, text="…")
+    llama = {**by_query, "q2": [SimpleNamespace(node=node, score=0.3)]}
+    golds = [GOLD, pl.DataFrame(GOLD), {r["id"]: r["spans"] for r in GOLD if r["spans"]}]
+    for gold in golds:
+        for run in (ANSWERS, pl.DataFrame(ANSWERS), by_query, langchain, llama):
+            assert rs.evaluate(gold, run, ["RR", "SpanRecall"]).means == {
+                "RR": 0.75,
+                "SpanRecall": 0.9,
+            }
+
+
+def test_chunks_may_be_named_by_id_and_looked_up_in_the_corpus(tmp_path: Path) -> None:
+    corpus = [
+        {"_id": "c1", "doc": "a", "start": 0, "end": 300, "text": "…"},
+        {"_id": "c2", "doc": "b", "start": 0, "end": 40, "text": "…"},
+        {"_id": "c3", "doc": "c", "start": 0, "end": 9, "text": "…"},
+    ]
+    path = tmp_path / "bm25.run"
+    path.write_text("q1 Q0 c3 1 2 t\nq1 Q0 c1 2 1 t\nq2 Q0 c2 1 1 t\n")
+    scores = rs.evaluate(GOLD, [path], ["RR", "SpanRecall"], corpus=corpus)
+    assert scores.run().means == {"RR": 0.75, "SpanRecall": 0.9}
+    with pytest.raises(InputError, match="the chunk 'c3' is not in the corpus"):
+        rs.evaluate(GOLD, [path], corpus=corpus[:2])
+
+
+def test_marked_questions_are_left_out() -> None:
+    scores = rs.evaluate(GOLD, ANSWERS, ["RR"])
+    assert (scores.accounting.queries, scores.accounting.no_answer) == (2, 1)
+    unmarked = [{**record, "no_answer": False} for record in GOLD]
+    assert rs.evaluate(unmarked, ANSWERS, ["RR"]).accounting.without_relevant == 1
+    assert rs.evaluate(unmarked, ANSWERS, ["RR"], no_answer="empty").accounting.no_answer == 1
+
+
+def test_compare_and_gate_take_spans() -> None:
+    worse = [{**record, "chunks": record["chunks"][:1]} for record in ANSWERS]
+    result = rs.compare(GOLD, {"all": ANSWERS, "first": worse}, ["SpanRecall"])
+    assert {mean.run: mean.mean for mean in result.means} == {"all": 0.9, "first": 0.4}
+    assert rs.gate(ANSWERS, ANSWERS, "SpanRecall", qrels=GOLD).answer == "no regression"
+
+
+def test_a_list_of_records_says_more_than_one_of_texts() -> None:
+    run = [{**record, "contexts": ["a text"] * len(record["chunks"])} for record in ANSWERS]
+    assert rs.evaluate(GOLD, run, ["SpanRecall"])["SpanRecall"] == 0.9
+
+
+def test_ids_win_over_texts_beside_them() -> None:
+    gold = [{"question": "q", "expected_ids": ["d1"], "reference_contexts": ["some text"]}]
+    assert rs.evaluate(gold, {"q": ["d1"]}, ["RR"])["RR"] == 1.0
+    answers = [{"question": "q", "ground_truth": "An answer.", "reference_contexts": [FOX]}]
+    assert rs.evaluate(answers, {"q": [FOX]}, ["RR"]).accounting.spans.unit == "words"
+
+
+def test_scores_are_kept_with_how_they_were_made() -> None:
+    one, other = (rs.evaluate(GOLD, ANSWERS, ["RR"], overlap=share) for share in (0.5, 0.9))
+    assert one.judgments.fingerprint != other.judgments.fingerprint
+    assert one.to_dict()["runs"]["run"]["accounting"]["spans"]["overlap"] == 0.5
+    assert "found where 50% of the characters are retrieved" in one._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("gold", "run", "words"),
+    [
+        (GOLD, {"q1": ["a text"]}, "has a piece without a document, start and end"),
+        ([{"q": "x", "passages": ["t"]}], {"x": [record(("a", 0, 9))]}, "a piece without a text"),
+        ([{"q": "x", "spans": [{"doc": "a", "start": 9, "end": 9}]}], {"x": []}, "is empty"),
+        ([{"q": "x", "spans": [{"start": 1, "end": 9}]}], {"x": []}, "has no document"),
+        ([{"q": "x", "spans": [{"doc": "a", "start": 1}]}], {"x": []}, "a start or an end only"),
+        ([{"q": "x", "spans": [{"doc": "a", "start": -1, "end": 9}]}], {"x": []}, "from 0 up"),
+        ([{"q": "x", "spans": [record(("a", 0, 9)), "text"]}], {"x": []}, "one or the other"),
+        (GOLD, {"q1": 5}, "query 'q1' has '5'; expected a list of spans or texts"),
+        (GOLD, {"q1": [record(("a", 0, 10**400))]}, "expected a whole number from 0 up"),
+        (
+            GOLD,
+            {"q1": [{"doc": "a", "start": 0, "end": math.inf}]},
+            "expected a whole number from 0 up",
+        ),
+        (GOLD, [{"who": 1}], "no query with its pieces among the fields 'who'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(gold: Any, run: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        rs.evaluate(gold, run)
+
+
+def test_scores_order_pieces_unless_the_list_is_to_count() -> None:
+    run = {"q1": [record(("c", 0, 9), score=0.1), record(("a", 0, 300), score=0.9)], "q2": []}
+    assert rs.evaluate(GOLD, run, ["RR"]).values("RR")["q1"] == 1.0
+    assert rs.evaluate(GOLD, run, ["RR"], order="given").values("RR")["q1"] == 0.5
+    ranked = {"q1": [record(("c", 0, 9), rank=2), record(("a", 0, 300), rank=1)]}
+    assert rs.evaluate(GOLD, ranked, ["RR"]).values("RR")["q1"] == 1.0
+    del run["q1"][0]["score"]
+    with pytest.raises(InputError, match="1 without a score among 2 pieces"):
+        rs.evaluate(GOLD, run, ["RR"])
+    with pytest.raises(InputError, match="doc_id_from is for judgments that name documents"):
+        rs.evaluate(GOLD, ANSWERS, doc_id_from="#")
+
+
+def test_a_run_of_other_queries_or_documents_is_refused() -> None:
+    with pytest.raises(InvalidDataError, match="no query id in common"):
+        rs.evaluate(GOLD, {"z": [record(("a", 0, 9))]})
+    with pytest.raises(InvalidDataError, match="no document id in common"):
+        rs.evaluate(GOLD, {"q1": [record(("z", 0, 9))]})
+    with pytest.raises(InputError, match="overlap must be above 0 and at most 1, not 2"):
+        rs.evaluate(GOLD, ANSWERS, overlap=2)
+    with pytest.raises(InputError, match="needs gold that is spans or texts"):
+        rs.evaluate({"q": ["d"]}, {"q": ["d"]}, ["SpanRecall"])
+    with pytest.raises(InputError, match="evaluate, compare and gate take these"):
+        rs.Qrels(GOLD)
+
+
+def test_measures_of_spans_are_documented() -> None:
+    for definition in all_definitions():
+        if definition.needs == "spans":
+            assert definition.summary.endswith(".")
+            assert definition.formula
+            assert definition.reference
