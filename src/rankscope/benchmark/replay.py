@@ -40,9 +40,8 @@ from rankscope.benchmark.folders import REPORT, inside
 from rankscope.benchmark.plan import Output, Results, Stage
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets, load_targets, names_files
-from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow
+from rankscope.benchmark.workflow import Benchmark, make_workflow
 from rankscope.collection.qrels import read_qrels
-from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, shown
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.retrieval.fetch import Fetched
@@ -114,23 +113,11 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
         reference = partial(_without_corpus, recorded, benchmark, runs)
     workflow = make_workflow(benchmark, fetches, reference=reference)
     results = Results()
-    taken_over = {} if reference is None else _looked_into_corpus(recorded, workflow)
     for stage in workflow.stages():
-        answer = taken_over.get(stage.name)
-        output = stage.work(results, _no_step) if answer is None else Output(answer)
+        output = stage.work(results, _no_step)
         results.add(stage, output, report.seconds.get(stage.name, 0.0))
     out_of_reach = frozenset() if reference is None else _NEEDS_CORPUS
     return Replay(Experiment(benchmark, workflow, results), out_of_reach)
-
-
-def _looked_into_corpus(recorded: Recorded, workflow: Workflow) -> dict[str, Any]:
-    """Return, by stage, what analyses saw in the corpus: without it that cannot be seen again."""
-    answers = recorded.report.analyses
-    return {
-        workflow.analyses[analysis.name].name: getattr(answers, analysis.name, None)
-        for analysis in all_analyses()
-        if workflow.analyses is not None and analysis.looks_at("corpus")
-    }
 
 
 _NEEDS_CORPUS = frozenset({UNKNOWN_DOCUMENTS.code, GOLD_OUTSIDE.code})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 RELEVANT = 1.0
 """From this grade on a document is relevant, as for RR and R."""
+
+LONGEST_TITLE = 80
+"""So many characters of a title are shown."""
 
 DEFAULT_CUTOFF = 10
 """Where the main measure has no cutoff."""
@@ -111,7 +114,7 @@ class Expected(Part):
 
 
 class Above(Part):
-    """A document that stands where a better one should be."""
+    """A document where a better one should be."""
 
     doc_id: str
     """The document."""
@@ -234,15 +237,18 @@ class _Run:
 class _Texts:
     """What documents are called, and which have the same text."""
 
-    def __init__(self, corpus: Corpus | None) -> None:
+    def __init__(self, corpus: Corpus | None, titles: Callable[[str], str | None] | None) -> None:
         self.corpus = corpus
+        self._titles = titles
         self._hashes: dict[str, bytes] = {}
 
     def title(self, doc_id: str) -> str | None:
-        if self.corpus is None or doc_id not in self.corpus:
-            return None
-        document = self.corpus[doc_id]
-        return document.title or document.text[:80] or None
+        if self.corpus is not None and doc_id in self.corpus:
+            document = self.corpus[doc_id]
+            title: str | None = document.title or document.text
+        else:
+            title = None if self._titles is None else self._titles(doc_id)
+        return title[:LONGEST_TITLE] if title else None
 
     def has(self, doc_id: str) -> bool:
         return self.corpus is None or doc_id in self.corpus
@@ -272,7 +278,7 @@ def _look(config: FailuresConfig, inputs: Inputs) -> Failures | NotApplicable:
         for name, run in inputs.runs.items()
     }
     known = {query_id: text for query_id, text, _ in inputs.queries or ()}
-    view = _View(inputs.qrels, runs, known, _Texts(inputs.corpus))
+    view = _View(inputs.qrels, runs, known, _Texts(inputs.corpus, inputs.titles))
     systems = tuple(
         _of_system(run, view, inputs.scores.values(measure, name), config.show)
         for name, run in runs.items()
@@ -503,7 +509,7 @@ FAILURES = register(
         written="failures: {show: 20}",
         result=Failures,
         needs=("scores", "runs", "qrels"),
-        uses=("queries", "corpus"),
+        uses=("queries", "corpus", "titles"),
         look=_look,
         section=_section,
         codes=(NOT_THE_RANKING,),
