@@ -90,7 +90,7 @@ QUERIES = [f"q{number:02}" for number in range(1, 13)]
 STAGES = [
     *(f"fetch {name}" for name in ("words", "code", "both")),
     *(f"check {name}" for name in ("words", "code", "both")),
-    *("score", "compare", "stages", "segments", "risk", "orders", "discrimination"),
+    *("score", "compare", "failures", "stages", "segments", "risk", "orders", "discrimination"),
 ]
 
 _NUMBERS = count(1)

@@ -9,6 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.diagnosis import registry
+from rankscope.diagnosis.failures import FailuresConfig
 from rankscope.diagnosis.orders import OrdersConfig
 from rankscope.diagnosis.registry import (
     Analysed,
@@ -61,6 +62,7 @@ def inputs(**changed: Any) -> Inputs:
 
 
 CONFIGS: dict[str, Part] = {
+    "failures": FailuresConfig(),
     "segments": SegmentsConfig(fields=("kind",)),
     "stages": StagesConfig(),
     "risk": RisksConfig(),
@@ -93,9 +95,10 @@ def test_what_follows_from_a_registration(analysis: Any) -> None:
     assert set(analysis.codes) <= set(codes())
     assert {finding.code for finding in found.findings} <= {code.code for code in analysis.codes}
     # its key: everything that decides, and nothing else
-    hashes = dict.fromkeys(analysis.needs, "hash")
-    key = analysis.key_parts(analysis.config(), inputs(), {**hashes, "corpus": "other"})
-    assert key == analysis.key_parts(analysis.config(), inputs(), hashes)
+    hashes = dict.fromkeys((*analysis.needs, *analysis.uses), "hash")
+    key = analysis.key_parts(analysis.config(), inputs(), hashes)
+    other = analysis.key_parts(analysis.config(), inputs(), {**hashes, "corpus": "other"})
+    assert (key == other) == (not analysis.looks_at("corpus"))
     assert key != analysis.key_parts(analysis.config(), inputs(baseline="second"), hashes)
     assert key != analysis.key_parts(analysis.config(), inputs(settings=Settings(seed=1)), hashes)
     json.dumps(key)

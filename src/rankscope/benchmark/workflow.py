@@ -408,6 +408,7 @@ def _analyse(
                 if query.query_id not in collection.judgments.no_answer
             ],
             corpus=collection.corpus if "corpus" in analysis.needs else None,
+            titles=collection.title_of,
         )
         return Output(analysis.answer(config, inputs))
 
@@ -418,6 +419,7 @@ def _analyse(
         "qrels": collection.info.qrels_sha256,
         "queries": collection.info.queries_sha256,
         "corpus": collection.info.corpus_sha256,
+        "titles": collection.info.corpus_sha256,
         "pipeline": [asdict(spec) for spec in given.pipeline or ()],
     }
     parts = analysis.key_parts(config, given, hashes)

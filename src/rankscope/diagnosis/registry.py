@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
 
-Need = Literal["scores", "runs", "qrels", "queries", "corpus", "pipeline"]
+Need = Literal["scores", "runs", "qrels", "queries", "corpus", "titles", "pipeline"]
 """What an analysis may need to look at."""
 
 _WORDS: dict[Need, str] = {
@@ -38,6 +38,7 @@ _WORDS: dict[Need, str] = {
     "qrels": "no qrels were given",
     "queries": "no queries were given",
     "corpus": "no corpus was given",
+    "titles": "no corpus was given",
     "pipeline": "nothing is known about how the systems build on each other",
 }
 
@@ -56,6 +57,8 @@ class Inputs:
     """Ids, texts and metadata."""
     corpus: Corpus | None = None
     """The documents."""
+    titles: Callable[[str], str | None] | None = None
+    """From a document's id to its title, or the beginning of its text; None if not known."""
     pipeline: Sequence[StageSpec] | None = None
     """The systems as stages: which builds on which."""
     baseline: str | None = None
@@ -107,6 +110,8 @@ class Analysis(Generic[Config, Result]):
     """From the result to a section of a report."""
     check: Callable[[Config, Sequence[Query]], None] | None = None
     """Refuses a config that does not fit the queries, before anything is made."""
+    uses: tuple[Need, ...] = ()
+    """What it looks at where it is given, and can do without."""
     codes: tuple[Code, ...] = ()
     """The findings it can make."""
     place: int = 100
@@ -129,8 +134,12 @@ class Analysis(Generic[Config, Result]):
             inputs.settings.to_dict(),
             inputs.baseline,
             inputs.depth,
-            {need: hashes[need] for need in self.needs},
+            {need: hashes[need] for need in (*self.needs, *self.uses)},
         ]
+
+    def looks_at(self, need: Need) -> bool:
+        """Tell whether it looks at something, if that is given."""
+        return need in self.needs or need in self.uses
 
     def not_applicable(self, reason: str) -> NotApplicable:
         """Say why it cannot look."""
