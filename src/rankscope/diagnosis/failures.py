@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Block, Cell, Column, Section, Table, text_columns
+from rankscope.document.blocks import Block, Cell, Column, Notes, Section, Table, text_columns
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.measures.language import Measure
@@ -433,13 +433,10 @@ def _section(result: Failures) -> Section:
             )
         failing = [Cell(system.failing) for system in result.systems]
         rows.append((Cell("questions that fail"), *failing))
-        notes = [f"{cause}: {_MEANINGS[cause]}" for cause in causes]
-        notes.append(
-            f"k = {result.cutoff}; of {counted(result.queries, 'query')}; each failing question "
-            "has one cause, the first of those that apply"
+        note = (
+            f"in the first {result.cutoff} documents; of {counted(result.queries, 'query')}; each "
+            "failing question has one cause, the first of those that apply"
         )
-        if not result.corpus:
-            notes.append("without the corpus, missing gold and copies under other ids are not seen")
         blocks.append(
             Table(
                 (
@@ -447,11 +444,15 @@ def _section(result: Failures) -> Section:
                     *(Column(system.system) for system in result.systems),
                 ),
                 tuple(rows),
-                notes=tuple(notes),
+                notes=(note,),
             )
         )
     tables = tuple(_table(result, system) for system in result.systems if system.worst)
-    return Section(FAILURES.title, tuple(blocks), tables)
+    meanings = [f"{cause}: {_MEANINGS[cause]}" for cause in causes]
+    if causes and not result.corpus:
+        meanings.append("missing gold and copies under other ids are seen by diagnose --corpus")
+    explained = (Notes(tuple(meanings)),) if meanings else ()
+    return Section(FAILURES.title, tuple(blocks), (*explained, *tables))
 
 
 def _total(result: Failures, cause: Cause) -> int:
