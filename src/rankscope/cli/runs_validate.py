@@ -11,7 +11,7 @@ from rankscope.cli.options import (
     format_option,
     table_options,
 )
-from rankscope.cli.output import emit
+from rankscope.cli.validating import validate_each
 
 
 @click.command()
@@ -47,29 +47,13 @@ def validate(
     Exit 0 without errors, 1 with errors, 2 if a file cannot be read at all; other runs are still
     checked. One of the files may be -, standard input.
     """
-    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, say
-    from rankscope.cli.debugging import show_traceback
-    from rankscope.document.blocks import together
-    from rankscope.document.views import document_of
-    from rankscope.errors import RankscopeError
     from rankscope.runs.validation import Reference
 
     check_standard_input(*run, qrels, queries, corpus)
     reference = Reference.read(qrels=qrels, queries=queries, corpus=corpus)
-    results = []
-    for path in run:
-        try:
-            results.append(reference.validate(path, depth=depth, format=input_format))
-        except RankscopeError as error:
-            show_traceback(error)
-            say(str(error))
-    if results or format == "json":
-        emit(
-            together("Validation", [document_of(result) for result in results]),
-            format=format,
-            target=target,
-            data=lambda: [result.to_dict() for result in results],
-        )
-    if len(results) < len(run):
-        return CANNOT_ANSWER
-    return 0 if all(result.ok for result in results) else ANSWER_IS_NO
+    return validate_each(
+        run,
+        lambda path: reference.validate(path, depth=depth, format=input_format),
+        format=format,
+        target=target,
+    )
