@@ -254,10 +254,10 @@ def nearly_found(judgments: Judgments, run: Any) -> Iterator[Remark]:
         for doc_id, grade in grades.items()
         if grade > 0
     )
-    found = dict.fromkeys(_doc_ids(run))
-    if 2 * sum(doc_id in found for doc_id in gold) > len(gold):
+    retrieved = dict.fromkeys(_doc_ids(run))
+    if 2 * sum(doc_id in retrieved for doc_id in gold) > len(gold):
         return  # looking takes longer than scoring, and little would be amiss
-    for reason, pairs in near_misses(found, gold).items():
+    for reason, pairs in near_misses(retrieved, gold).items():
         if len(pairs) >= max(2, NEARLY * len(gold)):
             wanted, got = pairs[0]
             yield Remark(
