@@ -234,6 +234,11 @@ def find_list(
     return None if column is None else (query, column)
 
 
+def names_list(name: str, layout: PairLayout) -> bool:
+    """Tell whether a column's name promises all documents of a query, and not one."""
+    return folded(name) in map(folded, layout.lists)
+
+
 _ASKED = frozenset({"query", "question", "q", "id", "topic", "userinput", "userquery"})
 _QUESTIONS = frozenset({"question", "userinput", "userquery"})
 
@@ -244,29 +249,33 @@ def _leave_subject(by_folded: dict[str, str]) -> None:
         by_folded.pop("topic", None)
 
 
-def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
-    """Return the required roles without a column.
+def require_columns(
+    names: Sequence[str],
+    layout: PairLayout,
+    *,
+    source: str,
+    line: int | None = None,
+    nested: tuple[str, str] | None = None,
+) -> dict[str, str]:
+    """Map roles to columns, or say which role has none, and what would have been one.
 
     Without a grade all documents are relevant, without a score they are in order; but a value that
-    the user named for this table must be there.
+    the user named for this table must be there. ``nested`` are the columns of the query and of its
+    list, if each row names one document there.
     """
     roles = find_columns(names, layout)
+    if nested is not None:
+        roles = {role: column for role, column in roles.items() if column not in nested}
+        roles["query_id"], roles["doc_id"] = nested
     required = ("query_id", "doc_id", *layout.required & {layout.value})
-    return [role for role in required if role not in roles]
-
-
-def require_columns(
-    names: Sequence[str], layout: PairLayout, *, source: str, line: int | None = None
-) -> dict[str, str]:
-    """Map roles to columns, or say which role has none, and what would have been one."""
-    for role in missing_roles(names, layout):
+    for role in (role for role in required if role not in roles):
         if role in layout.required:
             problem = f"no column {shown(layout.keys[role])} among {_listed(names)}"
         else:
             problem = f"no column for the {role} of a {layout.kind} table among {_listed(names)}; "
             problem += _remedy(names, role, layout)
         raise FormatError(problem, source=source, line=line)
-    return find_columns(names, layout)
+    return roles
 
 
 def _remedy(names: Sequence[str], role: str, layout: PairLayout) -> str:

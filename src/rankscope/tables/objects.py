@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
+from rankscope.tables.cells import MAY_BE_LIST, listed, written_list
 from rankscope.tables.columns import (
+    ALIASES,
     RUN,
     find_columns,
     find_list,
+    names_list,
     rater_columns,
     refuse_unnamed_value,
     require_columns,
@@ -26,7 +29,7 @@ from rankscope.tables.columns import (
 from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
-from rankscope.tables.pieces import refuse_gold_dict, refuse_gold_pieces
+from rankscope.tables.pieces import gold_columns, refuse_gold_dict, refuse_gold_pieces
 from rankscope.tables.rows import Rows, with_values
 from rankscope.tables.traces import retrievals
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
@@ -62,22 +65,52 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     if not frame.width:
         return _Columns(layout, source).rows()
     refuse_gold_pieces(frame.to_dicts, frame.columns, layout, source)
-    nested = find_list(frame.columns, layout, lambda name: frame.schema[name].is_nested())
-    if nested is not None and frame.schema[nested[1]].is_nested():
-        mark = find_mark(frame.columns)
-        lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
-        return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
-    if nested is not None:
-        frame = frame.rename({nested[1]: "doc_id"})
-    roles = require_columns(frame.columns, layout, source=source)
+
+    def holds_list(name: str) -> bool:
+        return frame.schema[name].is_nested() or holds_listed(frame[name], layout)
+
+    nested = find_list(frame.columns, layout, holds_list)
+    if nested is not None and holds_list(nested[1]):
+        return rows_from_cells(frame, nested, layout, source=source)
+    roles = require_columns(frame.columns, layout, source=source, nested=nested)
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     raters = [name for name in rater_columns(frame.columns) if name not in roles.values()]
-    if not raters:
+    if nested is None and not raters:
         refuse_unnamed_value(numbers, roles, layout, source=source)
     chosen = frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters)
     if layout.value in roles:
         chosen = chosen.with_columns(_copied(chosen[layout.value]))
     return with_values(Rows(chosen, source, layout))
+
+
+def holds_listed(cells: pl.Series, layout: PairLayout) -> bool:
+    """Tell whether a text in a column named as a list is one that is to be taken apart."""
+    if cells.dtype != pl.String or not names_list(cells.name, layout):
+        return False
+    likely = cells.filter(cells.str.contains(MAY_BE_LIST).fill_null(False))
+    return any(listed(cell) != cell for cell in likely)
+
+
+def rows_from_cells(
+    frame: pl.DataFrame, nested: tuple[str, str], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take the columns of queries and of their lists, which may be texts."""
+    mark = find_mark(frame.columns)
+    column = frame[nested[1]]
+    read = listed if names_list(column.name, layout) else written_list
+    cells: Iterable[object] = column
+    if column.dtype == pl.String:
+        cells = (None if cell is None else read(cell) for cell in column)
+        value = find_columns(frame.columns, layout).get(layout.value)
+        if value not in (None, *nested) and not column.str.contains(r"^\s*\[|^\s*$").all():
+            # rows of ids as in a table of pairs, of which some name several: the number is theirs
+            cells = (
+                dict.fromkeys([cell] if isinstance(cell, str) else cell, number) if cell else cell
+                for cell, number in zip(cells, frame[value], strict=True)
+            )
+    marks = [] if mark is None else [frame[mark]]
+    lists = zip(frame[nested[0]], cells, *marks, strict=True)
+    return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
 
 
 def _copied(values: pl.Series) -> pl.Series:
@@ -199,10 +232,18 @@ def rows_from_records(
     names = _names_of(first[0], layout)
     if names is None:
         return _rows_from_sequences(list(records), layout, source)
+    telling = _names_documents(first[0], layout)
+    while not telling and (more := list(islice(remaining, 1))):  # perhaps the first calls failed
+        first += more
+        telling = _names_documents(more[0], layout)
+    records = chain(first, remaining)
+    if telling and len(first) > 1:
+        names = _names_of(first[-1], layout) or names
+        first = first[-1:]
     refuse_gold_pieces(lambda: list(records), names, layout, source)
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
-        return _rows_from_nested(records, nested[1], layout, source)
+        return _rows_from_nested(records, nested[1], layout, source, lines)
     if "query_id" not in find_columns(names, layout.lenient) and is_document(first[0]):
         return rows_from_lists(enumerate([list(records)], start=1), layout, source=source)
     roles = require_columns(names, layout, source=source)
@@ -223,6 +264,19 @@ def rows_from_records(
     ]
     line_of = None if lines is None else lines.__getitem__
     return with_values(Rows(pl.DataFrame(series), source, layout, line_of=line_of))
+
+
+def _names_documents(record: Any, layout: PairLayout) -> bool:
+    """Tell whether a record has a field for its document or documents, of whatever kind."""
+    if not isinstance(record, Mapping):
+        return True
+    names = [str(name) for name in record]
+    return (
+        "doc_id" in find_columns(names, layout.lenient)
+        or find_list(names, layout.lenient, lambda name: _is_list(record.get(name))) is not None
+        or gold_columns(names, layout) is not None
+        or is_document(record)
+    )
 
 
 class _Columns:
@@ -453,17 +507,57 @@ def rows_from_traces(
     return columns.rows()
 
 
-def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, source: str) -> Rows:
-    def lists() -> Iterator[tuple[object, ...]]:
-        for record in records:
-            names = _names_of(record, layout) or []
-            columns = find_list(names, layout, nested.__eq__)
-            query_id = None if columns is None else _get(record, columns[0])
-            mark = find_mark(names)
-            marked = mark is not None and is_marked(mark, _get(record, mark), source)
-            yield query_id, _get(record, nested), marked
+def _rows_from_nested(
+    records: Iterable[Any],
+    usual: str,
+    layout: PairLayout,
+    source: str,
+    lines: Sequence[int] | None,
+) -> Rows:
+    """Take records with a list each, mostly under the ``usual`` name."""
+    columns = _Columns(layout.of_lists(usual), source)
+    is_golden = layout.kind == "qrels"
+    for number, record in enumerate(records, start=1):
+        place = f", record {number}" if lines is None else f":{lines[number - 1]}"
+        columns.source = source + place
+        names = _names_of(record, layout) or []
+        nested = find_list(names, layout, usual.__eq__)
+        if nested is None or nested[1] != usual:
+            nested = find_list(
+                names, layout, lambda name, record=record: _is_list(_get(record, name))
+            )
+        mark = find_mark(names) if is_golden else None
+        unanswered = mark is not None and is_marked(mark, _get(record, mark), columns.source)
+        if nested is None:
+            query_id = _without_list(names, layout, columns.source, may_be_empty=unanswered)
+            columns.add_query(_get(record, query_id), [], no_answer=unanswered)
+            continue
+        documents = _get(record, nested[1])
+        if isinstance(documents, str) and names_list(nested[1], layout):
+            documents = listed(documents)
+        documents = [] if documents is None else documents
+        columns.add_query(_get(record, nested[0]), documents, no_answer=unanswered)
+    columns.source = source
+    return columns.rows()
 
-    return rows_from_lists(lists(), layout.of_lists(nested), source=source)
+
+def _without_list(
+    names: Sequence[str], layout: PairLayout, where: str, *, may_be_empty: bool
+) -> str:
+    """Return the column of the query of a record that has no list, which a question needs."""
+    columns = find_list([*names, layout.lists[0]], layout, layout.lists[0].__eq__)
+    if columns is None:
+        raise InputError(
+            f"{where}: no query among the fields {shown(', '.join(names))}; name one of them "
+            f"{', '.join(ALIASES['query_id'][:3])}"
+        )
+    if layout.kind == "qrels" and not may_be_empty:
+        raise InputError(
+            f"{where}: no list of relevant documents among the fields {shown(', '.join(names))}; "
+            f"name it {', '.join(layout.lists[:3])}, or mark a question without an answer "
+            "(no_answer: true)"
+        )
+    return columns[0]
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:
