@@ -135,3 +135,98 @@ def test_a_record_without_a_query_is_named() -> None:
         InputError, match="record 2: no query among the fields 'asked, expected_ids'"
     ):
         rs.Qrels(records)
+
+
+@pytest.mark.parametrize("name", ["ground_truth", "ground_truths", "expected"])
+@pytest.mark.parametrize("suffix", ["json", "csv", "frame"])
+def test_answers_in_words_are_no_ids(tmp_path: Path, name: str, suffix: str) -> None:
+    records = [
+        {"question": "a", name: "The answer is 5."},
+        {"question": "b", name: "It is, of course, Paris."},
+    ]
+    path = tmp_path / f"golden.{suffix}"
+    if suffix == "csv":
+        pl.DataFrame(records).write_csv(path)
+    elif suffix == "json":
+        path.write_text(json.dumps(records))
+    with pytest.raises(InputError, match=f"'{name}' holds texts such as 'The answer is 5.'"):
+        rs.Qrels(pl.DataFrame(records)) if suffix == "frame" else rs.read_qrels(path)
+
+
+def test_titles_may_be_ids_under_such_a_name() -> None:
+    records = [{"question": "a", "ground_truth": "Golden Gate Bridge"}]
+    assert rs.Qrels(records).to_dict() == {"a": {"Golden Gate Bridge": 1}}
+
+
+TEXTS = {"a": "The cat sat on the mat.", "b": "Dogs bark at night."}
+RETRIEVED = [
+    {"user_input": "a", "retrieved_contexts": ["No.", TEXTS["a"]]},
+    {"user_input": "b", "retrieved_contexts": [TEXTS["b"]]},
+]
+
+
+@pytest.mark.parametrize("none", [None, []])
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_texts_are_the_gold_where_all_ids_are_null(none: object, as_frame: bool) -> None:
+    golden = [
+        {"user_input": query, "reference_context_ids": none, "reference_contexts": [text]}
+        for query, text in TEXTS.items()
+    ]
+    data = pl.DataFrame(golden) if as_frame else golden
+    assert rs.evaluate(data, RETRIEVED, "RR").means == {"RR": 0.75}
+
+
+def test_texts_are_the_gold_where_all_cells_of_ids_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    rows = (f'{query},,"[""{text}""]"\n' for query, text in TEXTS.items())
+    path.write_text("user_input,reference_context_ids,reference_contexts\n" + "".join(rows))
+    assert rs.evaluate(path, RETRIEVED, "RR").means == {"RR": 0.75}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ids_for_some_and_texts_for_others_are_refused(order: int) -> None:
+    golden = [
+        {"user_input": "a", "reference_context_ids": None, "reference_contexts": [TEXTS["a"]]},
+        {"user_input": "b", "reference_context_ids": ["d2"], "reference_contexts": [TEXTS["b"]]},
+    ][::order]
+    with pytest.raises(InputError, match=r"by id .* only by text"):
+        rs.evaluate(golden, RETRIEVED, "RR")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ids_in_some_records_and_texts_in_others_are_refused(order: int) -> None:
+    golden = [
+        {"user_input": "a", "reference_contexts": [TEXTS["a"]]},
+        {"user_input": "b", "reference_context_ids": ["d2"]},
+    ]
+    with pytest.raises(InputError, match=r"(row|record) 2: no .* among the fields"):
+        rs.evaluate(golden[::order], RETRIEVED, "RR")
+
+
+def test_ids_count_where_all_records_have_ids_and_texts() -> None:
+    golden = [
+        {"question": query, "expected_ids": [f"d-{query}"], "reference_contexts": [text]}
+        for query, text in TEXTS.items()
+    ]
+    assert rs.Qrels(golden).to_dict() == {"a": {"d-a": 1}, "b": {"d-b": 1}}
+
+
+def test_an_unnamed_index_of_pandas_is_no_column(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"question": ["a", "b"], "expected_ids": [["d1"], ["d2", "d3"]]})
+    expected = {"b": {"d2": 1, "d3": 1}}
+    some = frame[frame["question"] == "b"]
+    exploded = some.explode("expected_ids")
+    exploded.to_parquet(tmp_path / "golden.parquet")
+    assert rs.Qrels(some).to_dict() == expected
+    assert rs.Qrels(exploded).to_dict() == expected
+    assert rs.read_qrels(tmp_path / "golden.parquet").to_dict() == expected
+    assert rs.Queries(some).metadata_of("b") == {"expected_ids": ["d2", "d3"]}
+
+
+def test_arrays_are_lists() -> None:
+    np = pytest.importorskip("numpy")
+    first, second = np.array(["d1", "d2"]), np.array(["d3"])
+    assert rs.Run([first, second]).to_dict() == {"1": {"d1": -1, "d2": -2}, "2": {"d3": -1}}
+    assert rs.Qrels({"a": first}).to_dict() == {"a": {"d1": 1, "d2": 1}}
+    assert rs.Qrels([{"question": "a", "ids": first}]).to_dict() == {"a": {"d1": 1, "d2": 1}}

@@ -8,6 +8,7 @@ apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from rankscope.errors import RankscopeError
 from rankscope.tables.jsontext import parse_json
@@ -19,7 +20,7 @@ _ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))\s*(?:,|$)""")
 _BRACKETS = {"[": "]", "{": "}"}
 
 
-def listed(text: str) -> object:
+def listed(text: str) -> Any:
     """Return the documents that a text under the name of a list names.
 
     They are a list, or a dict if the text is a JSON object. The text itself is returned if it is
@@ -33,7 +34,7 @@ def listed(text: str) -> object:
     return _separated(text)
 
 
-def written_list(text: str, *, bare: bool = False) -> object:
+def written_list(text: str, *, bare: bool = False) -> Any:
     """Return the list that a text in brackets writes; what cannot be parsed stays text.
 
     With ``bare``, ids without quotes are a list too: ``[d1, d2]``.

@@ -23,6 +23,8 @@ LARGEST_GRADE = 2**53
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+
     from rankscope.tables.record_rows import Origin, Row
 
 Kind = Literal["qrels", "run", "queries", "corpus"]
@@ -66,6 +68,9 @@ _TEXTS = frozenset(
     _words("answer answers context contexts retrievedcontexts referencecontexts response")
 )
 """What golden sets call texts; a text is no document id."""
+
+_ANSWERS = frozenset(_words("groundtruth groundtruths expected gold golden"))
+"""What holds ids in some golden sets, and the text of the answer in others."""
 
 _RATER = re.compile(r"(rater|annotator|assessor|judge|worker|user)(id)?\d+")
 
@@ -293,6 +298,25 @@ def _remedy(names: Sequence[str], role: str, layout: PairLayout) -> str:
 
 def _is_text(name: str) -> bool:
     return folded(name) in _TEXTS
+
+
+_SENTENCE = r"(?s)^\s*\S+\s.*[.!?][\"'”’)\]]*\s*$|^\s*(\S+\s+){7}\S"
+"""Two words or more that end as a sentence does, or eight words."""
+
+
+def refuse_answers(doc_ids: pl.Series, column: str, layout: PairLayout, *, source: str) -> None:
+    """Refuse answers in words where ids are expected, under a name that is used for both."""
+    if layout.kind != "qrels" or folded(column) not in _ANSWERS or str(doc_ids.dtype) != "String":
+        return
+    sentences = doc_ids.drop_nulls()
+    sentences = sentences.filter(sentences.str.contains(_SENTENCE))
+    if len(sentences) and 2 * len(sentences) >= len(doc_ids):
+        raise FormatError(
+            f"{shown(column, 30)} holds texts such as {shown(sentences[0], 60)}, expected the ids "
+            f"of documents; name a question's relevant documents {_listed(layout.lists[:3])}, or "
+            "the texts of its passages 'reference_contexts'",
+            source=source,
+        )
 
 
 def refuse_unnamed_value(

@@ -33,6 +33,7 @@ from rankscope.tables.columns import (
     find_list,
     find_name,
     rater_columns,
+    refuse_answers,
     refuse_unnamed_value,
     require_columns,
 )
@@ -79,7 +80,7 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     has_header = layout.is_header(cells) or is_gold
     frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
     names = frame.columns
-    if is_gold:
+    if has_header:
         refuse_gold_pieces(lambda: _as_dicts(frame), names, layout, source)
     if has_header:
         nested = find_list(names, layout, lambda name: _holds_list(frame[name], layout))
@@ -87,6 +88,8 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
             return rows_from_cells(
                 frame.filter(pl.nth(names.index(nested[0])) != ""), nested, layout, source=source
             )
+        if nested is not None:
+            refuse_answers(frame[nested[1]], nested[1], layout, source=source)
         roles = require_columns(names, layout, source=source, line=above + 1, nested=nested)
         if layout.value not in roles and nested is None and not rater_columns(names):
             numeric = [name for name in names if _holds_numbers(frame[name])]

@@ -23,13 +23,19 @@ from rankscope.tables.columns import (
     find_list,
     names_list,
     rater_columns,
+    refuse_answers,
     refuse_unnamed_value,
     require_columns,
 )
 from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
-from rankscope.tables.pieces import gold_columns, refuse_gold_dict, refuse_gold_pieces
+from rankscope.tables.pieces import (
+    gold_columns,
+    refuse_gold_dict,
+    refuse_gold_pieces,
+    texts_beside_ids,
+)
 from rankscope.tables.rows import Rows, with_values
 from rankscope.tables.traces import retrievals
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
@@ -72,6 +78,8 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     nested = find_list(frame.columns, layout, holds_list)
     if nested is not None and holds_list(nested[1]):
         return rows_from_cells(frame, nested, layout, source=source)
+    if nested is not None:
+        refuse_answers(frame[nested[1]], nested[1], layout, source=source)
     roles = require_columns(frame.columns, layout, source=source, nested=nested)
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     raters = [name for name in rater_columns(frame.columns) if name not in roles.values()]
@@ -98,7 +106,7 @@ def rows_from_cells(
     mark = find_mark(frame.columns)
     column = frame[nested[1]]
     read = listed if names_list(column.name, layout) else written_list
-    cells: Iterable[object] = column
+    cells: Iterable[Any] = column
     if column.dtype == pl.String:
         cells = (None if cell is None else read(cell) for cell in column)
         value = find_columns(frame.columns, layout).get(layout.value)
@@ -110,7 +118,9 @@ def rows_from_cells(
             )
     marks = [] if mark is None else [frame[mark]]
     lists = zip(frame[nested[0]], cells, *marks, strict=True)
-    return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
+    rows = rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
+    refuse_answers(rows.frame["doc_id"], nested[1], layout, source=source)
+    return rows
 
 
 def _copied(values: pl.Series) -> pl.Series:
@@ -231,7 +241,8 @@ def rows_from_records(
         return _Columns(layout, source).rows()
     names = _names_of(first[0], layout)
     if names is None:
-        return _rows_from_sequences(list(records), layout, source)
+        plain = [item.tolist() if _is_array(item) else item for item in records]
+        return _rows_from_sequences(plain, layout, source)
     telling = _names_documents(first[0], layout)
     while not telling and (more := list(islice(remaining, 1))):  # perhaps the first calls failed
         first += more
@@ -240,6 +251,8 @@ def rows_from_records(
     if telling and len(first) > 1:
         names = _names_of(first[-1], layout) or names
         first = first[-1:]
+    if texts_beside_ids(names, layout) is not None:
+        records = list(records)
     refuse_gold_pieces(lambda: list(records), names, layout, source)
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
@@ -389,6 +402,11 @@ class _Columns:
         )
 
 
+def _is_array(value: object) -> bool:
+    """Tell an array of NumPy, or of whoever follows it, which may not be imported."""
+    return hasattr(value, "tolist") and hasattr(value, "dtype")
+
+
 def _get(record: Any, name: str) -> Any:
     return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
 
@@ -400,6 +418,8 @@ def _names_of(record: Any, layout: PairLayout) -> list[str] | None:
     if hasattr(record, "_fields"):
         return list(record._fields)
     if isinstance(record, list | tuple | Set | str | int) or is_document(record):
+        return None
+    if _is_array(record):
         return None
     names = [name for name in dir(record) if not name.startswith("_")]
     if "query_id" in find_columns(names, layout):
@@ -517,15 +537,17 @@ def _rows_from_nested(
     """Take records with a list each, mostly under the ``usual`` name."""
     columns = _Columns(layout.of_lists(usual), source)
     is_golden = layout.kind == "qrels"
+
+    def holds_list(name: str) -> bool:
+        return _is_list(_get(record, name))
+
     for number, record in enumerate(records, start=1):
         place = f", record {number}" if lines is None else f":{lines[number - 1]}"
         columns.source = source + place
         names = _names_of(record, layout) or []
         nested = find_list(names, layout, usual.__eq__)
         if nested is None or nested[1] != usual:
-            nested = find_list(
-                names, layout, lambda name, record=record: _is_list(_get(record, name))
-            )
+            nested = find_list(names, layout, holds_list)
         mark = find_mark(names) if is_golden else None
         unanswered = mark is not None and is_marked(mark, _get(record, mark), columns.source)
         if nested is None:
@@ -538,7 +560,9 @@ def _rows_from_nested(
         documents = [] if documents is None else documents
         columns.add_query(_get(record, nested[0]), documents, no_answer=unanswered)
     columns.source = source
-    return columns.rows()
+    rows = columns.rows()
+    refuse_answers(rows.frame["doc_id"], usual, layout, source=source)
+    return rows
 
 
 def _without_list(
