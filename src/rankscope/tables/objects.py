@@ -39,6 +39,7 @@ from rankscope.tables.pieces import (
 from rankscope.tables.rows import Rows, with_values
 from rankscope.tables.traces import retrievals
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
+from rankscope.tables.wrapping import unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -139,14 +140,19 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     Documents are ``{doc_id: value}``, or a list of ids. In a run a list is in rank order (the score
     is minus the rank); in qrels it holds the relevant ones (grade 1), and
     ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
-    (`query_id`, `doc_id`, …) to lists is recognised, and so is a single record.
+    (`query_id`, `doc_id`, …) to lists is recognised, and so are a single record and an object around
+    a list of records (see `rankscope.tables.wrapping`).
     """
     if is_chroma(data):
         return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
-    refuse_gold_dict(data, layout, source)
     names = [str(name) for name in islice(data, 100)]
     if _is_record(data, names, layout):
+        refuse_gold_dict(data, layout, source)
         return rows_from_records([data], layout, source=source)
+    table = unwrapped(data, layout)
+    if table is not data:
+        return rows_from_object(table, layout, source=source)
+    refuse_gold_dict(data, layout, source)
     if _is_table(data, names, layout):
         try:
             rows = [

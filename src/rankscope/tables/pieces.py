@@ -27,6 +27,7 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.ids import id_text
 from rankscope.tables.unanswered import is_unanswered, refuse_answer
+from rankscope.tables.wrapping import unwrapped
 
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 _TEXTS = (
@@ -240,6 +241,7 @@ def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
         columns = _retrieved_columns(data)  # one query's record, perhaps
         if columns is not None and isinstance(data.get(columns[0]), str | int):
             data = [data]
+    data = unwrapped(data, layout)
     if isinstance(data, Mapping):
         for query_id, items in data.items():
             _add(pieces, query_id, items, layout, source)
