@@ -239,6 +239,26 @@ def find_list(
     return None if column is None else (query, column)
 
 
+class Questions(NamedTuple):
+    """What the queries of a table ask, where it has ids and words: by id, and by what column."""
+
+    column: str = ""
+    texts: Mapping[str, str] = {}
+
+
+NO_QUESTIONS = Questions()
+
+
+def find_question(names: Sequence[str], query: str, layout: PairLayout) -> str | None:
+    """Return the column of what is asked beside the query's id.
+
+    None if the question is the id, or if the user said which column is.
+    """
+    if "query_id" in layout.keys or folded(query) in _ASKED - {"id", "topic"}:
+        return None
+    return find_name(names, ("question", "query", "user_input", "user_query", "query_text"))
+
+
 def names_list(name: str, layout: PairLayout) -> bool:
     """Tell whether a column's name promises all documents of a query, and not one."""
     return folded(name) in map(folded, layout.lists)

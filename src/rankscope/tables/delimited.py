@@ -17,6 +17,7 @@ import csv
 import io
 import re
 from collections import Counter, deque
+from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from operator import and_
@@ -38,7 +39,7 @@ from rankscope.tables.columns import (
     require_columns,
 )
 from rankscope.tables.detection import BOM, cells_of, shielded
-from rankscope.tables.objects import holds_listed, rows_from_cells
+from rankscope.tables.objects import holds_listed, questions_in, rows_from_cells
 from rankscope.tables.pieces import gold_columns, refuse_gold_pieces
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores, with_values
@@ -118,7 +119,11 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
         layout=layout,
         line_of=lambda row: above + line_of(numbers[row]),
     )
-    return with_values(rows) if has_header else ranks_or_scores(rows)
+    if not has_header:
+        return ranks_or_scores(rows)
+    if nested is not None:
+        rows = replace(rows, questions=questions_in(frame, nested[0], layout))
+    return with_values(rows)
 
 
 def read_dicts(data: bytes, *, source: str, separator: str) -> list[dict[str, Any]]:

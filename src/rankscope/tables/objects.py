@@ -18,9 +18,12 @@ from rankscope.errors import InputError, shown
 from rankscope.tables.cells import MAY_BE_LIST, listed, written_list
 from rankscope.tables.columns import (
     ALIASES,
+    NO_QUESTIONS,
     RUN,
+    Questions,
     find_columns,
     find_list,
+    find_question,
     names_list,
     rater_columns,
     refuse_answers,
@@ -89,7 +92,10 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     chosen = frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters)
     if layout.value in roles:
         chosen = chosen.with_columns(_copied(chosen[layout.value]))
-    return with_values(Rows(chosen, source, layout))
+    rows = with_values(Rows(chosen, source, layout))
+    return (
+        rows if nested is None else replace(rows, questions=questions_in(frame, nested[0], layout))
+    )
 
 
 def holds_listed(cells: pl.Series, layout: PairLayout) -> bool:
@@ -121,7 +127,16 @@ def rows_from_cells(
     lists = zip(frame[nested[0]], cells, *marks, strict=True)
     rows = rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
     refuse_answers(rows.frame["doc_id"], nested[1], layout, source=source)
-    return rows
+    return replace(rows, questions=questions_in(frame, nested[0], layout))
+
+
+def questions_in(frame: pl.DataFrame, query: str, layout: PairLayout) -> Questions:
+    """Return what is asked in a frame that has the ids of queries too."""
+    asked = find_question(frame.columns, query, layout)
+    if asked is None or frame.schema[asked] != pl.String:
+        return NO_QUESTIONS
+    ids = frame[query].cast(pl.String, strict=False)
+    return Questions(asked, dict(zip(ids, frame[asked].fill_null(""), strict=True)))
 
 
 def _copied(values: pl.Series) -> pl.Series:
@@ -140,8 +155,8 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     Documents are ``{doc_id: value}``, or a list of ids. In a run a list is in rank order (the score
     is minus the rank); in qrels it holds the relevant ones (grade 1), and
     ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
-    (`query_id`, `doc_id`, …) to lists is recognised, and so are a single record and an object around
-    a list of records (see `rankscope.tables.wrapping`).
+    (`query_id`, `doc_id`, …) to lists is recognised, and so are a single record and an object
+    around a list of records (see `rankscope.tables.wrapping`).
     """
     if is_chroma(data):
         return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
@@ -543,6 +558,8 @@ def _rows_from_nested(
     """Take records with a list each, mostly under the ``usual`` name."""
     columns = _Columns(layout.of_lists(usual), source)
     is_golden = layout.kind == "qrels"
+    asked: str | None = None
+    texts: dict[str, str] = {}
 
     def holds_list(name: str) -> bool:
         return _is_list(_get(record, name))
@@ -564,9 +581,13 @@ def _rows_from_nested(
         if isinstance(documents, str) and names_list(nested[1], layout):
             documents = listed(documents)
         documents = [] if documents is None else documents
-        columns.add_query(_get(record, nested[0]), documents, no_answer=unanswered)
+        query_id = _get(record, nested[0])
+        columns.add_query(query_id, documents, no_answer=unanswered)
+        asked = find_question(names, nested[0], layout) or asked
+        if asked is not None and isinstance(text := _get(record, asked), str):
+            texts[str(query_id)] = text
     columns.source = source
-    rows = columns.rows()
+    rows = replace(columns.rows(), questions=Questions(asked or "", texts))
     refuse_answers(rows.frame["doc_id"], usual, layout, source=source)
     return rows
 
