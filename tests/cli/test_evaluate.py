@@ -127,6 +127,9 @@ def test_fail_under(call: Call, output: str) -> None:
         ("RR=nan", "expected MEASURE=VALUE"),
         ("dense:RR=0.1", "unknown run 'dense'"),
         ("gibberish=0.1", "unknown measure 'gibberish'"),
+        ("hits@5=0.95", "hits has several definitions; write Success@k"),
+        ("NumRelRet@5=0.95", "NumRelRet@5 is summed over queries"),
+        ("RR=70", "the limit of RR must be from 0 to 1, as its values are, not 70; for 70% write"),
     ):
         code, out, err = call(*options, text)
         assert (code, out) == (2, "")
