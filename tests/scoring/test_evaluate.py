@@ -422,6 +422,29 @@ def test_worst_queries() -> None:
         several.worst(1)
 
 
+@pytest.mark.parametrize(
+    ("called", "option", "nearest"),
+    [
+        ("evaluate", "doc_id_form", "doc_id_from"),
+        ("evaluate", "measure", "measures"),
+        ("evaluate", "docs_key", "doc_key"),
+        ("compare", "base_line", "baseline"),
+        ("gate", "max_drops", "max_drop"),
+    ],
+)
+def test_a_mistyped_option_is_named_with_the_function_that_was_called(
+    called: str, option: str, nearest: str
+) -> None:
+    runs = {"evaluate": [QRELS, RUN], "compare": [QRELS, [RUN]], "gate": [RUN, RUN]}[called]
+    with pytest.raises(TypeError) as refused:
+        getattr(rs, called)(*runs, **{option: 1})
+    assert str(refused.value) == (
+        f"{called}() got an unexpected keyword argument '{option}'; did you mean '{nearest}'?"
+    )
+    with pytest.raises(TypeError, match=rf"^{called}\(\) got .* 'zzzzzz'$"):
+        getattr(rs, called)(*runs, zzzzzz=1)
+
+
 def test_one_query_is_one_query() -> None:
     assert repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR")).startswith(
         "Scores of 'run' over 1 query\n"

@@ -22,7 +22,7 @@ from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
-from rankscope.tables.table_options import check_keys, reading
+from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -367,6 +367,7 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
+    check_options(evaluate, tables)
     with reading(**tables):
         with unanswered(no_answer), overlapping(overlap):
             judgments = as_judgments(qrels)
