@@ -382,7 +382,7 @@ MISTAKES = {
     "Missing argument": ["qrels"],
     "'wide' is not one of": ["qrels", "bm25.run", "--format", "wide"],
     "1 judged query is missing": ["qrels", "bm25.run", "--profile", "trec_eval-10"],
-    "two runs are called": ["qrels", "bm25.run", "bm25.run"],
+    "name them: NAME=FILE (": ["qrels", "bm25.run", "bm25.run"],
     "--worst is for tables": ["qrels", "bm25.run", "--worst", "3", "--format", "json"],
     "--intervals is for tables": ["qrels", "bm25.run", "--intervals", "--format", "csv"],
     "from 0 up": ["qrels", "bm25.run", "--bounds", "--hole-grade", "-1"],

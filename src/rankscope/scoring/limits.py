@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from typing import SupportsFloat
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
@@ -14,7 +14,9 @@ from rankscope.scoring.rules import profile_named
 
 def check_limit(measure: Measure, value: object) -> None:
     """Refuse a limit that is no number, or that every run or none would reach."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not abs(value) < math.inf:
+    is_number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
+    limit = float(value) if is_number else math.nan
+    if not math.isfinite(limit):
         raise InputError(f"the limit of {measure} must be a finite number, not {value!r}")
     definition = measure.definition
     if definition.aggregate == "sum":
@@ -23,11 +25,11 @@ def check_limit(measure: Measure, value: object) -> None:
             "measure that is averaged, such as Success@5 or R@100"
         )
     lowest, highest = definition.range
-    if not lowest <= value <= highest:
-        percent = f"; for {value:g}% write {value / 100:g}" if 1 == highest < value <= 100 else ""
+    if not lowest <= limit <= highest:
+        percent = f"; for {limit:g}% write {limit / 100:g}" if 1 == highest < limit <= 100 else ""
         raise InputError(
             f"the limit of {measure} must be {_between(lowest, highest)}, as its values are, "
-            f"not {value:g}{percent}"
+            f"not {limit:g}{percent}"
         )
 
 
