@@ -495,3 +495,14 @@ def test_a_topic_beside_a_question_is_what_it_is_about(names: tuple[str, ...]) -
 def test_a_query_without_documents_must_be_text_too() -> None:
     with pytest.raises(rs.InputError, match="lone surrogate"):
         rs.Run({"\udc80": [], "q": ["d"]})
+
+
+def test_lists_of_three_whole_numbers_are_asked_about() -> None:
+    for lists in ([[1, 2, 3], [4, 5, 6]], [["1", "2", "3"]]):
+        with pytest.raises(InputError, match="may be rows"):
+            rs.Run(lists)
+        with pytest.raises(InputError, match="may be rows"):
+            rs.Qrels(lists)
+    assert rs.Run([[9, 1], [3, 8, 2]]) == rs.Run({"1": ["9", "1"], "2": ["3", "8", "2"]})
+    assert rs.Run([(1, 2, 3)]) == rs.Run({"1": {"2": 3.0}})
+    assert rs.Run([["1", "2", 0.5]]) == rs.Run({"1": {"2": 0.5}})

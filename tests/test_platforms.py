@@ -174,7 +174,9 @@ def test_the_source_distribution_has_all_that_its_tests_need() -> None:
     included = set(PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
     made = {"build", "dist", "rankscope-demo", "PKG-INFO", "pyproject.toml"}
     there = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
-    assert {name for name in there - made if not name.endswith(".egg-info")} == included - {".pre-commit-hooks.yaml"}
+    assert {name for name in there - made if not name.endswith(".egg-info")} == included - {
+        ".pre-commit-hooks.yaml"
+    }
 
 
 def test_only_what_is_tested_is_claimed() -> None:

@@ -25,6 +25,16 @@ QUERIES_FAILED = declare(
     meaning="A system could not answer a query; it is not in the run and counts as 0.",
 )
 
+SYSTEM_NOTE = declare(
+    "RS706",
+    "system-note",
+    "warning",
+    unit="case",
+    advice="see whether this is meant before you act on the system's numbers",
+    meaning="""A system has something to say about its answers: documents that it cannot find,
+    scores that rise down the lists as distances do, documents that an answer holds twice.""",
+)
+
 CONFIG_NOTE = declare(
     "RS705",
     "config-note",

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED
+from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
 from rankscope.benchmark.plan import Results
@@ -365,7 +365,8 @@ class Experiment:
                 system=name,
             )
             findings.insert(0, failed)
-        return findings
+        notes = self._fetched(name).notes
+        return [*findings, *(SYSTEM_NOTE.finding(text, system=name) for text in notes)]
 
     def _findings(self) -> list[Finding]:
         findings = list(self.benchmark.collection.findings)

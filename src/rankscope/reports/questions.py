@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Block, Document, Section, Table, plain_rows, text_columns
+from rankscope.document.blocks import (
+    Block,
+    Document,
+    Section,
+    Sentence,
+    Sentences,
+    Table,
+    plain_rows,
+    text_columns,
+)
 from rankscope.document.views import document_of, view
 from rankscope.errors import counted
 
@@ -21,6 +30,9 @@ def retriever_document(result: RetrieverResult) -> Document:
     blocks: list[Block] = [
         block for section in document_of(result.scores).sections for block in section.blocks
     ]
+    if result.notes:
+        warned = (Sentence(f"warning: {note}", "warning") for note in result.notes)
+        blocks.append(Sentences(tuple(warned)))
     if result.failing:
         blocks.append(_failing_table(result))
     return Document("Scores of a retriever", (Section("", tuple(blocks)),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,7 @@ from rankscope.tables.jsontext import read_json, read_json_lines
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Measure
+    from rankscope.runs.collapsing import Collapse
     from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
@@ -60,6 +62,8 @@ class RetrieverResult(Tracked):
     """The questions by id."""
     errors: dict[str, str] = field(default_factory=dict)
     """By question, why the retriever gave no answer; such a question counts as 0."""
+    notes: tuple[str, ...] = ()
+    """What is odd about the answers, such as scores that rise down the lists."""
 
     @property
     def means(self) -> dict[str, float]:
@@ -100,6 +104,8 @@ def evaluate_retriever(
     measures: str | Measure | Iterable[str | Measure] | None = None,
     queries: Any = None,
     id_field: str | None = None,
+    doc_id_from: Any = None,
+    collapse: Collapse = "best",
 ) -> RetrieverResult:
     """Ask a retriever the questions of a golden set, and score its first k documents.
 
@@ -108,7 +114,9 @@ def evaluate_retriever(
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
     the question and its ``expected_ids``, a file of one of these, or qrels with ``queries``.
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
-    documents and records have their id, if it is not a known name.
+    documents and records have their id, if it is not a known name. Where chunks are retrieved and
+    documents expected, ``doc_id_from`` says which document a chunk is of (``"#"``, a regular
+    expression, a table) and ``collapse`` what it scores, as in `Run.collapsed`.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
     all of them is an `InputError`.
@@ -135,13 +143,17 @@ def evaluate_retriever(
             f"the retriever failed on {counted(len(questions), 'question')}, "
             f"{shown(query_id)} first: {error}"
         )
+    run = fetched.run if doc_id_from is None else fetched.run.collapsed(doc_id_from, collapse)
+    for note in fetched.notes:
+        warnings.warn(f"{run.name}: {note}", stacklevel=2)
     asked = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
     return RetrieverResult(
-        scores=evaluate(judgments, fetched.run, asked),
-        run=fetched.run,
+        scores=evaluate(judgments, run, asked),
+        run=run,
         k=k,
         texts={question.query_id: question.text for question in questions},
         errors=dict(fetched.failures),
+        notes=fetched.notes,
     )
 
 

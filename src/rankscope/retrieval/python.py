@@ -25,7 +25,7 @@ from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
 from rankscope.retrieval.python_objects import FunctionOptions, UserCode
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.retrieval.results import pairs_of
+from rankscope.retrieval.results import Remarks, pairs_of
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +68,14 @@ class PythonSystem(System):
         self.capabilities = code.capabilities
         self._code = code
         self.sources = code.sources
+        self._remarks = Remarks()
         if code.is_loaded:
-            self._retrieve = retrieve or _plain(code.target, options.id_field)
+            self._retrieve = retrieve or _plain(code.target, options.id_field, self._remarks)
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What is odd about the answers."""
+        return self._remarks.sentences()
 
     def index(self, corpus: Corpus) -> None:
         """Do nothing: the code has its own documents."""
@@ -103,7 +109,7 @@ class PythonSystem(System):
 
 
 def _plain(
-    function: Callable[..., Any], id_field: str | None
+    function: Callable[..., Any], id_field: str | None, remarks: Remarks
 ) -> Callable[[Query, int], list[tuple[str, float]]]:
     """Return what calls a plain function as it wants to be called."""
     wants_query, depth_name = _signature(function)
@@ -111,7 +117,7 @@ def _plain(
     def retrieve(query: Query, depth: int) -> list[tuple[str, float]]:
         options = {} if depth_name is None else {depth_name: depth}
         answer = function(query.copied() if wants_query else query.text, **options)
-        return pairs_of(answer, id_field)
+        return pairs_of(answer, id_field, remarks)
 
     return retrieve
 

@@ -7,21 +7,59 @@ scored chunks to scored documents.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from rankscope.errors import InputError, shown
+from rankscope.errors import InputError, counted, shown
 from rankscope.tables.columns import RUN, PairLayout
 from rankscope.tables.documents import is_document, listed_document
 
 Pairs = list[tuple[str, float]]
 
+MOST_RISING = 0.9
+"""Scores that rise down the list in so many answers are no accident."""
 
-def pairs_of(answer: Any, id_field: str | None = None) -> Pairs:
+FEWEST_STEPS = 4
+"""With fewer steps down the lists they may be one."""
+
+
+@dataclass(slots=True)
+class Remarks:
+    """What is odd about the answers of a function, counted over all of them."""
+
+    answers: int = 0
+    """Answers of two documents or more, with scores."""
+    rising: int = 0
+    """Of these: with scores that rise down the list, as distances do."""
+    steps: int = 0
+    """How many steps down the list these have together."""
+    repeated: int = 0
+    """Answers that hold a document twice."""
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say what a user should know."""
+        sentences = []
+        if self.steps >= FEWEST_STEPS and self.rising >= MOST_RISING * self.answers:
+            sentences.append(
+                f"scores rise down the list in {self.rising:,} of {self.answers:,} answers, as "
+                "distances do, and the highest counts as the best; return minus the distance, or "
+                "the ids alone"
+            )
+        if self.repeated:
+            sentences.append(
+                f"{counted(self.repeated, 'answer')} with a document twice, as where chunks are "
+                "mapped to documents; the first counts"
+            )
+        return tuple(sentences)
+
+
+def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None = None) -> Pairs:
     """Take ids, (id, score) pairs, a dict of scores, records, or documents of a framework.
 
-    Scores are all or none. ``id_field`` is where records and documents have their id.
+    Scores are all or none. ``id_field`` is where records and documents have their id. A document
+    twice is refused, or with ``remarks`` noted there, and its first place counts.
 
     Raises:
         InputError: it is something else; says in one sentence what.
@@ -35,8 +73,13 @@ def pairs_of(answer: Any, id_field: str | None = None) -> Pairs:
         raise InputError(
             f"expected a list of documents, but the function returned {_shown(answer)}"
         )
+    if isinstance(answer, Set):
+        raise InputError("the function returned a set, which has no order; return a list")
     items = list(answer)
-    if items and not isinstance(items[0], Mapping) and is_document(items[0]):
+    first = items[0] if items else None
+    if isinstance(first, list | tuple) and len(first) == 2:
+        first = first[0]  # with its score, or distance
+    if not isinstance(first, Mapping) and is_document(first):
         return pieces_of(items, id_field, "function")
     layout = RUN.keyed(doc_id=id_field)
     documents = [_document(item, layout) for item in items]
@@ -49,8 +92,18 @@ def pairs_of(answer: Any, id_field: str | None = None) -> Pairs:
         (doc_id, -float(rank) if score is None else score)
         for rank, (doc_id, score) in enumerate(documents, start=1)
     ]
-    _refuse_repeated(pairs)
-    return pairs
+    if remarks is None:
+        _refuse_repeated(pairs)
+        return pairs
+    if scored > 1:
+        scores = [score for _, score in pairs]
+        remarks.answers += 1
+        if scores[0] < scores[-1] and all(above <= below for above, below in pairwise(scores)):
+            remarks.rising += 1
+            remarks.steps += len(scores) - 1
+    single = collapse(pairs, by="first")
+    remarks.repeated += len(single) < len(pairs)
+    return single
 
 
 def _document(item: Any, layout: PairLayout) -> tuple[str, float | None]:

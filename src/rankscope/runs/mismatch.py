@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 LOOKED_AT = 100_000
 """How many ids a guess is made from."""
 
+_SUFFIX = "they differ in a suffix, as that of a chunk (--doc-id-from)"
+
 _WAYS: dict[str, Callable[[str], str]] = {
     "they differ in blanks around an id": str.strip,
     "they differ in upper and lower case": str.casefold,
     "they differ in leading zeros": lambda text: re.sub(r"(?<![0-9])0+(?=[0-9])", "", text),
     "they differ in a number written with a fraction": lambda text: re.sub(r"\.0+$", "", text),
-    "they differ in a suffix, as that of a chunk (--doc-id-from)": lambda text: re.sub(
+    _SUFFIX: lambda text: re.sub(
         r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$", "", text
     ),
     "they differ in a prefix": lambda text: re.sub(r"^[^0-9]*(?=[0-9])", "", text),
@@ -27,6 +29,28 @@ _WAYS: dict[str, Callable[[str], str]] = {
     "they differ in a file ending": lambda text: re.sub(r"\.[A-Za-z]{1,5}$", "", text),
 }
 """How ids of one thing may differ, and the change that makes them the same."""
+
+
+def near_misses(found: Collection[str], gold: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return, by how they differ, gold that was found only under an id nearly the same.
+
+    A suffix counts where one of the two ids is the other with something behind it: ``doc_1`` and
+    ``doc_2`` are two documents.
+    """
+    ours = set(found)
+    lost = [doc_id for doc_id in gold if doc_id not in ours]
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for reason, change in list(_WAYS.items())[:5] if lost else ():
+        if reason == _SUFFIX:
+            stems = {change(doc_id): doc_id for doc_id in ours if change(doc_id) != doc_id}
+            alike = [(doc_id, stems[doc_id]) for doc_id in lost if doc_id in stems]
+            alike += [(doc_id, change(doc_id)) for doc_id in lost if change(doc_id) in ours]
+        else:
+            changed = {change(doc_id): doc_id for doc_id in ours}
+            alike = [(name, changed[change(name)]) for name in lost if change(name) in changed]
+        if alike:
+            pairs[reason] = alike
+    return pairs
 
 
 def nothing_in_common(

@@ -112,6 +112,17 @@ GOLD_OUTSIDE = declare(
     meaning="""Relevant documents of the qrels are not in the corpus.""",
 )
 
+NEARLY_THE_SAME = declare(
+    "RS167",
+    "ids-nearly-the-same",
+    "warning",
+    unit="document",
+    advice="make the ids of run and qrels the same; --doc-id-from leads from chunks to documents",
+    meaning="""At least a tenth of the relevant documents are in the run only under an id that
+    differs in blanks, case, leading zeros or the suffix of a chunk, and so count as not found.
+    Looked for in runs of up to 5,000 lines that hold at most half of the relevant documents.""",
+)
+
 NO_QUERY_IN_COMMON = declare(
     "RS171",
     "no-query-in-common",

@@ -252,7 +252,7 @@ class Run(PairTable):
         documents = names.gather(by_row[rest.rows])
         run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
         run._set(
-            _is_list=self._is_list,
+            _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
             _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
         )
         return run

@@ -21,7 +21,13 @@ from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.soundness import KnownCorpus, check_levels, refuse_repeat, remarks
+from rankscope.scoring.soundness import (
+    KnownCorpus,
+    check_levels,
+    nearly_found,
+    refuse_repeat,
+    remarks,
+)
 from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
@@ -531,7 +537,8 @@ def _scored(
         corpus=corpus,
         chunks=chunks,
     )
-    return RunScores(name, judged.query_ids, values, means, counts, tuple(about))
+    nearly = () if chunks is not None else nearly_found(judgments, run)
+    return RunScores(name, judged.query_ids, values, means, counts, (*about, *nearly))
 
 
 def _sums_gains(measure: Measure) -> bool:

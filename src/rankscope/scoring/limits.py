@@ -14,8 +14,9 @@ from rankscope.scoring.rules import profile_named
 
 def check_limit(measure: Measure, value: object) -> None:
     """Refuse a limit that is no number, or that every run or none would reach."""
-    is_number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
-    limit = float(value) if is_number else math.nan
+    limit = math.nan
+    if isinstance(value, SupportsFloat) and not isinstance(value, bool):
+        limit = float(value)
     if not math.isfinite(limit):
         raise InputError(f"the limit of {measure} must be a finite number, not {value!r}")
     definition = measure.definition

@@ -23,6 +23,7 @@ from rankscope.runs.mismatch import (
     empty_message,
     gold_outside_message,
     guess_mismatch,
+    near_misses,
     nothing_in_common,
 )
 
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import QueryPolicy
+
+SMALL = 5_000
+"""Lines of a run and judgments up to which ids that are nearly the same are looked for."""
+
+NEARLY = 0.1
+"""From this share of the relevant documents on it is said."""
 
 NAMED = 3
 """How many ids a remark names."""
@@ -236,6 +243,31 @@ def threshold_of(measure: Measure) -> float | None:
 # --- what is said --------------------------------------------------------------------------------
 
 
+def nearly_found(judgments: Judgments, run: Any) -> Iterator[Remark]:
+    """Say which gold the run has under ids that are nearly the same, if that is much of it."""
+    lines = sum(len(run[name]) for name in run) if isinstance(run, Mapping) else len(run)
+    if max(lines, len(judgments.judged_grade)) > SMALL or judgments.gold is not None:
+        return
+    gold = dict.fromkeys(
+        doc_id
+        for grades in judgments.by_query.values()
+        for doc_id, grade in grades.items()
+        if grade > 0
+    )
+    found = dict.fromkeys(_doc_ids(run))
+    if 2 * sum(doc_id in found for doc_id in gold) > len(gold):
+        return  # looking takes longer than scoring, and little would be amiss
+    for reason, pairs in near_misses(found, gold).items():
+        if len(pairs) >= max(2, NEARLY * len(gold)):
+            wanted, got = pairs[0]
+            yield Remark(
+                "RS167",
+                f"{len(pairs):,} of {counted(len(gold), 'relevant document')} are in the run under "
+                f"another id: {reason}, as {shown(wanted, 30)} and {shown(got, 30)}",
+                len(pairs),
+            )
+
+
 class Lists(NamedTuple):
     """How the scores of the judged queries go down their lists, as given: numbers of queries."""
 
@@ -291,7 +323,8 @@ def _meant(run: Any, missing: Sequence[str]) -> str:
     wanted = set(missing)
     others = [query_id for query_id in map(str, _query_ids(run)) if query_id not in wanted]
     guess = guess_mismatch(others, list(missing), (), ()) if others else ""
-    return guess if guess.startswith("; they differ in leading zeros") or "case" in guess else ""
+    usual = ("; they differ in leading zeros", "; they differ in upper and lower case")
+    return guess if guess.startswith(usual) else ""
 
 
 def gold_outside(corpus: KnownCorpus) -> Remark:

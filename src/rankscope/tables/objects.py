@@ -361,6 +361,7 @@ def _rows_from_sequences(records: list[Any], layout: PairLayout, source: str) ->
     """Take rows ``(query_id, doc_id, value)``, a list for each query, or one query's list.
 
     Three in a tuple, or two that are text, are a row; in a list, three with a number at the end.
+    Lists of three whole numbers may be either, and are refused if there is nothing else.
     """
     if not any(isinstance(item, list | tuple | Set) for item in records) or all(
         _is_scored(item) for item in records
@@ -369,6 +370,12 @@ def _rows_from_sequences(records: list[Any], layout: PairLayout, source: str) ->
     if all(isinstance(item, tuple) and _is_pair(item) for item in records):
         records = [(*pair, None) for pair in records]
     elif not any(isinstance(item, tuple) or _is_row(item) for item in records):
+        if all(_is_three_numbers(item) for item in records):
+            raise InputError(
+                f"{source}: lists of three whole numbers, such as {shown(records[0])}, may be rows "
+                f"(query_id, doc_id, {layout.value}) or the documents of a query; give rows as "
+                "tuples, and lists of documents by query: {query_id: [doc_id, …]}"
+            )
         return rows_from_lists(enumerate(records, start=1), layout, source=source)
     columns = _Columns(layout, source)
     for number, row in enumerate(records, start=1):
@@ -414,9 +421,20 @@ def _is_pair(item: tuple[Any, ...]) -> bool:
     return len(item) == 2 and all(isinstance(part, str) for part in item)
 
 
+def _is_three_numbers(item: object) -> bool:
+    """Tell a list of three whole numbers, which may be a row or three documents."""
+    return (
+        isinstance(item, list)
+        and len(item) == 3
+        and all(isinstance(part, str | int) and str(part).isdecimal() for part in item)
+    )
+
+
 def _is_row(item: object) -> bool:
     """Tell a row from a list of three documents, which has no number at its end."""
     if not isinstance(item, list) or len(item) != 3 or not isinstance(item[1], str | int):
+        return False
+    if _is_three_numbers(item):
         return False
     return _is_number(item[2]) or item[2] is None or str(item[2]).lstrip("-").isdecimal()
 
