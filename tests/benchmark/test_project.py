@@ -111,6 +111,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         start_project(tmp_path / "x", corpus="corpus.jsonl")
     with pytest.raises(InputError, match="file"):
         start_project(tmp_path / "x", golden="-")
+    (tmp_path / "other.json").write_text(json.dumps(GOLDEN))
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "z", "text": "zebra"}\n')
+    with pytest.raises(InputError, match="holds none of the expected documents, such as 'leek'"):
+        start_project(
+            tmp_path / "x", golden=tmp_path / "other.json", corpus=tmp_path / "corpus.jsonl"
+        )
     assert not (tmp_path / "x").exists()
 
 

@@ -106,9 +106,14 @@ def test_worst_queries(call: Call, files: Path) -> None:
     lines = [line.split() for line in out.splitlines()]
     assert lines[-5:] == [
         ["3", "queries", "with", "the", "worst", "RR"],
-        ["query", "RR", "P@1"],
-        *([name, "0.5000", "0.0000"] for name in ("q0", "q3", "q6")),
+        ["query", "RR", "P@1", "expected", "retrieved"],
+        *([name, "0.5000", "0.0000", "a", "b,", "a"] for name in ("q0", "q3", "q6")),
     ]
+    (files / "texts.json").write_text('{"q0": "what is a?"}')
+    _, out, _ = call(
+        "evaluate", "many.qrels", "many.run", "--worst", "1", "--queries", "texts.json"
+    )
+    assert "what is a?" in out
     _, out, _ = call("evaluate", "qrels", "bm25.run", "dense.run", "-m", "RR", "--worst", "1")
     assert "dense: 1 query with the worst RR" in out
 

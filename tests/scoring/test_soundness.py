@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import rankscope as rs
@@ -324,3 +325,53 @@ def test_the_order_in_which_a_dict_was_filled_is_no_order() -> None:
     distances = {query_id: {"d2": 0.1, "d1": 0.3, "d0": 0.9} for query_id in qrels}
     [finding] = rs.evaluate(qrels, distances, "nDCG@2").findings
     assert finding.code == "RS114"
+
+
+GOLDEN = [
+    {"id": number, "question": f"What is {number}?", "expected_ids": [f"d{number}"]}
+    for number in range(1, 5)
+]
+
+
+def _answers(words: dict[int, str]) -> list[dict[str, Any]]:
+    return [
+        {"id": number, "question": text, "retrieved_ids": ["d1", "d2", "d3", "d4"]}
+        for number, text in words.items()
+    ]
+
+
+def test_ids_that_belong_to_other_questions_are_refused() -> None:
+    swapped = _answers({1: "what is  2?", 2: "What is 1?", 3: "What is 3?", 4: "What is 4?"})
+    with pytest.raises(InvalidDataError, match=r"RS173.*") as caught:
+        rs.evaluate(GOLDEN, swapped, "RR")
+    assert "2 ids are those of other questions: query '1' asks 'what is  2?'" in str(caught.value)
+    assert "--query-key question joins them" in str(caught.value)
+    by_words = _answers({1: "What is 2?", 2: "What is 1?"})
+    assert rs.evaluate(GOLDEN, by_words, "RR", query_key="question").means["RR"] == (1 + 1 / 2) / 4
+    assert rs.evaluate(GOLDEN, swapped, "RR", query_key="id").means["RR"] > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {1: "rewritten: 1", 2: "rewritten: 2", 3: "WHAT is 3?", 4: "What is 4?"},
+        {1: "What is 2?", 2: "What is 2?", 3: "What is 3?", 4: "What is 4?"},
+    ],
+)
+def test_other_words_are_no_contradiction(words: dict[int, str]) -> None:
+    assert rs.evaluate(GOLDEN, _answers(words), "RR").means["RR"] > 0.5
+
+
+def test_words_as_ids_on_one_side_name_the_remedy() -> None:
+    by_words = [{"question": "What is 1?", "retrieved_ids": ["d1"]}]
+    with pytest.raises(
+        InvalidDataError, match=r"the run's ids are the questions of the qrels: --que"
+    ):
+        rs.evaluate(GOLDEN, by_words, "RR")
+    golden = [{"question": "What is 1?", "expected_ids": ["d1"]}]
+    numbered = pl.DataFrame(_answers({1: "What is 1?"}))
+    with pytest.raises(
+        InvalidDataError, match=r"the ids of the qrels are the run's questions: --que"
+    ):
+        rs.evaluate(golden, numbered, "RR")
+    assert rs.evaluate(golden, numbered, "RR", query_key="question").means == {"RR": 1}

@@ -149,7 +149,13 @@ def _checked(golden: PathLike, corpus: PathLike | None) -> tuple[int, bool]:
     texts = read_queries(golden)
     qrels = read_qrels(golden)
     if corpus is not None:
-        read_corpus(corpus)
+        known = read_corpus(corpus)
+        expected = [doc_id for name in qrels.query_ids for doc_id in qrels[name]]
+        if not any(doc_id in known for doc_id in expected):
+            raise InputError(
+                f"{os.fspath(corpus)}: holds none of the expected documents, such as "
+                f"{shown(expected[0])}; it has {', '.join(map(shown, known.ids[:2]))}"
+            )
         return len(qrels.query_ids), False
     missing = next((name for name in qrels.query_ids if name not in texts), None)
     if missing is not None:

@@ -37,6 +37,7 @@ from rankscope.cli.output import METRICS, emit, print_warnings, write_text
     metavar="N",
     help="List the N queries with the worst values of the first measure.",
 )
+@click.option("--queries", metavar="FILE", help="Texts of the queries, for --worst.")
 @click.option(
     "--intervals/--no-intervals",
     default=None,
@@ -88,6 +89,7 @@ def evaluate(
     measures: tuple[str, ...],
     per_query: bool,
     worst: int | None,
+    queries: str | None,
     intervals: bool | None,
     fail_under: tuple[str, ...],
     format: str,
@@ -119,7 +121,7 @@ def evaluate(
     from rankscope.scoring.limits import read_limits
     from rankscope.tables.table_options import check_keys
 
-    check_standard_input(qrels, *run, corpus)
+    check_standard_input(qrels, *run, corpus, queries)
     for option, is_given in (("--worst", worst is not None), ("--intervals", bool(intervals))):
         if is_given and format in ("csv", "json", "trec"):
             raise click.UsageError(f"{option} is for tables; {format} takes --per-query")
@@ -161,6 +163,19 @@ def evaluate(
         bounds=bounds_by_run,
         intervals=False if format == "csv" else intervals,
         worst=worst or 0,
+        texts=_texts(queries, qrels) if worst else None,
+        answers=runs,
     )
     print_warnings(missed)
     return status
+
+
+def _texts(queries: str | None, qrels: str) -> dict[str, str]:
+    """Return the texts of queries: from their file, or from a golden set."""
+    from rankscope.collection.queries import read_queries
+    from rankscope.retrieval.golden import texts_in
+
+    if queries is None:
+        return texts_in(qrels)
+    table = read_queries(queries)
+    return {query_id: table[query_id] for query_id in table}

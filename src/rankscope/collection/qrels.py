@@ -81,7 +81,7 @@ class Qrels(PairTable):
         columns = [doc_id.cast(pl.String), _whole_if_possible(grade)]
         if "subtopic" in frame.columns:
             columns.append(as_ids(frame["subtopic"], rows).cast(pl.String))
-        self._fill(group_by_query(query_id), pl.DataFrame(columns), rows.empty_queries)
+        self._fill(group_by_query(query_id), pl.DataFrame(columns), rows)
         keys = [self._columns[name] for name in self._columns.columns if name != "grade"]
         if repeated_rows(self._offsets, *keys).size:
             refuse(rows)
@@ -132,6 +132,7 @@ class Qrels(PairTable):
             self._columns[rows],
             _repeat=self._repeat,
             _no_answer=marked,
+            _questions=self._questions,
         )
 
     def to_dict(self) -> dict[str, dict[str, Any]]:

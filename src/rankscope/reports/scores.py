@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
     Block,
@@ -15,6 +15,7 @@ from rankscope.document.blocks import (
     Section,
     Table,
     Value,
+    named_queries,
     plain_rows,
     text_columns,
     warning_lines,
@@ -25,6 +26,7 @@ from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
 from rankscope.reports.comparison import aliases, data_sentences, interval_methods
+from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
     from rankscope.scoring.accounting import Accounting
@@ -46,11 +48,14 @@ def scores_document(
     bounds: Mapping[str, Sequence[Bounds]] | None = None,
     intervals: bool | None = None,
     worst: int = 0,
+    texts: Mapping[str, str] | None = None,
+    answers: Mapping[str, Any] | None = None,
 ) -> Document:
     """Show means, a row for each run; ``per_query`` puts the values of every query first.
 
     ``intervals`` says whether means have their confidence intervals (None: up to `FEW` values of a
-    measure), and ``worst`` how many of the worst queries of each run are listed.
+    measure), and ``worst`` how many of the worst queries of each run are listed: with their
+    ``texts``, and with what is expected and, where the runs are given as ``answers``, retrieved.
     """
     runs = [scores.run(name) for name in scores.runs]
     if intervals is None:
@@ -61,7 +66,10 @@ def scores_document(
         *_bounds_tables(bounds or {}),
     ]
     if worst:
-        blocks += [_worst_table(scores, run, worst, several=len(runs) > 1) for run in runs]
+        blocks += [
+            _worst_table(scores, run, worst, texts or {}, (answers or {}).get(run.name))
+            for run in runs
+        ]
     if per_query:
         blocks[:0] = [
             _per_query_table(scores, run, title=run.name if len(runs) > 1 else "") for run in runs
@@ -167,13 +175,49 @@ def _means_table(scores: Scores, *, intervals: bool) -> Table:
     )
 
 
-def _worst_table(scores: Scores, run: RunScores, count: int, *, several: bool) -> Table:
+def _worst_table(
+    scores: Scores, run: RunScores, count: int, texts: Mapping[str, str], answers: Any
+) -> Table:
     worst = scores.worst(count, run=run.name)
     place = {query_id: at for at, query_id in enumerate(run.query_ids)}
     title = f"{counted(len(worst), 'query')} with the worst {scores.measures[0]}"
-    columns = [place[query_id] for query_id in worst]
-    part = replace(run, query_ids=tuple(worst), values=run.values[:, columns])
-    return _per_query_table(scores, part, title=f"{run.name}: {title}" if several else title)
+    columns, named = named_queries(worst, texts)
+    has_gold = scores.judgments.gold is None
+    is_known = answers is not None and run.counts.get("collapsed") is None
+    rows = []
+    for query_id, names in zip(worst, named, strict=True):
+        values = run.values[:, place[query_id]].tolist()
+        row = [*names, *(Cell(_value(*pair)) for pair in zip(scores.measures, values, strict=True))]
+        if has_gold:
+            row.append(Cell(_expected(scores.judgments.by_query[query_id])))
+        if is_known:
+            row.append(Cell(_retrieved(answers, query_id)))
+        rows.append(tuple(row))
+    titles = ["expected"] * has_gold + ["retrieved"] * is_known
+    return Table(
+        (*columns, *map(Column, scores.measures), *text_columns(*titles)),
+        tuple(rows),
+        title=f"{run.name}: {title}" if len(scores.runs) > 1 else title,
+        name_columns=len(columns),
+    )
+
+
+SHOWN = 3
+"""So many documents of a query are named."""
+
+
+def _expected(grades: Mapping[str, float]) -> str:
+    """Name the best of the relevant documents."""
+    relevant = sorted((doc_id for doc_id in grades if grades[doc_id] > 0), key=lambda d: -grades[d])
+    more = f", {len(relevant) - SHOWN:,} more" if len(relevant) > SHOWN else ""
+    return ", ".join(relevant[:SHOWN]) + more or "nothing"
+
+
+def _retrieved(run: Any, query_id: str) -> str:
+    """Name the first documents of an answer."""
+    documents = documents_of(run, query_id)
+    by_id = sorted(documents, key=lambda doc_id: doc_id.encode(), reverse=True)
+    return ", ".join(sorted(by_id, key=lambda doc_id: -documents[doc_id])[:SHOWN]) or "nothing"
 
 
 def _per_query_table(scores: Scores, run: RunScores, *, title: str) -> Table:

@@ -31,13 +31,15 @@ _WAYS: dict[str, Callable[[str], str]] = {
 """How ids of one thing may differ, and the change that makes them the same."""
 
 
-def near_misses(found: Collection[str], gold: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+def near_misses(
+    retrieved: Collection[str], gold: Collection[str]
+) -> dict[str, list[tuple[str, str]]]:
     """Return, by how they differ, gold that was found only under an id nearly the same.
 
     A suffix counts where one of the two ids is the other with something behind it: ``doc_1`` and
     ``doc_2`` are two documents.
     """
-    ours = set(found)
+    ours = set(retrieved)
     lost = [doc_id for doc_id in gold if doc_id not in ours]
     pairs: dict[str, list[tuple[str, str]]] = {}
     for reason, change in list(_WAYS.items())[:5] if lost else ():

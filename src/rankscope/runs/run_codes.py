@@ -132,6 +132,17 @@ NO_QUERY_IN_COMMON = declare(
     meaning="Run and qrels share no query id; the message guesses why.",
 )
 
+OTHER_QUESTIONS = declare(
+    "RS173",
+    "ids-of-other-questions",
+    "error",
+    unit="query",
+    advice="or give each question the same id in both",
+    meaning="""Run and qrels have ids and questions, and several ids of the run belong to a
+    question that has another id in the qrels: joined by id, answers would be scored against the
+    documents of other questions.""",
+)
+
 NO_DOCUMENT_IN_COMMON = declare(
     "RS172",
     "no-document-in-common",

@@ -102,7 +102,7 @@ class Run(PairTable):
         if not rows.ids_complete and (missing(query_id).any() or missing(doc_id).any()):
             refuse(rows)
         groups = rows.groups or group_by_query(query_id)
-        self._fill(groups, pl.DataFrame([doc_id, score]), rows.empty_queries)
+        self._fill(groups, pl.DataFrame([doc_id, score]), rows)
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
@@ -213,6 +213,7 @@ class Run(PairTable):
             self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
             is_best_first=True,
         )  # fmt: skip
+        run._set(_questions=self._questions)
         return run if self._chunks is None else run.collapsed_from(self._chunks)
 
     @property
@@ -253,6 +254,7 @@ class Run(PairTable):
         run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
         run._set(
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
+            _questions=self._questions,
             _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
         )
         return run

@@ -14,7 +14,7 @@ import numpy as np
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.judged import Subtopics
 from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
-from rankscope.tables.columns import LARGEST_GRADE
+from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS
 from rankscope.tables.ids import id_text
 from rankscope.tables.unanswered import refuse_answer
 
@@ -102,6 +102,8 @@ class Judgments:
             self.has_subtopics = self._qrels.subtopics is not None
             lengths = self._lengths()
             grades = self.pairs["grade"].to_numpy().astype(np.float64)
+        self.questions = NO_QUESTIONS if isinstance(self._qrels, Mapping) else self._qrels.questions
+        """What the queries ask, where the qrels were read with ids and words."""
         self.query = np.repeat(np.arange(len(lengths)), lengths)
         order = np.lexsort((-grades, self.query))
         self.judged_query = self.query[order]

@@ -26,6 +26,7 @@ from rankscope.runs.mismatch import (
     near_misses,
     nothing_in_common,
 )
+from rankscope.tables.columns import NO_QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import QueryPolicy
+    from rankscope.tables.columns import Questions
 
 SMALL = 5_000
 """Lines of a run and judgments up to which ids that are nearly the same are looked for."""
@@ -130,6 +132,7 @@ def refuse_broken(
     """
     if judgments.max_grade <= 0:
         _refuse("RS214", "no document is relevant: no grade in the qrels is above 0")
+    _refuse_other_questions(judgments.questions, run, name)
     if len(hits.query):
         return
     query_ids = _query_ids(run)
@@ -140,9 +143,8 @@ def refuse_broken(
     if judgments.gold is not None:
         judged = dict.fromkeys(judgments.gold.documents)
     if query_ids.isdisjoint(judged_ids):
-        _refuse(
-            "RS171", nothing_in_common("query", query_ids, judged_ids, _doc_ids(run), judged), name
-        )
+        message = nothing_in_common("query", query_ids, judged_ids, _doc_ids(run), judged)
+        _refuse("RS171", message + _by_words(judgments, run, query_ids), name)
     if any(doc_id in judged for doc_id in _doc_ids(run)):
         return
     if judgments.gold is not None and not (judgments.gold.are_spans and any(_doc_ids(run))):
@@ -151,6 +153,55 @@ def refuse_broken(
         return
     message = nothing_in_common("document", _doc_ids(run), judged, query_ids, judged_ids)
     _refuse("RS172", message, name)
+
+
+def _refuse_other_questions(judged: Questions, run: Any, name: str) -> None:
+    """Refuse a run whose ids belong to questions that have other ids in the qrels.
+
+    Words that the qrels do not have at all are no contradiction: a system may have rewritten them.
+    """
+    asked = _questions(run).texts
+    if not asked or not judged.texts:
+        return
+    ids = {_words(text): query_id for query_id, text in judged.texts.items()}
+    wrong = [
+        query_id
+        for query_id, text in asked.items()
+        if query_id in judged.texts
+        and _words(text) != _words(judged.texts[query_id])
+        and _words(text) in ids
+    ]
+    if len(wrong) < 2:
+        return
+    first = wrong[0]
+    _refuse(
+        "RS173",
+        f"{len(wrong):,} ids are those of other questions: query {shown(first)} asks "
+        f"{shown(asked[first], 60)} in the run and {shown(judged.texts[first], 60)} in the qrels, "
+        f"where the run's question is {shown(ids[_words(asked[first])])}; --query-key "
+        f"{judged.column} joins them by their words",
+        name,
+    )
+
+
+def _questions(run: Any) -> Questions:
+    """Return what the queries of a run ask; dicts and runs of pieces have only ids."""
+    return getattr(run, "questions", NO_QUESTIONS)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _by_words(judgments: Judgments, run: Any, query_ids: Iterable[str]) -> str:
+    """Say how to join a side that has ids and words with one that has the words as ids."""
+    for questions, whose, ids in (
+        (judgments.questions, "the run's ids are the questions of the qrels", query_ids),
+        (_questions(run), "the ids of the qrels are the run's questions", judgments.query_ids),
+    ):
+        if not set(questions.texts.values()).isdisjoint(ids):
+            return f"; {whose}: --query-key {questions.column} joins them"
+    return ""
 
 
 def _refuse(code: str, message: str, name: str | None = None) -> NoReturn:
@@ -254,10 +305,10 @@ def nearly_found(judgments: Judgments, run: Any) -> Iterator[Remark]:
         for doc_id, grade in grades.items()
         if grade > 0
     )
-    found = dict.fromkeys(_doc_ids(run))
-    if 2 * sum(doc_id in found for doc_id in gold) > len(gold):
+    retrieved = dict.fromkeys(_doc_ids(run))
+    if 2 * sum(doc_id in retrieved for doc_id in gold) > len(gold):
         return  # looking takes longer than scoring, and little would be amiss
-    for reason, pairs in near_misses(found, gold).items():
+    for reason, pairs in near_misses(retrieved, gold).items():
         if len(pairs) >= max(2, NEARLY * len(gold)):
             wanted, got = pairs[0]
             yield Remark(

@@ -23,6 +23,8 @@ LARGEST_GRADE = 2**53
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+
     from rankscope.tables.record_rows import Origin, Row
 
 Kind = Literal["qrels", "run", "queries", "corpus"]
@@ -66,6 +68,9 @@ _TEXTS = frozenset(
     _words("answer answers context contexts retrievedcontexts referencecontexts response")
 )
 """What golden sets call texts; a text is no document id."""
+
+_ANSWERS = frozenset(_words("groundtruth groundtruths expected gold golden"))
+"""What holds ids in some golden sets, and the text of the answer in others."""
 
 _RATER = re.compile(r"(rater|annotator|assessor|judge|worker|user)(id)?\d+")
 
@@ -234,6 +239,31 @@ def find_list(
     return None if column is None else (query, column)
 
 
+class Questions(NamedTuple):
+    """What the queries of a table ask, where it has ids and words: by id, and by what column."""
+
+    column: str = ""
+    texts: Mapping[str, str] = {}
+
+
+NO_QUESTIONS = Questions()
+
+
+def find_question(names: Sequence[str], query: str, layout: PairLayout) -> str | None:
+    """Return the column of what is asked beside the query's id.
+
+    None if the question is the id, or if the user said which column is.
+    """
+    if "query_id" in layout.keys or folded(query) in _ASKED - {"id", "topic"}:
+        return None
+    return find_name(names, ("question", "query", "user_input", "user_query", "query_text"))
+
+
+def names_list(name: str, layout: PairLayout) -> bool:
+    """Tell whether a column's name promises all documents of a query, and not one."""
+    return folded(name) in map(folded, layout.lists)
+
+
 _ASKED = frozenset({"query", "question", "q", "id", "topic", "userinput", "userquery"})
 _QUESTIONS = frozenset({"question", "userinput", "userquery"})
 
@@ -244,29 +274,33 @@ def _leave_subject(by_folded: dict[str, str]) -> None:
         by_folded.pop("topic", None)
 
 
-def missing_roles(names: Sequence[str], layout: PairLayout) -> list[str]:
-    """Return the required roles without a column.
+def require_columns(
+    names: Sequence[str],
+    layout: PairLayout,
+    *,
+    source: str,
+    line: int | None = None,
+    nested: tuple[str, str] | None = None,
+) -> dict[str, str]:
+    """Map roles to columns, or say which role has none, and what would have been one.
 
     Without a grade all documents are relevant, without a score they are in order; but a value that
-    the user named for this table must be there.
+    the user named for this table must be there. ``nested`` are the columns of the query and of its
+    list, if each row names one document there.
     """
     roles = find_columns(names, layout)
+    if nested is not None:
+        roles = {role: column for role, column in roles.items() if column not in nested}
+        roles["query_id"], roles["doc_id"] = nested
     required = ("query_id", "doc_id", *layout.required & {layout.value})
-    return [role for role in required if role not in roles]
-
-
-def require_columns(
-    names: Sequence[str], layout: PairLayout, *, source: str, line: int | None = None
-) -> dict[str, str]:
-    """Map roles to columns, or say which role has none, and what would have been one."""
-    for role in missing_roles(names, layout):
+    for role in (role for role in required if role not in roles):
         if role in layout.required:
             problem = f"no column {shown(layout.keys[role])} among {_listed(names)}"
         else:
             problem = f"no column for the {role} of a {layout.kind} table among {_listed(names)}; "
             problem += _remedy(names, role, layout)
         raise FormatError(problem, source=source, line=line)
-    return find_columns(names, layout)
+    return roles
 
 
 def _remedy(names: Sequence[str], role: str, layout: PairLayout) -> str:
@@ -284,6 +318,25 @@ def _remedy(names: Sequence[str], role: str, layout: PairLayout) -> str:
 
 def _is_text(name: str) -> bool:
     return folded(name) in _TEXTS
+
+
+_SENTENCE = r"(?s)^\s*\S+\s.*[.!?][\"'”’)\]]*\s*$|^\s*(\S+\s+){7}\S"
+"""Two words or more that end as a sentence does, or eight words."""
+
+
+def refuse_answers(doc_ids: pl.Series, column: str, layout: PairLayout, *, source: str) -> None:
+    """Refuse answers in words where ids are expected, under a name that is used for both."""
+    if layout.kind != "qrels" or folded(column) not in _ANSWERS or str(doc_ids.dtype) != "String":
+        return
+    sentences = doc_ids.drop_nulls()
+    sentences = sentences.filter(sentences.str.contains(_SENTENCE))
+    if len(sentences) and 2 * len(sentences) >= len(doc_ids):
+        raise FormatError(
+            f"{shown(column, 30)} holds texts such as {shown(sentences[0], 60)}, expected the ids "
+            f"of documents; name a question's relevant documents {_listed(layout.lists[:3])}, or "
+            "the texts of its passages 'reference_contexts'",
+            source=source,
+        )
 
 
 def refuse_unnamed_value(

@@ -17,6 +17,7 @@ import csv
 import io
 import re
 from collections import Counter, deque
+from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from operator import and_
@@ -25,23 +26,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankscope.errors import FormatError, RankscopeError, shown
+from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
+from rankscope.tables.cells import written_list
 from rankscope.tables.columns import (
     check_columns,
     find_list,
     find_name,
     rater_columns,
+    refuse_answers,
     refuse_unnamed_value,
     require_columns,
 )
 from rankscope.tables.detection import BOM, cells_of, shielded
-from rankscope.tables.jsontext import parse_json
-from rankscope.tables.objects import rows_from_lists
+from rankscope.tables.objects import holds_listed, questions_in, rows_from_cells
 from rankscope.tables.pieces import gold_columns, refuse_gold_pieces
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores, with_values
-from rankscope.tables.unanswered import find_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -80,24 +81,18 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     has_header = layout.is_header(cells) or is_gold
     frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
     names = frame.columns
-    if is_gold:
+    if has_header:
         refuse_gold_pieces(lambda: _as_dicts(frame), names, layout, source)
     if has_header:
-        nested = find_list(names, layout, lambda name: _holds_lists(frame[name]))
-        if nested is not None and _holds_lists(frame[nested[1]]):
-            mark = find_mark(names)
-            cells_of_lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
-            lists = (
-                (query_id, _list_of(cell), *value)
-                for query_id, cell, *value in cells_of_lists
-                if query_id
+        nested = find_list(names, layout, lambda name: _holds_list(frame[name], layout))
+        if nested is not None and _holds_list(frame[nested[1]], layout):
+            return rows_from_cells(
+                frame.filter(pl.nth(names.index(nested[0])) != ""), nested, layout, source=source
             )
-            return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
         if nested is not None:
-            frame = frame.rename({nested[1]: "doc_id"})
-            names = frame.columns
-        roles = require_columns(names, layout, source=source, line=above + 1)
-        if layout.value not in roles and not rater_columns(names):
+            refuse_answers(frame[nested[1]], nested[1], layout, source=source)
+        roles = require_columns(names, layout, source=source, line=above + 1, nested=nested)
+        if layout.value not in roles and nested is None and not rater_columns(names):
             numeric = [name for name in names if _holds_numbers(frame[name])]
             refuse_unnamed_value(numeric, roles, layout, source=source)
     elif (columns := layout.headerless.get(len(names))) is not None:
@@ -124,7 +119,11 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
         layout=layout,
         line_of=lambda row: above + line_of(numbers[row]),
     )
-    return with_values(rows) if has_header else ranks_or_scores(rows)
+    if not has_header:
+        return ranks_or_scores(rows)
+    if nested is not None:
+        rows = replace(rows, questions=questions_in(frame, nested[0], layout))
+    return with_values(rows)
 
 
 def read_dicts(data: bytes, *, source: str, separator: str) -> list[dict[str, Any]]:
@@ -142,7 +141,7 @@ def _as_dicts(frame: pl.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for row in frame.iter_rows(named=True):
         fields: dict[str, Any] = {name: cell or None for name, cell in row.items()}
-        rows.append({**fields, **{name: _list_of(row[name]) for name in lists}})
+        rows.append({**fields, **{name: written_list(row[name]) for name in lists}})
     return rows
 
 
@@ -150,35 +149,14 @@ def _holds_numbers(cells: pl.Series) -> bool:
     return cells.str.strip_chars().cast(pl.Float64, strict=False).null_count() == 0
 
 
+def _holds_list(cells: pl.Series, layout: PairLayout) -> bool:
+    return _holds_lists(cells) or holds_listed(cells, layout)
+
+
 def _holds_lists(cells: pl.Series) -> bool:
     """Tell whether every cell is a list as JSON or Python writes it, or empty."""
     is_list = cells.str.contains(r"^\s*\[.*\]\s*$") | (cells == "")
     return bool(is_list.all()) and bool((cells != "").any())
-
-
-_ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))\s*(?:,|$)""")
-
-
-def _list_of(cell: str) -> object:
-    """Return the list in a cell; what cannot be parsed stays text."""
-    if not cell:
-        return []
-    try:
-        return parse_json(cell, source="")
-    except RankscopeError:
-        return _python_list(cell.strip()[1:-1]) or cell
-
-
-def _python_list(text: str) -> list[str]:
-    """Return the texts and whole numbers of a flat list as Python writes it; [] if it is none."""
-    items, begin = [], 0
-    while begin < len(text.rstrip()):
-        item = _ITEM.match(text, begin)
-        if item is None:
-            return []
-        items.append(next(value for value in item.groups() if value is not None))
-        begin = item.end()
-    return items
 
 
 def _first_row(data: bytes) -> int:

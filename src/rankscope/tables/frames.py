@@ -7,12 +7,13 @@ here their failures become our errors.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from threading import Lock
 from time import sleep
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, TypeVar
 
 import polars as pl
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
+
+
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 class ArrowFrame(Protocol):
@@ -124,10 +128,19 @@ def frame_of(data: ArrowFrame, *, source: str) -> pl.DataFrame:
 
     with engine_errors(refusal):
         try:
-            return pl.DataFrame(_Stream(data))
+            return without_index(pl.DataFrame(_Stream(data)))
         except ImportError as error:
             package = error.name or "pyarrow"
             raise MissingExtraError(package, needed_for="this frame", extra="frames") from None
+
+
+_Frame = TypeVar("_Frame", pl.DataFrame, pl.LazyFrame)
+
+
+def without_index(frame: _Frame) -> _Frame:
+    """Drop what pandas makes of an index without a name, which is no column of the user's."""
+    names = frame.collect_schema().names()
+    return frame.drop(name for name in names if _INDEX.fullmatch(name))
 
 
 def to_pandas(frame: pl.DataFrame, *, needed_for: str) -> pd.DataFrame:

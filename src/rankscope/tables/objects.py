@@ -15,21 +15,34 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
+from rankscope.tables.cells import MAY_BE_LIST, listed, written_list
 from rankscope.tables.columns import (
+    ALIASES,
+    NO_QUESTIONS,
     RUN,
+    Questions,
     find_columns,
     find_list,
+    find_question,
+    names_list,
     rater_columns,
+    refuse_answers,
     refuse_unnamed_value,
     require_columns,
 )
 from rankscope.tables.documents import is_document, listed_document
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
-from rankscope.tables.pieces import refuse_gold_dict, refuse_gold_pieces
+from rankscope.tables.pieces import (
+    gold_columns,
+    refuse_gold_dict,
+    refuse_gold_pieces,
+    texts_beside_ids,
+)
 from rankscope.tables.rows import Rows, with_values
 from rankscope.tables.traces import retrievals
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
+from rankscope.tables.wrapping import unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,22 +75,68 @@ def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
     if not frame.width:
         return _Columns(layout, source).rows()
     refuse_gold_pieces(frame.to_dicts, frame.columns, layout, source)
-    nested = find_list(frame.columns, layout, lambda name: frame.schema[name].is_nested())
-    if nested is not None and frame.schema[nested[1]].is_nested():
-        mark = find_mark(frame.columns)
-        lists = frame.select(*nested, *([] if mark is None else [mark])).iter_rows()
-        return rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
+
+    def holds_list(name: str) -> bool:
+        return frame.schema[name].is_nested() or holds_listed(frame[name], layout)
+
+    nested = find_list(frame.columns, layout, holds_list)
+    if nested is not None and holds_list(nested[1]):
+        return rows_from_cells(frame, nested, layout, source=source)
     if nested is not None:
-        frame = frame.rename({nested[1]: "doc_id"})
-    roles = require_columns(frame.columns, layout, source=source)
+        refuse_answers(frame[nested[1]], nested[1], layout, source=source)
+    roles = require_columns(frame.columns, layout, source=source, nested=nested)
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     raters = [name for name in rater_columns(frame.columns) if name not in roles.values()]
-    if not raters:
+    if nested is None and not raters:
         refuse_unnamed_value(numbers, roles, layout, source=source)
     chosen = frame.select(*(pl.col(column).alias(role) for role, column in roles.items()), *raters)
     if layout.value in roles:
         chosen = chosen.with_columns(_copied(chosen[layout.value]))
-    return with_values(Rows(chosen, source, layout))
+    rows = with_values(Rows(chosen, source, layout))
+    return (
+        rows if nested is None else replace(rows, questions=questions_in(frame, nested[0], layout))
+    )
+
+
+def holds_listed(cells: pl.Series, layout: PairLayout) -> bool:
+    """Tell whether a text in a column named as a list is one that is to be taken apart."""
+    if cells.dtype != pl.String or not names_list(cells.name, layout):
+        return False
+    likely = cells.filter(cells.str.contains(MAY_BE_LIST).fill_null(False))
+    return any(listed(cell) != cell for cell in likely)
+
+
+def rows_from_cells(
+    frame: pl.DataFrame, nested: tuple[str, str], layout: PairLayout, *, source: str
+) -> Rows:
+    """Take the columns of queries and of their lists, which may be texts."""
+    mark = find_mark(frame.columns)
+    column = frame[nested[1]]
+    read = listed if names_list(column.name, layout) else written_list
+    cells: Iterable[Any] = column
+    if column.dtype == pl.String:
+        cells = (None if cell is None else read(cell) for cell in column)
+        value = find_columns(frame.columns, layout).get(layout.value)
+        if value not in (None, *nested) and not column.str.contains(r"^\s*\[|^\s*$").all():
+            # rows of ids as in a table of pairs, of which some name several: the number is theirs
+            cells = (
+                dict.fromkeys([cell] if isinstance(cell, str) else cell, number) if cell else cell
+                for cell, number in zip(cells, frame[value], strict=True)
+            )
+    marks = [] if mark is None else [frame[mark]]
+    lists = zip(frame[nested[0]], cells, *marks, strict=True)
+    rows = rows_from_lists(lists, layout.of_lists(nested[1]), source=source, mark=mark)
+    refuse_answers(rows.frame["doc_id"], nested[1], layout, source=source)
+    return replace(rows, questions=questions_in(frame, nested[0], layout))
+
+
+def questions_in(frame: pl.DataFrame, query: str, layout: PairLayout) -> Questions:
+    """Return what is asked in a frame that has the ids of queries too."""
+    asked = find_question(frame.columns, query, layout)
+    if asked is None or frame.schema[asked] != pl.String:
+        return NO_QUESTIONS
+    ids = frame[query].cast(pl.String, strict=False)
+    return Questions(asked, dict(zip(ids, frame[asked].fill_null(""), strict=True)))
 
 
 def _copied(values: pl.Series) -> pl.Series:
@@ -96,14 +155,19 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     Documents are ``{doc_id: value}``, or a list of ids. In a run a list is in rank order (the score
     is minus the rank); in qrels it holds the relevant ones (grade 1), and
     ``{doc_id: {subtopic: grade}}`` gives grades by subtopic. A mapping from the names of columns
-    (`query_id`, `doc_id`, …) to lists is recognised, and so is a single record.
+    (`query_id`, `doc_id`, …) to lists is recognised, and so are a single record and an object
+    around a list of records (see `rankscope.tables.wrapping`).
     """
     if is_chroma(data):
         return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
-    refuse_gold_dict(data, layout, source)
     names = [str(name) for name in islice(data, 100)]
     if _is_record(data, names, layout):
+        refuse_gold_dict(data, layout, source)
         return rows_from_records([data], layout, source=source)
+    table = unwrapped(data, layout)
+    if table is not data:
+        return rows_from_object(table, layout, source=source)
+    refuse_gold_dict(data, layout, source)
     if _is_table(data, names, layout):
         try:
             rows = [
@@ -198,11 +262,22 @@ def rows_from_records(
         return _Columns(layout, source).rows()
     names = _names_of(first[0], layout)
     if names is None:
-        return _rows_from_sequences(list(records), layout, source)
+        plain = [item.tolist() if _is_array(item) else item for item in records]
+        return _rows_from_sequences(plain, layout, source)
+    telling = _names_documents(first[0], layout)
+    while not telling and (more := list(islice(remaining, 1))):  # perhaps the first calls failed
+        first += more
+        telling = _names_documents(more[0], layout)
+    records = chain(first, remaining)
+    if telling and len(first) > 1:
+        names = _names_of(first[-1], layout) or names
+        first = first[-1:]
+    if texts_beside_ids(names, layout) is not None:
+        records = list(records)
     refuse_gold_pieces(lambda: list(records), names, layout, source)
     nested = find_list(names, layout, lambda name: _is_list(_get(first[0], name)))
     if nested is not None:
-        return _rows_from_nested(records, nested[1], layout, source)
+        return _rows_from_nested(records, nested[1], layout, source, lines)
     if "query_id" not in find_columns(names, layout.lenient) and is_document(first[0]):
         return rows_from_lists(enumerate([list(records)], start=1), layout, source=source)
     roles = require_columns(names, layout, source=source)
@@ -223,6 +298,19 @@ def rows_from_records(
     ]
     line_of = None if lines is None else lines.__getitem__
     return with_values(Rows(pl.DataFrame(series), source, layout, line_of=line_of))
+
+
+def _names_documents(record: Any, layout: PairLayout) -> bool:
+    """Tell whether a record has a field for its document or documents, of whatever kind."""
+    if not isinstance(record, Mapping):
+        return True
+    names = [str(name) for name in record]
+    return (
+        "doc_id" in find_columns(names, layout.lenient)
+        or find_list(names, layout.lenient, lambda name: _is_list(record.get(name))) is not None
+        or gold_columns(names, layout) is not None
+        or is_document(record)
+    )
 
 
 class _Columns:
@@ -335,6 +423,11 @@ class _Columns:
         )
 
 
+def _is_array(value: object) -> bool:
+    """Tell an array of NumPy, or of whoever follows it, which may not be imported."""
+    return hasattr(value, "tolist") and hasattr(value, "dtype")
+
+
 def _get(record: Any, name: str) -> Any:
     return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
 
@@ -346,6 +439,8 @@ def _names_of(record: Any, layout: PairLayout) -> list[str] | None:
     if hasattr(record, "_fields"):
         return list(record._fields)
     if isinstance(record, list | tuple | Set | str | int) or is_document(record):
+        return None
+    if _is_array(record):
         return None
     names = [name for name in dir(record) if not name.startswith("_")]
     if "query_id" in find_columns(names, layout):
@@ -471,17 +566,67 @@ def rows_from_traces(
     return columns.rows()
 
 
-def _rows_from_nested(records: Iterable[Any], nested: str, layout: PairLayout, source: str) -> Rows:
-    def lists() -> Iterator[tuple[object, ...]]:
-        for record in records:
-            names = _names_of(record, layout) or []
-            columns = find_list(names, layout, nested.__eq__)
-            query_id = None if columns is None else _get(record, columns[0])
-            mark = find_mark(names)
-            marked = mark is not None and is_marked(mark, _get(record, mark), source)
-            yield query_id, _get(record, nested), marked
+def _rows_from_nested(
+    records: Iterable[Any],
+    usual: str,
+    layout: PairLayout,
+    source: str,
+    lines: Sequence[int] | None,
+) -> Rows:
+    """Take records with a list each, mostly under the ``usual`` name."""
+    columns = _Columns(layout.of_lists(usual), source)
+    is_golden = layout.kind == "qrels"
+    asked: str | None = None
+    texts: dict[str, str] = {}
 
-    return rows_from_lists(lists(), layout.of_lists(nested), source=source)
+    def holds_list(name: str) -> bool:
+        return _is_list(_get(record, name))
+
+    for number, record in enumerate(records, start=1):
+        place = f", record {number}" if lines is None else f":{lines[number - 1]}"
+        columns.source = source + place
+        names = _names_of(record, layout) or []
+        nested = find_list(names, layout, usual.__eq__)
+        if nested is None or nested[1] != usual:
+            nested = find_list(names, layout, holds_list)
+        mark = find_mark(names) if is_golden else None
+        unanswered = mark is not None and is_marked(mark, _get(record, mark), columns.source)
+        if nested is None:
+            query_id = _without_list(names, layout, columns.source, may_be_empty=unanswered)
+            columns.add_query(_get(record, query_id), [], no_answer=unanswered)
+            continue
+        documents = _get(record, nested[1])
+        if isinstance(documents, str) and names_list(nested[1], layout):
+            documents = listed(documents)
+        documents = [] if documents is None else documents
+        query_id = _get(record, nested[0])
+        columns.add_query(query_id, documents, no_answer=unanswered)
+        asked = find_question(names, nested[0], layout) or asked
+        if asked is not None and isinstance(text := _get(record, asked), str):
+            texts[str(query_id)] = text
+    columns.source = source
+    rows = replace(columns.rows(), questions=Questions(asked or "", texts))
+    refuse_answers(rows.frame["doc_id"], usual, layout, source=source)
+    return rows
+
+
+def _without_list(
+    names: Sequence[str], layout: PairLayout, where: str, *, may_be_empty: bool
+) -> str:
+    """Return the column of the query of a record that has no list, which a question needs."""
+    columns = find_list([*names, layout.lists[0]], layout, layout.lists[0].__eq__)
+    if columns is None:
+        raise InputError(
+            f"{where}: no query among the fields {shown(', '.join(names))}; name one of them "
+            f"{', '.join(ALIASES['query_id'][:3])}"
+        )
+    if layout.kind == "qrels" and not may_be_empty:
+        raise InputError(
+            f"{where}: no list of relevant documents among the fields {shown(', '.join(names))}; "
+            f"name it {', '.join(layout.lists[:3])}, or mark a question without an answer "
+            "(no_answer: true)"
+        )
+    return columns[0]
 
 
 def _id_text(value: object, role: str, source: str) -> str | None:

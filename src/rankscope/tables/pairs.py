@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.errors import UnknownNameError
+from rankscope.tables.columns import NO_QUESTIONS, Questions
 from rankscope.tables.frames import to_pandas
 from rankscope.tables.writing import write_pairs
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout
     from rankscope.tables.grouping import Groups
+    from rankscope.tables.rows import Rows
 
 
 class Pieces(NamedTuple):
@@ -42,13 +44,14 @@ class Pieces(NamedTuple):
 class PairTable(ABC):
     """Query–document pairs with a number each; `Qrels` and `Run` are the two kinds."""
 
-    __slots__ = ("_columns", "_index", "_offsets", "_query_ids")
+    __slots__ = ("_columns", "_index", "_offsets", "_query_ids", "_questions")
 
     layout: PairLayout
     _query_ids: pl.Series
     _offsets: NDArray[np.int64]
     _columns: pl.DataFrame  # doc_id, the value, and what else the kind has; rows grouped by query
     _index: dict[str, int] | None
+    _questions: Questions
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed; make a new one")
@@ -74,7 +77,8 @@ class PairTable(ABC):
         """
         table = object.__new__(cls)
         offsets.flags.writeable = False
-        table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None, **slots)
+        table._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
+        table._set(**{"_questions": NO_QUESTIONS, **slots})
         return table
 
     @property
@@ -82,8 +86,9 @@ class PairTable(ABC):
         """What the table is made of, not copied."""
         return Pieces(self._query_ids, self._offsets, self._columns)
 
-    def _fill(self, groups: Groups, columns: pl.DataFrame, empty: tuple[str, ...] = ()) -> None:
-        """Set the content, once, from rows in any order; ``empty`` are queries without rows."""
+    def _fill(self, groups: Groups, columns: pl.DataFrame, rows: Rows) -> None:
+        """Set the content, once, from rows in any order; some queries may have none."""
+        empty = rows.empty_queries
         offsets, query_ids = groups.offsets, groups.query_ids
         if groups.order is not None:
             columns = columns[groups.order]
@@ -92,6 +97,7 @@ class PairTable(ABC):
             offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
         offsets.flags.writeable = False
         self._set(_query_ids=query_ids, _offsets=offsets, _columns=columns, _index=None)
+        self._set(_questions=rows.questions)
 
     def _set(self, **slots: object) -> None:
         for slot, value in slots.items():
@@ -101,6 +107,11 @@ class PairTable(ABC):
     def query_ids(self) -> list[str]:
         """The queries, in order of first appearance."""
         return self._query_ids.to_list()
+
+    @property
+    def questions(self) -> Questions:
+        """What the queries ask, where the table was read with ids and words."""
+        return self._questions
 
     @property
     def offsets(self) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.tables.columns import find_name
-from rankscope.tables.frames import engine_errors
+from rankscope.tables.frames import engine_errors, without_index
 from rankscope.tables.jsontext import parse_json
 from rankscope.tables.parquet_pages import check_parquet
 from rankscope.tables.parquet_trial import try_in_a_process
@@ -44,7 +44,7 @@ def scan_parquet(data: str | bytes, *, source: str) -> pl.LazyFrame:
     if check_parquet(data, source=source):
         try_in_a_process(data, source=source)
     with _damage_reported(source):
-        return pl.scan_parquet(data, glob=False, hive_partitioning=False)
+        return without_index(pl.scan_parquet(data, glob=False, hive_partitioning=False))
 
 
 def parquet_frame(data: str | bytes, *, source: str) -> pl.DataFrame:

@@ -27,6 +27,7 @@ from rankscope.tables.columns import (
 )
 from rankscope.tables.ids import id_text
 from rankscope.tables.unanswered import is_unanswered, refuse_answer
+from rankscope.tables.wrapping import unwrapped
 
 _SPANS = ("spans", "gold_spans", "expected_spans", "relevant_spans", "answer_spans")
 _TEXTS = (
@@ -107,8 +108,56 @@ def refuse_gold_pieces(data: Any, names: Iterable[str], layout: PairLayout, sour
 
     ``data`` are the records, or returns them.
     """
-    if layout.kind == "qrels" and gold_columns(list(names), layout) is not None:
+    if layout.kind != "qrels":
+        return
+    names = list(names)
+    if gold_columns(names, layout) is not None:
         _refuse(data() if callable(data) else data, layout, source)
+    ids = texts_beside_ids(names, layout)
+    if ids is not None:
+        _refuse_texts_alone(data() if callable(data) else data, ids, layout, source)
+
+
+def texts_beside_ids(names: list[str], layout: PairLayout) -> str | None:
+    """Return the column of the ids that golden records with these names have beside texts."""
+    columns = find_list(names, layout, _any)
+    if layout.kind != "qrels" or columns is None or "doc_id" in layout.keys:
+        return None
+    others = [name for name in names if name != columns[1]]
+    return None if gold_columns(others, layout) is None else columns[1]
+
+
+def _refuse_texts_alone(records: Iterable[Any], ids: str, layout: PairLayout, source: str) -> None:
+    """Raise if records have texts and no ids: `PiecesError` if all have, for they are the gold.
+
+    Where some have ids and some only texts, there is no one way to score them.
+    """
+    alone = has_ids = 0
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping):
+            return
+        if _holds(record.get(ids)):
+            has_ids = number
+            continue
+        others = {str(name): value for name, value in record.items() if name != ids}
+        columns = gold_columns(list(others), layout)
+        if columns is not None and (columns[1] is None or _holds(others[columns[1]])):
+            alone = number
+    if alone and has_ids:
+        raise InputError(
+            f"{source}: record {has_ids} names its relevant documents by id ({shown(ids)}), and "
+            f"record {alone} only by text; give ids to all records, or texts to all and leave the "
+            "ids out"
+        )
+    if alone:
+        remaining = [
+            {name: value for name, value in record.items() if name != ids} for record in records
+        ]
+        _refuse(remaining, layout, source)
+
+
+def _holds(value: Any) -> bool:
+    return value is not None and (not hasattr(value, "__len__") or len(value) > 0)
 
 
 def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -> None:
@@ -118,8 +167,9 @@ def refuse_gold_dict(data: Mapping[Any, Any], layout: PairLayout, source: str) -
     columns = gold_columns([str(name) for name in islice(data, 100)], layout)
     if columns is not None and isinstance(data.get(columns[0]), str | int):
         _refuse([data], layout, source)
-    first = next((value for value in islice(data.values(), 100) if value), None)
-    if not isinstance(first, list | tuple):
+    lists = (value for value in islice(data.values(), 100) if isinstance(value, list | tuple))
+    first = next(filter(None, lists), None)
+    if first is None:
         return
     if isinstance(first[0], Mapping) and _is_piece(first[0]):
         _refuse(data, layout, source)
@@ -191,6 +241,7 @@ def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
         columns = _retrieved_columns(data)  # one query's record, perhaps
         if columns is not None and isinstance(data.get(columns[0]), str | int):
             data = [data]
+    data = unwrapped(data, layout)
     if isinstance(data, Mapping):
         for query_id, items in data.items():
             _add(pieces, query_id, items, layout, source)
@@ -202,7 +253,8 @@ def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
         columns = gold_columns(names, QRELS) if layout.kind == "qrels" else None
         if layout.kind == "run":
             columns = _retrieved_columns(record)
-        if columns is None:
+        unanswered = layout.kind == "qrels" and is_unanswered(record, source)
+        if columns is None and (layout.kind == "run" or unanswered):
             columns = _without_list(names, layout)
         if columns is None:
             known = (
@@ -214,7 +266,6 @@ def read_pieces(data: Any, layout: PairLayout, source: str) -> Pieces:
             )
         query_id, listed = columns
         items = [record] if listed is None else record.get(listed)
-        unanswered = layout.kind == "qrels" and is_unanswered(record, source)
         if unanswered and listed is None:
             items = []
         _add(pieces, record[query_id], items, layout, source, listed is None)

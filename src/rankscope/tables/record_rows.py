@@ -17,6 +17,7 @@ from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
 from rankscope.tables.table_options import saw_columns
+from rankscope.tables.wrapping import unwrapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,6 +102,7 @@ def rows_of(data: Any, layout: RecordLayout, source: str | None = None) -> Itera
         )
     if hasattr(data, "__arrow_c_stream__"):
         return frame_rows(frame_of(data, source=layout.nouns), Origin(None, "row"), layout)
+    data = unwrapped(data, layout)
     if isinstance(data, Mapping):
         return _keyed_rows(data, Origin(source, "item"), layout)
     if isinstance(data, Iterable):

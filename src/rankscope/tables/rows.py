@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.errors import FormatError, InputError, Place, shown
-from rankscope.tables.columns import rater_columns
+from rankscope.tables.columns import NO_QUESTIONS, Questions, rater_columns
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -44,6 +44,7 @@ class Rows:
     no_answer: tuple[str, ...] = ()  # queries that are marked as having none
     groups: Groups | None = None  # by query, if the reader needed them anyway
     metadata: str = ""  # YAML at the top of the file
+    questions: Questions = NO_QUESTIONS  # what is asked, if there are ids beside it
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""

@@ -1,0 +1,232 @@
+"""Lists in cells and strings, and records that do not all look alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankscope as rs
+from rankscope.errors import InputError
+from rankscope.tables.cells import listed
+
+EXPECTED = {"q1": {"d1": 1, "d4": 1}, "q2": {"d2": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [
+        ("d1", "d1"),
+        ("d1;d4", ["d1", "d4"]),
+        ("d1; d4 ;", ["d1", "d4"]),
+        ("d1|d4", ["d1", "d4"]),
+        ("d1, d4", ["d1", "d4"]),
+        ("d1\nd4", ["d1", "d4"]),
+        ("a, b; c, d", ["a, b", "c, d"]),  # the stronger separator; what is left belongs to the id
+        ("Paris, the city", "Paris, the city"),
+        ("my file.pdf;other file.pdf", ["my file.pdf", "other file.pdf"]),
+        ('["d1;x", "d4"]', ["d1;x", "d4"]),
+        ("['d1', 'd4']", ["d1", "d4"]),
+        ("[d1, d4]", ["d1", "d4"]),
+        ("[d1]", ["d1"]),
+        ("[see below]", "[see below]"),
+        ("{d1,d4}", ["d1", "d4"]),
+        ('{"d1": 2}', {"d1": 2}),
+        ('["d1", ]', ["d1"]),
+        ("[]", []),
+        (" ", []),
+        (";", ";"),
+    ],
+)
+def test_a_text_under_the_name_of_a_list(text: str, documents: object) -> None:
+    assert listed(text) == documents
+
+
+@pytest.mark.parametrize("cell", ["d1;d4", "d1|d4", '"d1, d4"', '"[""d1"", ""d4""]"', '"[d1, d4]"'])
+def test_cells_of_a_list_are_taken_apart(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "golden.csv"
+    path.write_text(f"question,relevant_docs\nq1,{cell}\nq2,d2\n")
+    assert rs.read_qrels(path).to_dict() == EXPECTED
+
+
+def test_cells_of_one_document_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    path.write_text("question,doc_id\nq1,d1;d4\nq2,d2\n")
+    assert rs.read_qrels(path).to_dict() == {"q1": {"d1;d4": 1}, "q2": {"d2": 1}}
+
+
+def test_cells_of_a_run_keep_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("question,retrieved_ids\nq1,d4;d1\nq2,d2\n")
+    assert rs.read_run(path).to_dict() == {"q1": {"d4": -1, "d1": -2}, "q2": {"d2": -1}}
+
+
+def test_a_grade_holds_for_every_document_of_its_cell(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    path.write_text("question,relevant_docs,grade\nq1,d1;d4,2\nq2,d2,1\n")
+    assert rs.read_qrels(path).to_dict() == {"q1": {"d1": 2, "d4": 2}, "q2": {"d2": 1}}
+
+
+def test_strings_of_records_and_frames_are_taken_apart() -> None:
+    records = [
+        {"question": "q1", "expected_ids": "d1,d4"},
+        {"question": "q2", "expected_ids": ["d2"]},
+    ]
+    assert rs.Qrels(records).to_dict() == EXPECTED
+    frame = pl.DataFrame({"question": ["q1", "q2"], "expected_ids": ["d1,d4", "d2"]})
+    assert rs.Qrels(frame).to_dict() == EXPECTED
+
+
+@pytest.mark.parametrize("cells", [('"[""d1"", ""d4""]"', '"[""d2""]"'), ("d1;d4", "d2")])
+@pytest.mark.parametrize("ids", [("1", "2"), ("c1", "c2")])
+def test_an_id_beside_a_question_is_the_id(
+    tmp_path: Path, ids: tuple[str, str], cells: tuple[str, str]
+) -> None:
+    path = tmp_path / "golden.csv"
+    rows = (f"{i},what is {i}?,{cell},3\n" for i, cell in zip(ids, cells, strict=True))
+    path.write_text("id,question,relevant_docs,difficulty\n" + "".join(rows))
+    assert rs.read_qrels(path).to_dict() == dict(zip(ids, EXPECTED.values(), strict=True))
+
+
+def test_an_id_beside_a_question_with_one_document_each(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    path.write_text("id,question,relevant_docs,difficulty\n1,a,d1,2\n2,b,d2,1\n")
+    assert rs.read_qrels(path).to_dict() == {"1": {"d1": 1}, "2": {"d2": 1}}
+    frame = pl.read_csv(path)
+    assert rs.Qrels(frame).to_dict() == {"1": {"d1": 1}, "2": {"d2": 1}}
+
+
+@pytest.mark.parametrize("name", ["results", "retrieved_docs", "hits"])
+def test_records_may_name_their_lists_differently(name: str) -> None:
+    records = [{"question": "a", "retrieved_ids": ["d1"]}, {"question": "b", name: ["d2", "d3"]}]
+    assert rs.Run(records).to_dict() == {"a": {"d1": -1}, "b": {"d2": -1, "d3": -2}}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_failed_call_is_an_empty_answer(tmp_path: Path, order: int) -> None:
+    lines = [{"question": "a", "retrieved_ids": ["d1"]}, {"question": "b", "error": "timeout"}]
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines[::order])))
+    assert rs.read_run(path).to_dict() == {"a": {"d1": -1}, "b": {}}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_question_without_its_list_is_refused(tmp_path: Path, order: int) -> None:
+    lines = [{"question": "a", "expected_ids": ["d1"]}, {"question": "b", "expectd_ids": ["d2"]}]
+    path = tmp_path / "golden.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines[::order])))
+    line = 2 if order == 1 else 1
+    with pytest.raises(
+        InputError, match=rf"golden.jsonl:{line}: no list .* 'question, expectd_ids'"
+    ):
+        rs.read_qrels(path)
+
+
+def test_a_question_marked_as_having_no_answer_needs_no_list() -> None:
+    records = [{"question": "b", "no_answer": True}, {"question": "a", "expected_ids": ["d1"]}]
+    assert rs.Qrels(records).no_answer == ("b",)
+
+
+def test_a_record_without_a_query_is_named() -> None:
+    records = [{"question": "a", "expected_ids": ["d1"]}, {"asked": "b", "expected_ids": ["d2"]}]
+    with pytest.raises(
+        InputError, match="record 2: no query among the fields 'asked, expected_ids'"
+    ):
+        rs.Qrels(records)
+
+
+@pytest.mark.parametrize("name", ["ground_truth", "ground_truths", "expected"])
+@pytest.mark.parametrize("suffix", ["json", "csv", "frame"])
+def test_answers_in_words_are_no_ids(tmp_path: Path, name: str, suffix: str) -> None:
+    records = [
+        {"question": "a", name: "The answer is 5."},
+        {"question": "b", name: "It is, of course, Paris."},
+    ]
+    path = tmp_path / f"golden.{suffix}"
+    if suffix == "csv":
+        pl.DataFrame(records).write_csv(path)
+    elif suffix == "json":
+        path.write_text(json.dumps(records))
+    with pytest.raises(InputError, match=f"'{name}' holds texts such as 'The answer is 5.'"):
+        rs.Qrels(pl.DataFrame(records)) if suffix == "frame" else rs.read_qrels(path)
+
+
+def test_titles_may_be_ids_under_such_a_name() -> None:
+    records = [{"question": "a", "ground_truth": "Golden Gate Bridge"}]
+    assert rs.Qrels(records).to_dict() == {"a": {"Golden Gate Bridge": 1}}
+
+
+TEXTS = {"a": "The cat sat on the mat.", "b": "Dogs bark at night."}
+RETRIEVED = [
+    {"user_input": "a", "retrieved_contexts": ["No.", TEXTS["a"]]},
+    {"user_input": "b", "retrieved_contexts": [TEXTS["b"]]},
+]
+
+
+@pytest.mark.parametrize("none", [None, []])
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_texts_are_the_gold_where_all_ids_are_null(none: object, as_frame: bool) -> None:
+    golden = [
+        {"user_input": query, "reference_context_ids": none, "reference_contexts": [text]}
+        for query, text in TEXTS.items()
+    ]
+    data = pl.DataFrame(golden) if as_frame else golden
+    assert rs.evaluate(data, RETRIEVED, "RR").means == {"RR": 0.75}
+
+
+def test_texts_are_the_gold_where_all_cells_of_ids_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    rows = (f'{query},,"[""{text}""]"\n' for query, text in TEXTS.items())
+    path.write_text("user_input,reference_context_ids,reference_contexts\n" + "".join(rows))
+    assert rs.evaluate(path, RETRIEVED, "RR").means == {"RR": 0.75}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ids_for_some_and_texts_for_others_are_refused(order: int) -> None:
+    golden = [
+        {"user_input": "a", "reference_context_ids": None, "reference_contexts": [TEXTS["a"]]},
+        {"user_input": "b", "reference_context_ids": ["d2"], "reference_contexts": [TEXTS["b"]]},
+    ][::order]
+    with pytest.raises(InputError, match=r"by id .* only by text"):
+        rs.evaluate(golden, RETRIEVED, "RR")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ids_in_some_records_and_texts_in_others_are_refused(order: int) -> None:
+    golden = [
+        {"user_input": "a", "reference_contexts": [TEXTS["a"]]},
+        {"user_input": "b", "reference_context_ids": ["d2"]},
+    ]
+    with pytest.raises(InputError, match=r"(row|record) 2: no .* among the fields"):
+        rs.evaluate(golden[::order], RETRIEVED, "RR")
+
+
+def test_ids_count_where_all_records_have_ids_and_texts() -> None:
+    golden = [
+        {"question": query, "expected_ids": [f"d-{query}"], "reference_contexts": [text]}
+        for query, text in TEXTS.items()
+    ]
+    assert rs.Qrels(golden).to_dict() == {"a": {"d-a": 1}, "b": {"d-b": 1}}
+
+
+def test_an_unnamed_index_of_pandas_is_no_column(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"question": ["a", "b"], "expected_ids": [["d1"], ["d2", "d3"]]})
+    expected = {"b": {"d2": 1, "d3": 1}}
+    some = frame[frame["question"] == "b"]
+    exploded = some.explode("expected_ids")
+    exploded.to_parquet(tmp_path / "golden.parquet")
+    assert rs.Qrels(some).to_dict() == expected
+    assert rs.Qrels(exploded).to_dict() == expected
+    assert rs.read_qrels(tmp_path / "golden.parquet").to_dict() == expected
+    assert rs.Queries(some).metadata_of("b") == {"expected_ids": ["d2", "d3"]}
+
+
+def test_arrays_are_lists() -> None:
+    np = pytest.importorskip("numpy")
+    first, second = np.array(["d1", "d2"]), np.array(["d3"])
+    assert rs.Run([first, second]).to_dict() == {"1": {"d1": -1, "d2": -2}, "2": {"d3": -1}}
+    assert rs.Qrels({"a": first}).to_dict() == {"a": {"d1": 1, "d2": 1}}
+    assert rs.Qrels([{"question": "a", "ids": first}]).to_dict() == {"a": {"d1": 1, "d2": 1}}
