@@ -31,7 +31,7 @@ CHANGING = (
     (re.compile(r"\b\d+(?:\.\d+)?(?= ?(?:s|ms|seconds?)\b)"), "<time>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b"), "<time>"),
     (re.compile(r"(?<=-)[0-9a-f]{12}\b"), "<hash>"),
-    (re.compile(r"\b[0-9a-f]{16,64}\b"), "<hash>"),
+    (re.compile(r"(?<!\.)\b[0-9a-f]{16,64}\b"), "<hash>"),  # not the decimals of a number
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
 """What differs from one run to the next: times, and hashes over versions and machines."""

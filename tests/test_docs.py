@@ -66,6 +66,8 @@ def test_a_tutorial_that_fails_is_noticed(tmp_path: Path) -> None:
     page.write_text("```sh\nmake demo\n```\n\n```sh\necho 0.12 s\n```\n\n```text\n0.5 s\n```\n")
     [block] = snippets.run(page, tmp_path)
     assert block.current
+    page.write_text("```sh\necho 0.1234567890123456\n```\n\n```text\n0.6543210987654321\n```\n")
+    assert not snippets.run(page, tmp_path)[0].current, "decimals are no hash"
     page.write_text("```sh\necho a\n```\n\n```text\nb\n```\n")
     [block] = snippets.run(page, tmp_path)
     assert not block.current
@@ -121,18 +123,37 @@ def test_python_examples_run(page: Path, code: str) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+WITH_OUTPUT = re.compile(
+    r"^```console\n(?P<typed>.*?)^```\n(?:\n^```text\n(?P<shown>.*?)^```\n)?", re.M | re.S
+)
+
+
+def console(text: str) -> list[tuple[str, str | None]]:
+    """Return the commands of a page, and for one before a block ``text`` the output shown there."""
+    commands: list[tuple[str, str | None]] = []
+    for block in WITH_OUTPUT.finditer(text):
+        *others, last = block["typed"].splitlines()
+        commands += [*((command, None) for command in others), (last, block["shown"])]
+    return commands
+
+
 CONSOLE = [
     pytest.param(commands, id=named(page))
     for page in EXAMPLES
-    if (commands := [line for block in blocks(page, "console") for line in block.splitlines()])
+    if (commands := console(page.read_text("utf-8")))
 ]
+
+
+def test_output_shown_belongs_to_the_command_before_it() -> None:
+    page = "```console\n$ a\n$ b\n```\n\n```text\nprinted\n```\n\n```console\n$ c\n```\n"
+    assert console(page) == [("$ a", None), ("$ b", "printed\n"), ("$ c", None)]
 
 
 @pytest.mark.usefixtures("workplace")
 @pytest.mark.parametrize("commands", CONSOLE)
-def test_console_examples_run(commands: list[str]) -> None:
+def test_console_examples_run(commands: list[tuple[str, str | None]]) -> None:
     """A page's commands, one after the other: a later one may use what an earlier one wrote."""
-    for command in commands:
+    for command, shown in commands:
         assert re.match(r"\$ (echo .* \| )?rankscope ", command), f"not run: {command}"
         done = subprocess.run(
             ["bash", "-c", command.removeprefix("$ ")],
@@ -143,6 +164,9 @@ def test_console_examples_run(commands: list[str]) -> None:
         )
         assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
         assert "Traceback" not in done.stderr
+        if shown is not None:
+            block = snippets.Block(command, shown, done.stdout)
+            assert block.current, f"{command}\nprints\n\n{done.stdout}"
 
 
 @pytest.mark.parametrize("page", [page for page in EXAMPLES if page not in TYPED], ids=named)

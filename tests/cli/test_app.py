@@ -46,6 +46,22 @@ def test_help_is_plain_text_that_fits(rankscope: Rankscope, path: tuple[str, ...
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("--qrel", " Did you mean --qrels?"),
+        ("--max-drops", " Did you mean --max-drop or --max-query-drop?"),
+        ("--zz", ""),
+    ],
+)
+def test_an_unknown_option_gets_the_nearest_first(
+    rankscope: Rankscope, option: str, hint: str
+) -> None:
+    done = rankscope("gate", RUN, OTHER, option, QRELS)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"Error: No such option '{option}'.{hint}"
+
+
 def test_an_unknown_profile_gets_the_nearest(rankscope: Rankscope) -> None:
     done = rankscope("evaluate", QRELS, RUN, "--profile", "rank")
     assert done.returncode == 2

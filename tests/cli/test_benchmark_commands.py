@@ -342,6 +342,7 @@ def test_a_fresh_run_that_was_stopped_goes_on_without_fresh(tmp_path: Path) -> N
         (["nDCG@5"], 2, "expected MEASURE=VALUE"),
         (["nDCG@5=much"], 2, "expected MEASURE=VALUE"),
         (["nDCG@5=nan"], 2, "expected MEASURE=VALUE"),
+        (["nDCG@5=70"], 2, "the limit of nDCG@5 must be from 0 to 1"),
         (["=0.1"], 2, "--fail-under '=0.1': expected MEASURE=VALUE"),
         (["code:=0.1"], 2, "--fail-under 'code:=0.1': expected MEASURE=VALUE"),
     ],

@@ -132,6 +132,9 @@ def test_fail_under(call: Call, output: str) -> None:
         ("RR=nan", "expected MEASURE=VALUE"),
         ("dense:RR=0.1", "unknown run 'dense'"),
         ("gibberish=0.1", "unknown measure 'gibberish'"),
+        ("hits@5=0.95", "hits has several definitions; write Success@k"),
+        ("NumRelRet@5=0.95", "NumRelRet@5 is summed over queries"),
+        ("RR=70", "the limit of RR must be from 0 to 1, as its values are, not 70; for 70% write"),
     ):
         code, out, err = call(*options, text)
         assert (code, out) == (2, "")
@@ -384,7 +387,7 @@ MISTAKES = {
     "Missing argument": ["qrels"],
     "'wide' is not one of": ["qrels", "bm25.run", "--format", "wide"],
     "1 judged query is missing": ["qrels", "bm25.run", "--profile", "trec_eval-10"],
-    "two runs are called": ["qrels", "bm25.run", "bm25.run"],
+    "name them: NAME=FILE (": ["qrels", "bm25.run", "bm25.run"],
     "--worst is for tables": ["qrels", "bm25.run", "--worst", "3", "--format", "json"],
     "--intervals is for tables": ["qrels", "bm25.run", "--intervals", "--format", "csv"],
     "from 0 up": ["qrels", "bm25.run", "--bounds", "--hole-grade", "-1"],

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rankscope as rs
 from gate.worlds import record, world
-from rankscope.integrations.asserting import DataWarning, UndecidedWarning
+from rankscope.integrations.asserting import DataWarning, UndecidedWarning, listeners
 from rankscope.integrations.pytest_plugin import Gatekeeper
 from rankscope.records.assertions import AssertionReport
 
@@ -170,6 +172,36 @@ def test_what_a_limit_needs() -> None:
         rs.assert_at_least(scores, {"P@1": 0.5}, qrels=LIMITED, ties="given")
     with pytest.raises(rs.UnknownNameError, match="RR"):
         rs.assert_at_least(scores, {"RR": 0.5})
+
+
+BAD_LIMITS = {
+    "a text": ({"nDCG@10": "0.5"}, "the limit of nDCG@10 must be a finite number, not '0.5'"),
+    "no number": ({"RR": float("nan")}, "the limit of RR must be a finite number, not nan"),
+    "a bool": ({"RR": True}, "the limit of RR must be a finite number, not True"),
+    "nothing": ({"RR": None}, "the limit of RR must be a finite number, not None"),
+    "no measure": (0.9, "expected limits by measure, such as {'nDCG@10': 0.35}, got 0.9"),
+    "percent": (
+        {"nDCG@10": 90},
+        "the limit of nDCG@10 must be from 0 to 1, as its values are, not 90; for 90% write 0.9",
+    ),
+    "not to be missed": ({"RR": -1}, "the limit of RR must be from 0 to 1, as its values are"),
+    "open above": ({"DCG@5": -1}, "the limit of DCG@5 must be at least 0, as its values are"),
+    "a sum": ({"NumRelRet@5": 0.9}, "NumRelRet@5 is summed over queries, and grows with their"),
+}
+
+
+@pytest.mark.parametrize(("limits", "problem"), BAD_LIMITS.values(), ids=list(BAD_LIMITS))
+def test_a_limit_must_be_one_that_can_be_reached_and_missed(limits: Any, problem: str) -> None:
+    heard: list[Any] = []
+    listeners.append(heard.append)
+    try:
+        with pytest.raises(rs.InputError, match=re.escape(problem)):
+            rs.assert_at_least(SECOND, limits, qrels=LIMITED)
+    finally:
+        listeners.remove(heard.append)
+    [assertion] = heard
+    assert assertion.outcome == "no answer"
+    assert problem in assertion.verdict
 
 
 def test_a_limit_that_is_reached_warns_of_the_data() -> None:

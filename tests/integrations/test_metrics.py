@@ -97,6 +97,26 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "evaluate qrels.tsv part.run -m RR",
+        "compare qrels.tsv good.run part.run -m RR",
+        "gate good.run part.run --qrels qrels.tsv -m RR --missing zero",
+    ],
+)
+def test_warnings_go_to_standard_error(
+    files: Path, arguments: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = {query_id: GOOD[query_id] for query_id in list(GOOD)[1:]}
+    rs.Run(part).write(files / "part.run")
+    with pytest.raises(SystemExit):
+        main([*arguments.split(), "--format", "metrics"])
+    out, err = capsys.readouterr()
+    assert json.loads(out)["queries"] == len(GOOD)
+    assert "1 of 12 judged queries are missing from the run" in err
+
+
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("arguments", "code", "name"),

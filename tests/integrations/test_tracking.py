@@ -254,7 +254,7 @@ def test_wandb_ends_a_run_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
     run = SimpleNamespace(config=SimpleNamespace(update=fail), finish=calls.taking("finish"))
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=None, init=lambda **_: run))
-    with pytest.raises(OSError, match="no network"):
+    with pytest.raises(rs.InputError, match="not take the result: no network; run wandb login"):
         RESULTS["gate"].log("wandb")
     assert [name for name, _ in calls] == ["finish"]
 
@@ -282,3 +282,62 @@ def test_trackio(monkeypatch: pytest.MonkeyPatch, is_active: bool) -> None:
     assert run.config["dev/k"] == "3"
     ended = [name for name, _ in calls if name in ("init", "finish")]
     assert ended == ([] if is_active else ["init", "finish"])
+
+
+def log_in_process(folder: Path, code: str, **environment: str) -> Any:
+    """Log the scores with a real MLflow, in a process of its own, and return it."""
+    hidden = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"{code}\n{LOGS}"],
+        cwd=folder,
+        env={
+            **hidden,
+            **environment,
+            "PYTHONPATH": ":".join([str(Path(__file__).parent), *sys.path]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+LOGS = """
+import rankscope as rs
+scores = rs.evaluate({"q": ["a"]}, {"q": ["b", "a"]}, "RR@10")
+try:
+    print(scores.log("mlflow"))
+except rs.RankscopeError as error:
+    print(type(error).__name__, error)
+"""
+
+needs_mlflow = pytest.mark.skipif(find_spec("mlflow") is None, reason="MLflow is not installed")
+
+
+@needs_mlflow
+@pytest.mark.skipif(find_spec("alembic") is None, reason="the extra mlflow is not whole")
+def test_the_default_store_works_with_the_extra(tmp_path: Path) -> None:
+    done = log_in_process(tmp_path, "")
+    assert re.fullmatch(r"[0-9a-f]{32}\n", done.stdout), done.stderr
+    assert (tmp_path / "mlflow.db").exists()
+
+
+@needs_mlflow
+def test_a_database_without_its_packages(tmp_path: Path) -> None:
+    hide = "import sys; sys.modules['sqlalchemy'] = None"
+    hide += "; import importlib.util as util; known = util.find_spec"
+    hide += "; util.find_spec = lambda name: None if name == 'sqlalchemy' else known(name)"
+    done = log_in_process(tmp_path, hide)
+    assert done.stdout == (
+        "MissingExtraError MLflow's store (sqlite) needs the package sqlalchemy; install it with: "
+        "pip install 'rankscope[mlflow]'\n"
+    ), done.stderr
+
+
+@needs_mlflow
+def test_what_a_tracker_refuses_is_one_sentence(tmp_path: Path) -> None:
+    done = log_in_process(tmp_path, "", MLFLOW_TRACKING_URI="nowhere://at.all")
+    assert done.stdout.startswith("InputError mlflow did not take the result: "), done.stderr
+    assert done.stdout.endswith(
+        "; check MLFLOW_TRACKING_URI, and that its server or file can be written\n"
+    )
+    assert "nowhere://at.all" in done.stdout

@@ -205,13 +205,22 @@ def test_scores_as_a_long_frame_and_plain_data() -> None:
 
 
 def test_the_repr_names_the_run_and_its_means() -> None:
-    shown = repr(rs.evaluate(QRELS, {"bm25": RUN}, ["RR", "nDCG@10"])).splitlines()
-    means = ["Scores of 'bm25' over 4 queries", f"  RR       {RR:.4f}", f"  nDCG@10  {NDCG:.4f}"]
-    assert shown[:3] == means
-    assert shown[3:] == [
-        "  warning: 1 of 4 judged queries are missing from the run ('q3'); they count as 0",
-        "  warning: nDCG@10 looks deeper than the run, which has at most 3 documents a query",
-    ]
+    """It says all that a terminal shows: intervals, what the means are made of, warnings."""
+    shown = " ".join(repr(rs.evaluate(QRELS, {"bm25": RUN}, ["RR", "nDCG@10"])).split())
+    assert shown.startswith(f"run RR nDCG@10 bm25 {RR:.4f} [")
+    assert f" {NDCG:.4f} [" in shown
+    assert (
+        "mean over 4 queries; 1 judged query missing from the run, counted as 0; "
+        "1 query without a relevant document, scored 0" in shown
+    )
+    assert "in brackets: 95% interval of the mean" in shown
+    assert "warning: 1 of 4 judged queries are missing from the run ('q3'); they count" in shown
+    assert "warning: nDCG@10 looks deeper than the run, which has at most 3 documents a" in shown
+
+
+def test_the_repr_of_many_queries_has_no_intervals() -> None:
+    many = {f"q{number}": ["a"] for number in range(2_001)}
+    assert "[" not in repr(rs.evaluate(many, many, "RR")).splitlines()[1]
 
 
 def test_measures_as_one_text_many_or_the_default() -> None:
@@ -422,10 +431,32 @@ def test_worst_queries() -> None:
         several.worst(1)
 
 
-def test_one_query_is_one_query() -> None:
-    assert repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR")).startswith(
-        "Scores of 'run' over 1 query\n"
+@pytest.mark.parametrize(
+    ("called", "option", "nearest"),
+    [
+        ("evaluate", "doc_id_form", "doc_id_from"),
+        ("evaluate", "measure", "measures"),
+        ("evaluate", "docs_key", "doc_key"),
+        ("compare", "base_line", "baseline"),
+        ("gate", "max_drops", "max_drop"),
+    ],
+)
+def test_a_mistyped_option_is_named_with_the_function_that_was_called(
+    called: str, option: str, nearest: str
+) -> None:
+    given: dict[str, list[Any]] = {"evaluate": [QRELS, RUN], "compare": [QRELS, [RUN]]}
+    runs = given.get(called, [RUN, RUN])
+    with pytest.raises(TypeError) as refused:
+        getattr(rs, called)(*runs, **{option: 1})
+    assert str(refused.value) == (
+        f"{called}() got an unexpected keyword argument '{option}'; did you mean '{nearest}'?"
     )
+    with pytest.raises(TypeError, match=rf"^{called}\(\) got .* 'zzzzzz'$"):
+        getattr(rs, called)(*runs, zzzzzz=1)
+
+
+def test_one_query_is_one_query() -> None:
+    assert "mean over 1 query\n" in repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR"))
 
 
 QUICK_QRELS = {f"q{number}": {"a": 1} for number in range(12)}

@@ -16,6 +16,8 @@ from rankscope.printing import hide_with, put_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click import ClickException
+
 ANSWER_IS_NO = 1
 CANNOT_ANSWER = 2
 OUR_FAULT = 70
@@ -52,6 +54,19 @@ class _Unstripped(io.StringIO):
         return True
 
 
+def _with_nearest_options(error: ClickException) -> ClickException:
+    """Propose the nearest option first, and no other that merely shares some letters."""
+    from difflib import get_close_matches
+
+    import click
+
+    if not isinstance(error, click.NoSuchOption) or not error.possibilities:
+        return error
+    nearest = get_close_matches(error.option_name, error.possibilities, cutoff=0.7)
+    hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
+    return click.UsageError(f"{error.message}{hint}", error.ctx)
+
+
 def _status(arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
     import click
@@ -68,7 +83,7 @@ def _status(arguments: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except click.ClickException as error:
         message = _Unstripped()
-        error.show(message)  # it may repeat what was typed
+        _with_nearest_options(error).show(message)  # it may repeat what was typed
         for line in message.getvalue().rstrip("\n").split("\n"):
             put_line(line)
         return CANNOT_ANSWER

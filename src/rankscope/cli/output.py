@@ -93,6 +93,7 @@ def emit(
             from rankscope.integrations.metrics import metrics_of
 
             plain: Any = metrics_of(result, **(metrics or {}))
+            print_warnings(document_of(result, **options).warnings)
         else:
             plain = data() if data is not None else result.to_dict()  # type: ignore[attr-defined]
         if target is None:

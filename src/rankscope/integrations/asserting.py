@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import InputError, RankscopeError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from rankscope.findings import Finding
     from rankscope.measures.language import Measure
@@ -62,7 +62,8 @@ def assert_at_least(
 
     ``candidate`` is a `Scores`, the result of `rankscope.evaluate_retriever`, or, with ``qrels``, a
     run in any form (``options`` are then those of `rankscope.evaluate`). ``limits`` is what each
-    measure must be at least, or at most where lower is better. The message begins with what was
+    measure must be at least, or at most where lower is better; one that could not be reached or not
+    be missed is an `InputError`. The message begins with what was
     missed, with the interval of the mean, and lists the ``worst`` queries, by their ``texts`` (a
     dict, `Queries` or a file; those of a golden set are known). What makes scores mean less than
     they seem is a `DataWarning`.
@@ -76,6 +77,10 @@ def assert_at_least(
 
     known: dict[str, str] = {}
     try:
+        if not isinstance(limits, Mapping):
+            raise InputError(
+                f"expected limits by measure, such as {{'nDCG@10': 0.35}}, got {limits!r}"
+            )
         if not limits:
             raise InputError("no limit was given; name one such as {'nDCG@10': 0.35}")
         scores = _scores(candidate, limits, qrels, options)

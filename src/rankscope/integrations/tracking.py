@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from rankscope.document.csv_text import as_csv
 from rankscope.document.html import page
 from rankscope.document.markdown import escaped
 from rankscope.document.views import document_of
-from rankscope.errors import InputError, MissingExtraError, UnknownNameError
+from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
 from rankscope.integrations.metrics import metrics_of
 from rankscope.retrieval.golden import RetrieverResult
 from rankscope.scoring.evaluate import Scores
@@ -40,6 +41,9 @@ LONGEST_PARAM = 1_000
 
 LONGEST_NAME = 200
 """Longer names of metrics are cut for MLflow, which takes 250 characters."""
+
+LONGEST_REASON = 200
+"""Longer messages of trackers are cut; the whole is in the exception that led to ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,13 @@ def log(
     entry = entry_of(result)
     more = {key: str(value)[:LONGEST_PARAM] for key, value in params.items()}
     entry = replace(entry, params={**entry.params, **more}).named(prefix)
-    return _TRACKERS[to](tracker, entry, name=name, project=project, prefix=prefix, step=step)
+    try:
+        return _TRACKERS[to](tracker, entry, name=name, project=project, prefix=prefix, step=step)
+    except RankscopeError:
+        raise
+    except Exception as error:  # a tracker's own, which may be of any class
+        reason = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
+        raise InputError(f"{to} did not take the result: {reason}; {_REMEDIES[to]}") from error
 
 
 # --- what there is to log ------------------------------------------------------------------------
@@ -280,6 +290,9 @@ def _system_values(result: Result) -> Table:
 
 # --- trackers ------------------------------------------------------------------------------------
 
+_DATABASES = ("mssql", "mysql", "postgresql", "sqlite")
+"""Schemes of MLflow's tracking URI that are databases; sqlite is its default."""
+
 _NOT_IN_MLFLOW = re.compile(r"[^\w.\- /]")
 
 
@@ -337,6 +350,13 @@ def _to_mlflow(
             mlflow.log_artifacts(str(folder), artifact_path=place)
         return str(mlflow.active_run().info.run_id)
 
+    scheme = re.match(r"[a-z]*", mlflow.get_tracking_uri())
+    if scheme is not None and scheme[0] in _DATABASES:  # which MLflow's small package leaves out
+        for package in ("sqlalchemy", "alembic"):
+            if find_spec(package) is None:
+                raise MissingExtraError(
+                    package, needed_for=f"MLflow's store ({scheme[0]})", extra="mlflow"
+                )
     if mlflow.active_run() is not None:
         _refuse_new_run(name, project)
         return write()
@@ -429,6 +449,13 @@ def _to_trackio(
         if is_new:
             trackio.finish()
 
+
+_REMEDIES = {
+    "mlflow": "check MLFLOW_TRACKING_URI, and that its server or file can be written",
+    "trackio": "check TRACKIO_DIR, and that it can be written",
+    "wandb": "run wandb login, or log without a network with WANDB_MODE=offline",
+}
+"""What to do when a tracker refuses a result."""
 
 _TRACKERS: dict[str, Callable[..., str]] = {
     "mlflow": _to_mlflow,

@@ -21,7 +21,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures import names
 from rankscope.measures.definition import LARGEST_CUTOFF, Definition, Value, written
 from rankscope.measures.names import Request
-from rankscope.measures.parsing import Reader, words
+from rankscope.measures.parsing import Reader, joined, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
 
 __all__ = ["DEFAULT_MEASURES", "Measure", "Parsed", "parse_measures", "parse_trec_measures"]
@@ -253,7 +253,7 @@ def _ours(name: str) -> str | None:
 def _parsed(text: str) -> tuple[Parsed, ...]:
     if len(text) > 20 * LONGEST:
         raise InputError(f"a list of measures cannot be {len(text)} characters long")
-    listed = words(text)
+    listed = words(joined(text, names.OF_WORDS))
     if not listed:
         raise InputError("expected a measure such as nDCG@10, not an empty text")
     return tuple(request for word in listed for request in _word(word))

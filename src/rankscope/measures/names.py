@@ -11,8 +11,8 @@ different things in different tools, it stands for one of them here and the outp
 - ``rbp`` is trec_eval's, with p = 0.9 and gains scaled to 1; ``rbp.95`` and ``rbp@95`` are ranx's,
   with gains as they are; ``RBP`` is ours.
 - ``ndcg@10-l2`` is ranx's: documents below the level gain nothing, the others what they did.
-- ``context_recall`` is ``SetR`` in all tools that ask whether relevant contexts are found.
-  ``context_precision`` is two things, so it must be said which: see `AMBIGUOUS`.
+- ``context_precision``, ``context_recall`` and ``hits@k`` are two things each, so it must be said
+  which: see `AMBIGUOUS`.
 - ``recall`` without a cutoff is nine measures in trec_eval and one in ranx; it needs a cutoff here.
 """
 
@@ -74,7 +74,6 @@ _SPELLED: dict[str, Request] = {
     "hit_rate": Request("Success"),
     "hit_ratio": Request("Success"),
     "top_k_accuracy": Request("Success"),
-    "hits": Request("NumRelRet"),
     "f1": Request("F"),
     "f2": Request("F", {"beta": 2.0}),
     "r-precision": Request("Rprec"),
@@ -108,7 +107,6 @@ _CONTEXTS: dict[str, Request] = {
     "deepeval_contextual_precision": Request("AP", {"norm": "retrieved"}),
     "contextual_precision": Request("AP", {"norm": "retrieved"}),
     "id_based_context_precision": Request("SetP"),
-    "context_recall": Request("SetR"),
     "ragas_context_recall": Request("SetR"),
     "non_llm_context_recall": Request("SetR"),
     "id_based_context_recall": Request("SetR"),
@@ -119,16 +117,31 @@ _CONTEXTS: dict[str, Request] = {
 _SPELLED |= _CONTEXTS
 
 AMBIGUOUS = {
-    "contextprecision": (
+    "context_precision": (
         "ragas_context_precision or contextual_precision (Ragas and DeepEval: AP(norm=retrieved), "
         "which looks at ranks) or id_based_context_precision (Ragas by ids: SetP, which does not)"
-    )
+    ),
+    "context_recall": (
+        "id_based_context_recall or contextual_recall (SetR: the share of the relevant contexts "
+        "that are found); the share of an answer's statements, by a model, is not measured here"
+    ),
+    "hits": (
+        "Success@k (hit rate: the share of queries with a relevant document among the first k) or "
+        "NumRelRet@k (ranx's hits: how many relevant documents are among them)"
+    ),
 }
-"""Names, folded, that tools define differently, and what to write instead."""
+"""Names that tools define differently, and what to write instead."""
 
 _ALIASES = {fold(name): request for name, request in _SPELLED.items()}
+_READINGS = {fold(name): readings for name, readings in AMBIGUOUS.items()}
 SPELLED = (*_SPELLED, *_EXACT)
 """Foreign names as they are written, for the nearest to an unknown one."""
+OF_WORDS = sorted(
+    (name for name in (*_SPELLED, *AMBIGUOUS) if "_" in name and not name.startswith("set_")),
+    key=len,
+    reverse=True,
+)
+"""Names of several words, the longest first; ``set`` by itself is trec_eval's."""
 
 _WITHOUT_CUTOFF = {
     "precision": Request("SetP"),
@@ -148,8 +161,8 @@ def alias_of(name: str, *, cut: bool) -> Request | None:
     if name in _EXACT:
         return _EXACT[name]
     folded = fold(name)
-    if folded in AMBIGUOUS:
-        raise InputError(f"{name} has several definitions; write {AMBIGUOUS[folded]}")
+    if folded in _READINGS:
+        raise InputError(f"{name} has several definitions; write {_READINGS[folded]}")
     if folded == "accuracy" and cut:
         return Request("Success")
     if not cut and folded in _WITHOUT_CUTOFF:

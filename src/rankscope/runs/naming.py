@@ -50,5 +50,9 @@ def run_names(runs: Sequence[Any], given: Sequence[Any]) -> list[str]:
         ]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two runs are called {shown(twice)}; name them: {{name: run, …}}")
+        in_python = "{name: run, …}"
+        names_given = (
+            f"NAME=FILE ({in_python} in Python)" if all(map(is_path, given)) else in_python
+        )
+        raise InputError(f"two runs are called {shown(twice)}; name them: {names_given}")
     return names

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
-from rankscope.document.views import Tracked
-from rankscope.errors import InputError, RankscopeError, UnknownNameError, counted, shown
+from rankscope.document.views import Tracked, document_of
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
@@ -28,7 +28,7 @@ from rankscope.scoring.soundness import (
     refuse_repeat,
     remarks,
 )
-from rankscope.tables.table_options import check_keys, reading
+from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -317,14 +317,9 @@ class Scores(Tracked):
         return self.record(per_query=per_query).to_dict()
 
     def __repr__(self) -> str:
-        wide = max((len(name) for name in self.measures), default=0)
-        lines = []
-        for name, run in self._runs.items():
-            queries = counted(run.accounting.queries, "query")
-            lines.append(f"Scores of {name!r} over {queries}")
-            lines += [f"  {measure:<{wide}}  {value:.4f}" for measure, value in run.means.items()]
-            lines += [f"  warning: {remark.message}" for remark in run.remarks]
-        return "\n".join(lines)
+        from rankscope.document.terminal import as_text  # noqa: PLC0415
+
+        return as_text(document_of(self)).rstrip()
 
 
 def evaluate(
@@ -373,6 +368,7 @@ def evaluate(
     """
     rules = profile_named(profile)
     asked = meant(measures, rules)
+    check_options(evaluate, tables)
     with reading(**tables):
         with unanswered(no_answer), overlapping(overlap):
             judgments = as_judgments(qrels)

@@ -5,10 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.language import Measure
 from rankscope.scoring.rules import profile_named
+
+
+def check_limit(measure: Measure, value: object) -> None:
+    """Refuse a limit that is no number, or that every run or none would reach."""
+    limit = math.nan
+    if isinstance(value, SupportsFloat) and not isinstance(value, bool):
+        limit = float(value)
+    if not math.isfinite(limit):
+        raise InputError(f"the limit of {measure} must be a finite number, not {value!r}")
+    definition = measure.definition
+    if definition.aggregate == "sum":
+        raise InputError(
+            f"{measure} is summed over queries, and grows with their number; set a limit for a "
+            "measure that is averaged, such as Success@5 or R@100"
+        )
+    lowest, highest = definition.range
+    if not lowest <= limit <= highest:
+        percent = f"; for {limit:g}% write {limit / 100:g}" if 1 == highest < limit <= 100 else ""
+        raise InputError(
+            f"the limit of {measure} must be {_between(lowest, highest)}, as its values are, "
+            f"not {limit:g}{percent}"
+        )
+
+
+def _between(lowest: float, highest: float) -> str:
+    """Say which values a range has; one of its ends may be open."""
+    if highest == math.inf:
+        return f"at least {lowest:g}"
+    return f"at most {highest:g}" if lowest == -math.inf else f"from {lowest:g} to {highest:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +51,9 @@ class Limit:
     name: str | None = None
     asked: str = ""
     """The measure as it was asked for."""
+
+    def __post_init__(self) -> None:
+        check_limit(Measure.parse(self.measure), self.value)
 
     def is_reached(self, mean: float) -> bool:
         """Tell whether a mean is at least the limit; at most, where lower is better."""

@@ -37,7 +37,7 @@ from rankscope.statistics.seeds import SeedSplit, split_variance
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
-from rankscope.tables.table_options import check_keys, reading
+from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Collapse
@@ -227,6 +227,7 @@ def compare(
         seed=seed,
         margin=margin,
     )
+    check_options(compare, tables)
     with reading(**tables):
         with unanswered(no_answer), overlapping(overlap):
             judgments = as_judgments(qrels)

@@ -49,7 +49,7 @@ from rankscope.statistics.pairwise import Noises, Pair, compare_pairs
 from rankscope.statistics.reach import MOST_QUERIES, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
-from rankscope.tables.table_options import check_keys, reading
+from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -375,6 +375,7 @@ def gate(
     asked = list(parse_measures(measures))
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
+    check_options(gate, tables)
     with reading(**tables):
         with unanswered(no_answer), overlapping(overlap):
             judgments = None if qrels is None else as_judgments(qrels)

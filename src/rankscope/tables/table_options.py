@@ -6,7 +6,7 @@ tables that are read meanwhile, whatever reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -44,6 +44,22 @@ class _Reading:
 
 
 _NOW: ContextVar[_Reading] = ContextVar("rankscope_reading", default=_Reading())  # noqa: B039
+
+
+def check_options(function: Callable[..., object], options: Iterable[str]) -> None:
+    """Refuse options that are none of tables, naming the function that was called with them."""
+    known = TableOptions.__annotations__
+    for option in options:
+        if option not in known:
+            import inspect  # noqa: PLC0415
+            from difflib import get_close_matches  # noqa: PLC0415
+
+            named = [*inspect.signature(function).parameters, *known]
+            nearest = get_close_matches(option, named, n=1)
+            advice = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {option!r}{advice}"
+            )
 
 
 @contextmanager
