@@ -115,7 +115,7 @@ def test_in_python() -> None:
     runs = {name: rs.Run(run, name=name) for name, run in RUNS.items()}
     pipeline = (StageSpec("first", "bm25"), StageSpec("second", "rerank", ("first",), 2))
     diagnosis = rs.diagnose(
-        QRELS, runs, "RR", pipeline=pipeline, only=["stages"], queries=dict.fromkeys(QRELS, "words")
+        QRELS, runs, "RR", stages=pipeline, only=["stages"], queries=dict.fromkeys(QRELS, "words")
     )
     [(analysis, answer)] = diagnosis.answers()
     assert analysis.name == "stages"

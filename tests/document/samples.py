@@ -11,9 +11,11 @@ from rankscope.document.blocks import (
     Chart,
     Code,
     Column,
+    Curve,
     Document,
     Findings,
     Notes,
+    Plot,
     Section,
     Sentence,
     Sentences,
@@ -95,6 +97,15 @@ def document(text: str) -> Document:
                     sentences([text, "plain"], "good", listed=True),
                     table(text),
                     Chart(text, (Bar(text, 0.5, (0.1, 0.9)), Bar("b", 0.2, tone="strong"))),
+                    Plot(
+                        text,
+                        text,
+                        text,
+                        (
+                            Curve(text, ((0.0, 0.1), (1.0, 0.4))),
+                            Curve(text, ((0.5, 0.1), (float("nan"), 1.0)), (text, text), False),
+                        ),
+                    ),
                 ),
                 (
                     Findings((finding(text),)),

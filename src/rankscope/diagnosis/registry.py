@@ -11,26 +11,46 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, create_model
 
 from rankscope.findings import Code, Finding, NotApplicable
-from rankscope.part import Part
+from rankscope.measures.language import Measure
+from rankscope.part import Part, left_out_if_empty
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
+    from rankscope.collection.decisions import Decisions
+    from rankscope.collection.ratings import Ratings
     from rankscope.diagnosis.labels import Query
+    from rankscope.diagnosis.rankings import Rankings
     from rankscope.diagnosis.stages import StageSpec
     from rankscope.document.blocks import Section
     from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
 
-Need = Literal["scores", "runs", "qrels", "queries", "corpus", "titles", "pipeline"]
+Need = Literal[
+    "scores",
+    "runs",
+    "qrels",
+    "queries",
+    "corpus",
+    "titles",
+    "pipeline",
+    "decisions",
+    "ratings",
+    "training",
+    "costs",
+]
 """What an analysis may need to look at."""
+
+DEFAULT_CUTOFF = 10
+"""How many documents of an answer are looked at where the main measure has no cutoff."""
 
 _WORDS: dict[Need, str] = {
     "scores": "no scores were given",
@@ -40,10 +60,14 @@ _WORDS: dict[Need, str] = {
     "corpus": "no corpus was given",
     "titles": "no corpus was given",
     "pipeline": "nothing is known about how the systems build on each other",
+    "decisions": "no decisions were given",
+    "ratings": "no ratings of several judges were given",
+    "training": "no training questions were given",
+    "costs": "nothing is known about what the systems cost",
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Inputs:
     """What analyses look at; what was not given is None."""
 
@@ -61,12 +85,49 @@ class Inputs:
     """From a document's id to its title, or the beginning of its text; None if not known."""
     pipeline: Sequence[StageSpec] | None = None
     """The systems as stages: which builds on which."""
+    decisions: Decisions | None = None
+    """What a router or gate decided, query by query."""
+    ratings: Ratings | None = None
+    """Who judged what, and how."""
+    training: Sequence[Query] | None = None
+    """The questions that something was trained on."""
+    costs: Mapping[str, Mapping[str, float]] | None = None
+    """By system: latency, money and the like, by name; less is better."""
     baseline: str | None = None
     """The system that others are compared with; None: all with each other."""
     depth: int | None = None
     """How many documents the runs were asked for; None if that is not known."""
     settings: Settings = field(default_factory=Settings)
     """How differences are tested."""
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """What every system put where; made once for all analyses."""
+        from rankscope.diagnosis.rankings import Rankings  # noqa: PLC0415
+
+        assert self.qrels is not None
+        assert self.runs is not None
+        return Rankings.of(self.qrels, self.runs)
+
+    @cached_property
+    def main(self) -> Measure:
+        """The main measure: the first that was asked for."""
+        assert self.scores is not None
+        return Measure.parse(self.scores.measures[0])
+
+    @property
+    def cutoff(self) -> int:
+        """How many documents of an answer are looked at: as many as the main measure does."""
+        return self.main.cutoff or DEFAULT_CUTOFF
+
+    @cached_property
+    def focus(self) -> str:
+        """The system that advice is about: the best by the main measure."""
+        assert self.scores is not None
+        sign = 1 if self.main.definition.higher_is_better else -1
+        first = self.scores.measures[0]
+        means = {name: sign * self.scores.run(name).means[first] for name in self.scores.runs}
+        return max(means, key=means.__getitem__)
 
 
 class AnalysisConfig(Part):
@@ -75,11 +136,24 @@ class AnalysisConfig(Part):
     model_config = ConfigDict(extra="forbid")
 
 
+class Advice(Part):
+    """What to do next, as a sentence with its number, for the summary of all analyses."""
+
+    text: str
+    """One sentence: what was seen, on how many questions, and what would mend it. It begins with a
+    capital letter and has no full stop at its end."""
+    gain: float
+    """How much the mean of the main measure could gain at most, or how much of it is in doubt; by
+    this the summary orders its sentences."""
+
+
 class Analysed(Part):
     """The result of an analysis; without findings it found nothing to remark."""
 
     findings: tuple[Finding, ...] = ()
     """What a reader should know."""
+    advice: tuple[Advice, ...] = left_out_if_empty()
+    """What would gain most, for the summary; left out where nothing stands out."""
 
 
 Config = TypeVar("Config", bound=AnalysisConfig)

@@ -133,6 +133,39 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of one kind in a plot."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    """Each x and y."""
+    names: tuple[str, ...] = ()
+    """What is written beside each point; none: nothing."""
+    joined: bool = True
+    """Whether a line goes through the points; otherwise each is a mark of its own."""
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves over two axes; forms without pictures leave it out.
+
+    What it shows must also be in a table: it is there to be seen at a glance.
+    """
+
+    title: str
+    x: str
+    """What the horizontal axis is."""
+    y: str
+    """What the vertical axis is."""
+    curves: tuple[Curve, ...]
+    x_range: tuple[float, float] | None = None
+    """The ends of the axis; None: those of the points."""
+    y_range: tuple[float, float] | None = None
+    """The ends of the axis; None: those of the points."""
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """Findings, worst first, with what to do about each."""
 
@@ -156,7 +189,10 @@ class Code:
     language: str = ""
 
 
-Block: TypeAlias = Table | Sentences | Chart | Findings | Notes | Code
+Block: TypeAlias = Table | Sentences | Chart | Plot | Findings | Notes | Code
+
+PICTURES = Chart, Plot
+"""What forms without pictures leave out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Chart, Findings, Notes, Sentences, Table
+from rankscope.document.blocks import Chart, Findings, Notes, Plot, Sentences, Table
+from rankscope.document.plots import plot
 from rankscope.document.text import (
     SIGNS,
     behind,
@@ -136,6 +137,8 @@ def _block(block: Block, level: int) -> str:
         return _table(block, level)
     if isinstance(block, Sentences):
         return _sentences(block)
+    if isinstance(block, Plot):
+        return plot(block, _heading(block.title, level))
     if isinstance(block, Chart):
         return _chart(block, level)
     if isinstance(block, Findings):

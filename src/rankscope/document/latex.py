@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Chart, Code, Findings, Notes, Table
+from rankscope.document.blocks import PICTURES, Code, Findings, Notes, Table
 from rankscope.document.text import (
     behind,
     findings_table,
@@ -74,7 +74,7 @@ def as_latex(document: Document) -> str:
 
 
 def _block(block: Block) -> Iterator[str]:
-    if isinstance(block, Chart):
+    if isinstance(block, PICTURES):
         return
     if isinstance(block, Table):
         yield _table(block)

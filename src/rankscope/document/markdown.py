@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Chart, Code, Findings, Notes, Table
+from rankscope.document.blocks import PICTURES, Code, Findings, Notes, Table
 from rankscope.document.text import (
     behind,
     findings_table,
@@ -106,7 +106,7 @@ class _Writer:
         return _STARTS_BLOCK.sub(r"\1\\\2", "".join([*parts, _inside(text[at:])]).strip())
 
     def block(self, block: Block, below: int) -> Iterable[list[str]]:
-        if isinstance(block, Chart):
+        if isinstance(block, PICTURES):
             return
         if isinstance(block, Table):
             if block.title:

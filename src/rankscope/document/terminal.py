@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.text import Text
 
 from rankscope.document.blocks import (
+    PICTURES,
     Cell,
-    Chart,
     Code,
     Column,
     Findings,
@@ -84,7 +84,7 @@ def draw(document: Document, console: Console) -> None:
             _line(console, Text(readable(document.subtitle), "dim"))
         is_first = False
     for section in document.sections:
-        blocks = [block for block in section.blocks if not isinstance(block, Chart)]
+        blocks = [block for block in section.blocks if not isinstance(block, PICTURES)]
         for place, block in enumerate(blocks):
             if not is_first:
                 console.print()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import ValidationError
 
 from rankscope.diagnosis.registry import Analysed, Inputs, all_analyses
+from rankscope.diagnosis.stages import StageSpec
+from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
@@ -25,7 +27,6 @@ from rankscope.statistics.settings import Settings
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis
-    from rankscope.diagnosis.stages import StageSpec
     from rankscope.scoring.rules import Profile
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -48,6 +49,8 @@ class Diagnosis(Record, Shown):
     """Whose rules counted."""
     settings: Settings
     """How differences were tested."""
+    summary: tuple[SummaryLine, ...] = ()
+    """What would gain most, in at most five sentences; none: nothing stands out."""
     remarks: tuple[Finding, ...] = ()
     """What should be known of the runs themselves beside all numbers."""
     analyses: Analyses
@@ -76,16 +79,22 @@ def diagnose(
     only: str | Iterable[str] = (),
     queries: Any = None,
     corpus: Any = None,
-    pipeline: Sequence[StageSpec] | None = None,
+    stages: str | Sequence[str | StageSpec] | None = None,
+    decisions: Any = None,
+    ratings: Any = None,
+    training: Any = None,
+    costs: Any = None,
     configs: Mapping[str, Any] | None = None,
     profile: str | Profile = "rankscope",
     **options: Any,
 ) -> Diagnosis:
     """Ask every analysis (or ``only`` some, by name) about one or several runs.
 
-    What an analysis needs and was not given makes it not applicable, with the reason: ``queries``
-    and ``corpus`` (a file, or the object) and ``pipeline`` (which system builds on which).
-    ``configs`` holds what can be configured, by analysis, as in a benchmark's config:
+    What an analysis needs and was not given makes it not applicable, with the reason. Each is a
+    file, or the object: ``queries``, ``corpus``, ``decisions`` (of a router or gate), ``ratings``
+    (of several judges), ``training`` (questions that something learnt from) and ``costs``
+    (``{system: {"latency_ms": 12}}``). ``stages`` names the runs that build on each other, first to
+    last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``configs`` holds what can be configured, by analysis, as in a benchmark's config:
     ``{"segments": ["category", "words"]}``. ``options`` are those of
     `rankscope.statistics.pairwise.Settings`: alpha, resamples, seed, …
 
@@ -107,21 +116,29 @@ def diagnose(
     }
     settings = Settings.of(**options)
     judgments = as_judgments(qrels)
+    if judgments.alignments is None:
+        judgments.alignments = {}  # each run is aligned once for all that look at it
     named, _ = as_runs(runs, judgments)
     if baseline is not None and baseline not in named:
         raise UnknownNameError("run", baseline, named)
-    scores = evaluate(judgments, named, measures, profile=profile)
+    tables = _tables(named)
+    scores = evaluate(judgments, tables, measures, profile=profile)
     inputs = Inputs(
         scores=scores,
-        runs=_tables(named),
+        runs=tables,
         qrels=judgments,
         queries=None if queries is None else _queries(queries),
         corpus=None if corpus is None else _corpus(corpus),
-        pipeline=pipeline,
+        pipeline=None if stages is None else _pipeline(stages, tables),
+        decisions=None if decisions is None else _decisions(decisions),
+        ratings=None if ratings is None else _ratings(ratings),
+        training=None if training is None else _queries(training),
+        costs=None if costs is None else _costs(costs, tables),
         baseline=baseline,
         settings=settings,
     )
     answers = {name: analyses[name].answer(config, inputs) for name, config in prepared.items()}
+    named_answers = [(analyses[name], answer) for name, answer in answers.items()]
     return Diagnosis(
         runs=tuple(scores.runs),
         measures=tuple(scores.measures),
@@ -129,6 +146,7 @@ def diagnose(
         baseline=baseline,
         profile=scores.profile.name,
         settings=settings,
+        summary=summarise(named_answers),
         remarks=scores.findings,
         analyses=Analyses(**answers),
     )
@@ -173,3 +191,37 @@ def _corpus(corpus: Any) -> Any:
     if is_path(corpus):
         return read_corpus(corpus)
     return corpus if isinstance(corpus, Corpus) else Corpus(corpus)
+
+
+def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) -> list[StageSpec]:
+    """Return the stages as specs: each of some names builds on the one before it."""
+    names = [name.strip() for name in stages.split(",")] if isinstance(stages, str) else stages
+    specs: list[StageSpec] = []
+    for stage in names:
+        if not isinstance(stage, StageSpec):
+            below = (specs[-1].system,) if specs else ()
+            stage = StageSpec(stage, "stage" if specs else "retrieval", below)  # noqa: PLW2901
+        if stage.system not in runs:
+            raise UnknownNameError("run (stages)", stage.system, runs)
+        if stage.system in {spec.system for spec in specs}:
+            raise InputError(f"stages: {shown(stage.system)} appears twice; name each run once")
+        specs.append(stage)
+    return specs
+
+
+def _decisions(decisions: Any) -> Any:
+    from rankscope.collection.decisions import as_decisions  # noqa: PLC0415
+
+    return as_decisions(decisions)
+
+
+def _ratings(ratings: Any) -> Any:
+    from rankscope.collection.ratings import as_ratings  # noqa: PLC0415
+
+    return as_ratings(ratings)
+
+
+def _costs(costs: Any, runs: Mapping[str, Any]) -> Any:
+    from rankscope.collection.costs import as_costs  # noqa: PLC0415
+
+    return as_costs(costs, runs)

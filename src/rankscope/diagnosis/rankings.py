@@ -1,0 +1,151 @@
+"""Rankings: what every system put where, as columns that all analyses share.
+
+Rows come by query, in the order of the judgments' queries, and by rank. A pair of query and
+document is a 64-bit key that is the same in all systems, so that overlaps are overlaps of numbers;
+grades are only given where the ids are the same to the letter. Ranks are rankscope's own (score,
+then id from high to low, in double precision), whatever the profile of the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankscope.runs.order import rows_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.runs.table import Run
+    from rankscope.scoring.judgments import Judgments
+
+    KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What one system retrieved for the judged queries."""
+
+    run: Run
+    """The run as it was given."""
+    offsets: IntArray
+    """The rows of query i are ``offsets[i]:offsets[i + 1]``; none if the run lacks it."""
+    source: IntArray
+    """By row: the row of the run."""
+    key: KeyArray
+    """By row: what stands for query and document."""
+    grade: FloatArray
+    """By row; NaN: nobody judged it. A negative grade means pooled and not judged."""
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """By row: the score."""
+        return self.run.scores.to_numpy()[self.source]
+
+    @cached_property
+    def query(self) -> IntArray:
+        """By row: the number of the query."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """By row: the rank, from 1."""
+        return np.arange(1, len(self.source) + 1) - self.offsets[self.query]
+
+    @property
+    def sizes(self) -> IntArray:
+        """By query: how many documents there are."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def is_judged(self) -> BoolArray:
+        """By row: whether somebody judged it; a negative grade says that nobody did."""
+        judged: BoolArray = self.grade >= 0  # NaN is not
+        return judged
+
+    def top(self, cutoff: int) -> BoolArray:
+        """By row: whether it is in the first ``cutoff``."""
+        inside: BoolArray = self.rank <= cutoff
+        return inside
+
+    def doc_ids(self, rows: IntArray) -> list[str]:
+        """Return the ids of the documents in some rows."""
+        ids: list[str] = self.run.doc_ids.gather(self.source[rows]).to_list()
+        return ids
+
+    def of_query(self, query: int) -> list[str]:
+        """Return the documents of one query, best first."""
+        return self.doc_ids(np.arange(self.offsets[query], self.offsets[query + 1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """What all systems retrieved, and all that is judged, under the same keys."""
+
+    query_ids: tuple[str, ...]
+    """The judged queries, in the order of the judgments."""
+    systems: Mapping[str, Ranking]
+    """By system."""
+    judged_query: IntArray
+    """By judgment: the number of its query; judgments come by query."""
+    judged_key: KeyArray
+    """By judgment: what stands for query and document."""
+    judged_grade: FloatArray
+    """By judgment: the grade."""
+    judged_ids: pl.Series
+    """By judgment: the document's id."""
+
+    @classmethod
+    def of(cls, judgments: Judgments, runs: Mapping[str, Run]) -> Rankings:
+        """Bring runs into one form."""
+        number = {query_id: place for place, query_id in enumerate(judgments.query_ids)}
+        query, pairs = judgments.query, judgments.pairs
+        ids, grades = pairs["doc_id"], pairs["grade"].cast(pl.Float64).to_numpy()
+        keys = _keys(query, ids)
+        order = np.argsort(keys)
+        systems = {}
+        for name, run in runs.items():
+            offsets, source = _rows(run, number)
+            of_query = np.repeat(np.arange(len(number)), np.diff(offsets))
+            key = _keys(of_query, run.doc_ids, source)
+            grade = np.full(len(key), np.nan)
+            if len(keys):
+                at = order[np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)]
+                hits = np.flatnonzero(keys[at] == key)
+                same = ids.gather(at[hits]) == run.doc_ids.gather(source[hits]).cast(pl.String)
+                hits = hits[same.to_numpy()]
+                grade[hits] = grades[at[hits]]
+            systems[name] = Ranking(run, offsets, source, key, grade)
+        return cls(judgments.query_ids, systems, query, keys, grades, ids)
+
+
+def _rows(run: Run, number: Mapping[str, int]) -> tuple[IntArray, IntArray]:
+    """Return the offsets of each judged query, and the rows of the run by query and rank."""
+    place = np.fromiter(
+        (number.get(query_id, -1) for query_id in run.query_ids), np.int64, len(run.query_ids)
+    )
+    groups = np.flatnonzero(place >= 0)
+    groups = groups[np.argsort(place[groups])]
+    rows, _ = rows_of(run.offsets, groups)
+    sizes = np.zeros(len(number), np.int64)
+    sizes[place[groups]] = np.diff(run.offsets)[groups]
+    order = run.best_first()
+    return np.concatenate([[0], np.cumsum(sizes)]), rows if order is None else order[rows]
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _keys(query: IntArray, doc_ids: pl.Series, rows: IntArray | None = None) -> KeyArray:
+    """Return a key for each query and document; two of them are alike once in 10¹² pairs."""
+    hashes = doc_ids.cast(pl.String).hash().to_numpy()
+    if rows is not None:
+        hashes = hashes[rows]
+    mixed: KeyArray = hashes ^ ((query.astype(np.uint64) + np.uint64(1)) * _ODD)
+    return mixed

@@ -1,0 +1,52 @@
+"""The summary: at most five sentences of all analyses, ordered by what would gain most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rankscope.diagnosis.registry import Analysed
+from rankscope.part import Part
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.registry import AnyAnalysis
+    from rankscope.findings import NotApplicable
+
+MOST = 5
+"""So many sentences at most: who reads more acts on none."""
+
+MOST_OF_ONE = 2
+"""So many of one analysis at most."""
+
+LEAST = 0.001
+"""A gain below this is not worth a sentence."""
+
+NOTHING = "Nothing stands out"
+"""What is said where there is no advice."""
+
+
+class SummaryLine(Part):
+    """One sentence of the summary."""
+
+    text: str
+    """What was seen, on how many questions, and what would mend it."""
+    gain: float
+    """How much the mean of the main measure could gain at most, or how much of it is in doubt."""
+    analysis: str
+    """The analysis that says it, by name: ``--only`` shows all that it found."""
+
+
+def summarise(
+    answers: Iterable[tuple[AnyAnalysis, Analysed | NotApplicable | None]],
+) -> tuple[SummaryLine, ...]:
+    """Put the advice of all analyses in order; none where nothing stands out."""
+    lines = []
+    for analysis, answer in answers:
+        if isinstance(answer, Analysed):
+            best = sorted(answer.advice, key=lambda advice: -advice.gain)[:MOST_OF_ONE]
+            lines += [
+                SummaryLine(text=advice.text, gain=advice.gain, analysis=analysis.name)
+                for advice in best
+                if advice.gain >= LEAST
+            ]
+    return tuple(sorted(lines, key=lambda line: -line.gain)[:MOST])
