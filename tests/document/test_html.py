@@ -14,7 +14,7 @@ from rankscope.document.blocks import Bar, Cell, Chart, Column, Document, Sectio
 from rankscope.document.html import fragment, page
 from rankscope.printing import visible
 
-VOID = {"meta", "line", "circle", "rect"}
+VOID = {"meta", "line", "circle", "rect", "polyline"}
 
 
 class Reader(HTMLParser):

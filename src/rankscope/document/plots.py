@@ -37,8 +37,7 @@ def plot(block: Plot, title: str) -> str:
             for piece in _curve(curve, place, scale)
         ),
         _label(block.x, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "middle"),
-        f'<g transform="rotate(-90 14 {(TOP + HEIGHT - BOTTOM) / 2:.0f})">'
-        f"{_label(block.y, 14, (TOP + HEIGHT - BOTTOM) / 2, 'middle')}</g>",
+        _label(block.y, LEFT - 44, (TOP + HEIGHT - BOTTOM) / 2, "middle", upright=True),
     ]
     about = escape(readable(f"{block.title}: {block.y} by {block.x}"), quote=True)
     return (
@@ -127,9 +126,12 @@ def _curve(curve: Curve, place: int, scale: _Scale) -> list[str]:
     return pieces
 
 
-def _label(text: str, x: float, y: float, anchor: str, kind: str = "axis") -> str:
+def _label(
+    text: str, x: float, y: float, anchor: str, kind: str = "axis", *, upright: bool = False
+) -> str:
+    turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if upright else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}"{turned}>'
         f"{escape(readable(text))}</text>"
     )
 
