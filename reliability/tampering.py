@@ -108,8 +108,8 @@ def write(path: Path, data: Any) -> None:
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def is_noticed(original: Path, name: str, data: Any) -> bool:
-    """Tell whether verify notices that a record says something else."""
+def is_noticed(original: Path, name: str, data: Any, corpus: Path | None = None) -> bool:
+    """Tell whether verify notices that a record says something else; it is given the corpus."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(shutil.copytree(original, Path(temporary) / original.name))
         write(folder / name, data)
@@ -119,7 +119,7 @@ def is_noticed(original: Path, name: str, data: Any) -> bool:
                     (folder / page).write_text(text, encoding="utf-8")
             if name != MANIFEST:
                 repaired(folder)
-            return not verify(folder).ok
+            return not verify(folder, corpus=corpus).ok
         except (RankscopeError, AttributeError, TypeError, KeyError):
             return True  # not even a record any more
 
@@ -137,7 +137,7 @@ def tamperings(folder: Path) -> list[tuple[str, Keys]]:
 
 
 def missed(
-    folder: Path, *, sample: int | None = None, seed: int = 0
+    folder: Path, *, corpus: Path | None = None, sample: int | None = None, seed: int = 0
 ) -> tuple[int, list[str], list[str]]:
     """Try all tamperings, or a sample.
 
@@ -149,7 +149,7 @@ def missed(
     unnoticed, wrongly = [], []
     for name, keys in ways:
         data = json.loads((folder / name).read_text(encoding="utf-8"))
-        if not is_noticed(folder, name, changed(data, keys)):
+        if not is_noticed(folder, name, changed(data, keys), corpus):
             unnoticed.append(f"{name}: {pattern(keys)}")
             if not BEYOND_REACH.fullmatch(pattern(keys)):
                 wrongly.append(unnoticed[-1])
@@ -158,10 +158,11 @@ def missed(
 
 def main() -> int:
     """Make an experiment of the bundled collection, and tamper with every field of it."""
-    config = Path(rankscope.__file__).parent / "data" / "demo.yaml"
+    data = Path(rankscope.__file__).parent / "data"
+    config, corpus = data / "demo.yaml", data / "recipes" / "corpus.jsonl"
     with tempfile.TemporaryDirectory() as temporary:
         folder = run_benchmark(config, output=temporary, settings=SMALL).folder
-        count, unnoticed, wrongly = missed(folder)
+        count, unnoticed, wrongly = missed(folder, corpus=corpus)
     print(f"{count} kinds of fields changed, each with all hashes repaired: {len(unnoticed)} went")
     print("unnoticed, of which nothing in the folder could know:")
     for line in unnoticed:

@@ -18,7 +18,7 @@ EMPTY_NAMES = {"one", "found", "said", "own", "told", "came", "every"}
 """Names that say nothing about what they hold."""
 
 STILTED = re.compile(
-    r"\b(stands?(?! for\b)|stood|came(?! from\b))\b|no such file|cannot be told apart"
+    r"\b(stands?(?! (for|out)\b)|stood|came(?! from\b))\b|no such file|cannot be told apart"
     r"|chance explains|best mode"
 )
 """Words that a good technical writer would not use here: is, got, file not found."""

@@ -94,6 +94,7 @@ def test_structure(text: str) -> None:
         "### Best system",
         "## Targets",
         "### Bands",
+        "## What would gain most",
         "## Stages",
         "### What each stage has",
         "### What each stage changed in other measures",
@@ -225,7 +226,15 @@ def test_nothing_to_say_is_left_out(report: BenchmarkReport) -> None:
     text = benchmark_as_markdown(bare)
     check_tables(text)
     titles = re.findall("^## (.*)", text, re.MULTILINE)
-    assert titles == ["Results", "Time", "Findings", "What was run", "How to repeat it"]
+    assert titles == [
+        "Results",
+        "What would gain most",
+        "Time",
+        "Findings",
+        "What was run",
+        "How to repeat it",
+    ]
+    assert "Nothing stands out." in section(text, "What would gain most")
     assert "No findings." in text
     best = list(tables(section(text, "Results")))[1]
     assert {cells(row)[2] for row in best[2:]} == {"not tested"}

@@ -9,15 +9,18 @@ from typing import Any
 
 import polars as pl
 
+from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
+from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.environment import git_state, machine, now
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
-from rankscope.benchmark.workflow import Answer, Benchmark, Workflow, fault_of
+from rankscope.benchmark.workflow import Workflow, fault_of
 from rankscope.collection.qrels_codes import GRADES_TOO_LOW
-from rankscope.diagnosis.registry import Analysed
+from rankscope.diagnosis.registry import Analysed, all_analyses
+from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.document.html import page
 from rankscope.document.markdown import as_markdown
 from rankscope.errors import counted
@@ -177,6 +180,7 @@ class Experiment:
                 for value in own_values
             ],
             analyses=Analyses(**self._answers()),
+            summary=self._summary(),
             findings=self._findings(),
             verdict=[],
             queries=file(QUERIES),
@@ -203,6 +207,10 @@ class Experiment:
 
     def _answers(self) -> dict[str, Answer]:
         return {name: self.results[stage] for name, stage in (self.workflow.analyses or {}).items()}
+
+    def _summary(self) -> tuple[SummaryLine, ...]:
+        answers = self._answers()
+        return summarise((analysis, answers.get(analysis.name)) for analysis in all_analyses())
 
     def _fetched(self, name: str) -> Fetched:
         return self.results[self.workflow.fetches[name]]

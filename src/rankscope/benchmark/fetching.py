@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from rankscope.benchmark.artifacts import Content
+from rankscope.benchmark.basis import Benchmark, versions
 from rankscope.benchmark.plan import Output, Results, Stage, Step
 from rankscope.benchmark.systems import Systems, naming, share_parts
-from rankscope.benchmark.workflow import Benchmark, versions
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import all_parts
 from rankscope.runs.collapsing import Chunks

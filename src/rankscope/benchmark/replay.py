@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE
 from rankscope.benchmark.collection import (
     Collection,
@@ -23,10 +24,12 @@ from rankscope.benchmark.collection import (
     collection_findings,
     hash_of_queries,
 )
+from rankscope.benchmark.config.collection_files import CROSS_VALIDATION
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
+from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.experiment import (
     QRELS,
     QUERIES,
@@ -40,8 +43,9 @@ from rankscope.benchmark.folders import REPORT, inside
 from rankscope.benchmark.plan import Output, Results, Stage
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets, load_targets, names_files
-from rankscope.benchmark.workflow import Benchmark, make_workflow
+from rankscope.benchmark.workflow import make_workflow
 from rankscope.collection.qrels import read_qrels
+from rankscope.diagnosis.registry import Need, all_analyses
 from rankscope.errors import InputError, shown
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.retrieval.fetch import Fetched
@@ -82,10 +86,13 @@ class Replay:
     """An experiment that was made again.
 
     ``out_of_reach`` are the codes of findings that need the corpus, where it was not given.
+    ``taken_over`` are the analyses whose answers were not made again, as they looked at something
+    that is not here.
     """
 
     experiment: Experiment
     out_of_reach: frozenset[str]
+    taken_over: tuple[str, ...] = ()
 
 
 def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
@@ -111,16 +118,32 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     if corpus is None and report.collection.documents is not None:
         runs = {name: answer.run for name, answer in fetched.items()}
         reference = partial(_without_corpus, recorded, benchmark, runs)
-    workflow = make_workflow(benchmark, fetches, reference=reference)
+    known = _taken_over(recorded, corpus)
+    workflow = make_workflow(benchmark, fetches, reference=reference, known=known)
     results = Results()
     for stage in workflow.stages():
         output = stage.work(results, _no_step)
         results.add(stage, output, report.seconds.get(stage.name, 0.0))
     out_of_reach = frozenset() if reference is None else _NEEDS_CORPUS
-    return Replay(Experiment(benchmark, workflow, results), out_of_reach)
+    return Replay(Experiment(benchmark, workflow, results), out_of_reach, tuple(known))
 
 
 _NEEDS_CORPUS = frozenset({UNKNOWN_DOCUMENTS.code, GOLD_OUTSIDE.code})
+
+
+def _taken_over(recorded: Recorded, corpus: Path | None) -> dict[str, Answer | None]:
+    """Return the answers of analyses that looked at what the folder does not hold."""
+    info = recorded.report.collection
+    gone: list[Need] = []
+    if corpus is None and info.documents is not None and info.chunks_sha256 is None:
+        gone.append("corpus")
+    if info.training not in (None, CROSS_VALIDATION):
+        gone.append("training")
+    return {
+        analysis.name: getattr(recorded.report.analyses, analysis.name)
+        for analysis in all_analyses()
+        if any(map(analysis.looks_at, gone))
+    }
 
 
 def _no_step(done: int, total: int, /, part: str = "") -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.artifacts import Store
+from rankscope.benchmark.basis import Benchmark, versions
 from rankscope.benchmark.collection import load_collection
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
@@ -19,7 +20,7 @@ from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside, unfi
 from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
-from rankscope.benchmark.workflow import Benchmark, Workflow, make_workflow, versions
+from rankscope.benchmark.workflow import Workflow, make_workflow
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.document.terminal import as_text
 from rankscope.document.views import Tracked, document_of
@@ -138,7 +139,7 @@ def _prepared(
         loaded = replace(loaded, config=config.for_binary_grades())
     queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]
     for analysis in all_analyses():
-        if analysis.check is not None:
+        if analysis.check is not None and analysis.name in config.analyses:
             analysis.check(config.analyses[analysis.name], queries)
     systems = Systems(
         loaded.systems(),

@@ -171,6 +171,12 @@ def _contents(recorded: Recorded, corpus: Path | None) -> Iterator[Checked]:
     comparing = _Comparing(recorded, replayed)
     for checks in (comparing.tables(), comparing.reports(), comparing.pages()):
         yield from checks
+    if replayed.taken_over:
+        yield Checked(
+            what=f"analyses {', '.join(replayed.taken_over)}",
+            unchecked="they looked at the corpus or at training questions, which are not in the "
+            "folder; name the corpus with --corpus",
+        )
     if replayed.out_of_reach:
         codes = ", ".join(sorted(replayed.out_of_reach))
         yield Checked(

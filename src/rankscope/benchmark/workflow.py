@@ -7,121 +7,26 @@ aligned with them once.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from importlib import metadata
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-import rankscope
-from rankscope.benchmark.artifacts import Content, Form, PartForm, Store
-from rankscope.benchmark.collection import Collection
-from rankscope.benchmark.config.loading import LoadedConfig
-from rankscope.benchmark.folders import slug
+from rankscope.benchmark.artifacts import Content, PartForm, Store
+from rankscope.benchmark.basis import Benchmark, make_stage
+from rankscope.benchmark.diagnosing import Answer, analysis_stages
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
-from rankscope.benchmark.systems import Description
-from rankscope.benchmark.targets import Targets
-from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
-from rankscope.diagnosis.stages import StageSpec
-from rankscope.errors import UnknownNameError
-from rankscope.findings import Finding, NotApplicable
+from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched
-from rankscope.runs.origin import fingerprint
 from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
 from rankscope.runs.validation import Reference, Validation
 from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, Remark
 from rankscope.statistics.compare import Comparison, compare_scores
-from rankscope.statistics.settings import Settings
-
-Made = TypeVar("Made")
-Answer = Analysed | NotApplicable
-"""What an analysis says."""
-
-_PACKAGES = ("numpy", "polars", "scipy")
-
-
-@dataclass(frozen=True, eq=False)
-class Benchmark:
-    """A config with its collection and what is known of its systems: all that stages are made of.
-
-    Nothing in it can be asked: runs come from systems, or from the files of an experiment.
-    """
-
-    loaded: LoadedConfig
-    collection: Collection
-    systems: Mapping[str, Description]
-    keys: Mapping[str, str]
-    """What each system is known by, without the corpus, which is known by its own hash."""
-    versions: Mapping[str, str]
-    """rankscope, Python, and the packages that take part."""
-    targets: Targets
-
-    @cached_property
-    def settings(self) -> Settings:
-        """How systems are compared."""
-        return self.loaded.config.statistics.settings
-
-    @cached_property
-    def clusters(self) -> dict[str, object] | None:
-        """The cluster of each query, where queries belong together."""
-        field = self.loaded.config.statistics.cluster
-        if field is None:
-            return None
-        known = dict.fromkeys(name for query in self.collection.queries for name in query.metadata)
-        if field not in known:
-            raise UnknownNameError("field of the queries (statistics.cluster)", field, known)
-        return {query.query_id: query.metadata.get(field) for query in self.collection.queries}
-
-    @cached_property
-    def reference(self) -> Reference:
-        """What runs are checked against."""
-        ids = [query.query_id for query in self.collection.queries]
-        corpus: Any = self.collection.corpus
-        if corpus is not None and self.collection.chunking is not None:
-            corpus = list(dict.fromkeys(self.collection.chunking.documents(corpus.ids)[0]))
-        known = Reference.read(queries=ids, corpus=corpus)
-        return replace(known, qrels=self.collection.judgments.table)
-
-    @cached_property
-    def experiment(self) -> str:
-        """The id: the config's name, and a hash of config, data, systems, versions and targets.
-
-        How many queries are asked at a time decides nothing, and may differ between machines.
-        """
-        config = {key: value for key, value in self.loaded.plain().items() if key != "fetch"}
-        key = fingerprint(
-            config,
-            self.collection.info.model_dump(),
-            dict(self.keys),
-            dict(self.versions),
-            asdict(self.targets),
-        )
-        return f"{slug(self.loaded.config.name)}-{key[:12]}"
-
-    def pipeline(self) -> list[StageSpec]:
-        """Describe the systems as stages of pipelines."""
-        return [
-            StageSpec(name, system.kind, system.of, system.depth)
-            for name, system in self.systems.items()
-        ]
-
-
-def versions(*packages: str) -> dict[str, str]:
-    """Return the versions of what always takes part, and of some packages if they are there."""
-    known = {"rankscope": rankscope.__version__, "python": platform.python_version()}
-    for package in (*_PACKAGES, *packages):
-        try:
-            known[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,10 +61,12 @@ def make_workflow(
     *,
     only_runs: bool = False,
     reference: Callable[[str], Reference] | None = None,
+    known: Mapping[str, Answer | None] | None = None,
 ) -> Workflow:
     """Make the stages that follow from runs; ``only_runs``: they are checked, and no more.
 
     ``reference`` says what the run of a system is checked against; if not given, the collection.
+    ``known`` are the answers of analyses that are not to be asked again, by name.
     """
     against = reference or (lambda _: benchmark.reference)
     checks = {name: _check(benchmark, name, stage, against) for name, stage in fetches.items()}
@@ -169,23 +76,8 @@ def make_workflow(
     compare = None
     if len(fetches) > 1 and _tested(benchmark.loaded.config.measures):
         compare = _compare(benchmark, score)
-    analyses = {
-        analysis.name: _analyse(benchmark, analysis, fetches, score) for analysis in all_analyses()
-    }
+    analyses = analysis_stages(benchmark, fetches, score, known or {})
     return Workflow(fetches, checks, score, compare, analyses)
-
-
-def _stage(  # noqa: PLR0917
-    name: str,
-    work: Callable[[Results, Step], Output[Made]],
-    form: Form[Made],
-    needs: Sequence[Stage[Any]],
-    parts: Sequence[Any],
-    about: str = "",
-) -> Stage[Made]:
-    """Make a stage that is known by what it needs and by some more parts."""
-    key = fingerprint(name, versions(), [stage.key for stage in needs], list(parts))
-    return Stage(name, key, work, form, tuple(needs), about=about)
 
 
 # --- runs ----------------------------------------------------------------------------------------
@@ -207,7 +99,7 @@ def _check(
 
     info = benchmark.collection.info
     parts = (depth, info.corpus_sha256, info.qrels_sha256)
-    return _stage(f"check {name}", work, PartForm(Validation), [fetched], parts)
+    return make_stage(f"check {name}", work, PartForm(Validation), [fetched], parts)
 
 
 BROKEN = frozenset(code.code for code in (EMPTY, NO_QUERY_IN_COMMON, NO_DOCUMENT_IN_COMMON))
@@ -303,7 +195,7 @@ def _score(
     parts = (info.qrels_sha256, info.documents, config.depth, config.measures, config.profile)
     about = f"{len(config.measures)} measures"
     needs: list[Stage[Any]] = [*fetches.values(), *checks.values()]
-    return _stage("score", work, ScoresForm(benchmark), needs, parts, about)
+    return make_stage("score", work, ScoresForm(benchmark), needs, parts, about)
 
 
 def _tested(measures: Sequence[str]) -> list[str]:
@@ -345,82 +237,4 @@ def _compare(benchmark: Benchmark, score: Stage[Scores]) -> Stage[Comparison | N
     parts: list[Any] = [wanted, benchmark.settings.to_dict()]
     if benchmark.clusters is not None:
         parts += [sorted((name, str(label)) for name, label in benchmark.clusters.items())]
-    return _stage("compare", work, ComparisonForm(), [score], parts)
-
-
-# --- analyses ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerForm:
-    """What an analysis says is kept with whether it is a result or a reason for none."""
-
-    analysis: AnyAnalysis
-
-    def pack(self, made: Answer, /) -> Content:
-        """Return what is kept."""
-        return Content({"applies": isinstance(made, Analysed), "answer": made.to_dict()})
-
-    def unpack(self, content: Content, /) -> Answer:
-        """Make the answer again."""
-        model = self.analysis.result if content.data["applies"] else NotApplicable
-        answer: Answer = model.model_validate(content.data["answer"])
-        return answer
-
-
-def _analyse(
-    benchmark: Benchmark,
-    analysis: AnyAnalysis,
-    fetches: Mapping[str, Stage[Fetched]],
-    score: Stage[Scores],
-) -> Stage[Answer]:
-    """Make the stage of an analysis; what it needs decides what its key holds."""
-    loaded, collection = benchmark.loaded, benchmark.collection
-    config = loaded.config.analyses[analysis.name]
-    given = Inputs(
-        pipeline=benchmark.pipeline(),
-        baseline=loaded.config.baseline,
-        depth=loaded.config.depth,
-        settings=benchmark.settings,
-    )
-
-    def work(results: Results, _: Step) -> Output[Answer]:
-        scores = results[score]
-        if not scores.runs:
-            reason = "no system could be scored"
-            return Output(NotApplicable(name=analysis.name, reason=reason))
-        inputs = replace(
-            given,
-            scores=scores,
-            runs={
-                name: results[stage].run for name, stage in fetches.items() if name in scores.runs
-            },
-            pipeline=[
-                replace(spec, of=tuple(name for name in spec.of if name in scores.runs))
-                for spec in given.pipeline or ()
-                if spec.system in scores.runs
-            ],
-            baseline=given.baseline if given.baseline in scores.runs else None,
-            qrels=collection.judgments,
-            queries=[
-                (query.query_id, query.text, query.metadata)
-                for query in collection.queries
-                if query.query_id not in collection.judgments.no_answer
-            ],
-            corpus=collection.corpus if "corpus" in analysis.needs else None,
-            titles=collection.title_of,
-        )
-        return Output(analysis.answer(config, inputs))
-
-    needs: list[Stage[Any]] = [*fetches.values(), score]
-    hashes: dict[Need, Any] = {
-        "scores": score.key,
-        "runs": [stage.key for stage in fetches.values()],
-        "qrels": collection.info.qrels_sha256,
-        "queries": collection.info.queries_sha256,
-        "corpus": collection.info.corpus_sha256,
-        "titles": collection.info.corpus_sha256,
-        "pipeline": [asdict(spec) for spec in given.pipeline or ()],
-    }
-    parts = analysis.key_parts(config, given, hashes)
-    return _stage(analysis.name, work, AnswerForm(analysis), needs, parts)
+    return make_stage("compare", work, ComparisonForm(), [score], parts)

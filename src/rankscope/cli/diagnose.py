@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,7 @@ from rankscope.cli.options import (
     RESAMPLES,
     SEED,
     TARGET,
+    OutputName,
     check_standard_input,
     format_option,
     measures_option,
@@ -23,21 +25,32 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.output import emit
 
+if TYPE_CHECKING:
+    from rankscope.records.diagnosis import Diagnosis
+
 
 @click.command()
-@click.argument("qrels")
-@click.argument("run", nargs=-1, required=True)
+@click.argument("qrels", metavar="QRELS|DIR")
+@click.argument("run", nargs=-1)
 @measures_option(f"Repeatable. {DEFAULTS}")
 @click.option("--baseline", metavar="NAME", help="The run that others are compared with.")
 @click.option("--only", multiple=True, metavar="NAME", help="Ask this analysis only (repeatable).")
 @click.option("--queries", metavar="FILE", help="Queries with texts and metadata.")
 @click.option("--corpus", metavar="FILE", help="The documents.")
+@click.option("--stages", metavar="A,B,C", help="Runs that build on each other, first to last.")
+@click.option("--decisions", metavar="FILE", help="What a router or gate decided, by query.")
+@click.option("--ratings", metavar="FILE", help="Grades of several judges for the same documents.")
+@click.option("--training", metavar="FILE", help="Questions that something learnt from.")
+@click.option("--costs", metavar="FILE", help="Latency, money, …: a row for each run.")
 @click.option(
     "--set",
     "configured",
     multiple=True,
     metavar="KEY=VALUE",
     help="Configure an analysis, as in segments=[category,words] (repeatable).",
+)
+@click.option(
+    "--pool", type=OutputName(), metavar="FILE", help="Write the pairs that are best judged next."
 )
 @ALPHA
 @RESAMPLES
@@ -48,36 +61,89 @@ from rankscope.cli.output import emit
 @table_options
 @NO_ANSWER
 @MAX_SIZE
+@click.pass_context
 def diagnose(
+    ctx: click.Context,
+    /,
     *,
     qrels: str,
     run: tuple[str, ...],
-    measures: tuple[str, ...],
-    queries: str | None,
-    corpus: str | None,
     configured: tuple[str, ...],
+    pool: str | None,
     format: str,
     target: str | None,
     **options: Any,
 ) -> None:
-    """Look into each RUN beyond its means: every analysis that what you give allows.
+    """Say where each RUN loses, why, and what would gain most.
 
-    Each says what it found, that it found nothing, or that it is not applicable and why.
+    Every analysis that what you give allows says what it found, that it found nothing, or that it
+    is not applicable and why. In place of qrels and runs, DIR may be the folder of a benchmark:
+    then its report is read.
     """
+    if not run and os.path.isdir(qrels):
+        diagnosis = _of_folder(ctx, qrels, options["only"])
+    else:
+        diagnosis = _of_runs(qrels, run, configured, options)
+    if pool is not None:
+        _write_pool(diagnosis, pool)
+    emit(diagnosis, format=format, target=target)
+
+
+def _of_runs(
+    qrels: str, run: tuple[str, ...], configured: tuple[str, ...], options: dict[str, Any]
+) -> Diagnosis:
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.records.diagnosis import diagnose as diagnose_runs
 
-    check_standard_input(qrels, *run, queries, corpus)
-    diagnosis = diagnose_runs(
+    if not run:
+        raise click.UsageError("Missing argument 'RUN...'.")
+    files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
+    check_standard_input(qrels, *run, *(options[name] for name in files))
+    measures = options.pop("measures")
+    return diagnose_runs(
         qrels,
         named_runs(run),
         list(measures or DEFAULT_MEASURES),
-        queries=queries,
-        corpus=corpus,
         configs=_configs(configured),
         **options,
     )
-    emit(diagnosis, format=format, target=target)
+
+
+def _of_folder(ctx: click.Context, folder: str, only: tuple[str, ...]) -> Diagnosis:
+    """Take what the report of a benchmark holds."""
+    from pathlib import Path
+
+    from rankscope.benchmark.verify import open_experiment
+    from rankscope.records.diagnosis import Diagnosis
+
+    for parameter in ctx.command.params:
+        is_given = ctx.get_parameter_source(parameter.name or "") is (
+            click.core.ParameterSource.COMMANDLINE
+        )
+        if is_given and parameter.name not in _OF_FOLDER:
+            raise click.UsageError(
+                f"{parameter.opts[0]} cannot change what a benchmark found; give QRELS and RUN, or "
+                "run the benchmark again"
+            )
+    _, report = open_experiment(Path(folder))
+    return Diagnosis.of_report(report, only)
+
+
+_OF_FOLDER = ("qrels", "only", "pool", "format", "raw", "target")
+"""What can be asked of a report that is there."""
+
+
+def _write_pool(diagnosis: Diagnosis, path: str) -> None:
+    from rankscope.diagnosis.holes import HOLES, write_pool
+    from rankscope.errors import InputError
+    from rankscope.findings import NotApplicable
+
+    holes = HOLES.of(diagnosis.analyses)
+    if holes is None:
+        answer = getattr(diagnosis.analyses, HOLES.name)
+        why = answer.reason if isinstance(answer, NotApplicable) else "it was not asked"
+        raise InputError(f"--pool: the analysis {HOLES.name} has no pairs to judge ({why})")
+    write_pool(holes, path)
 
 
 def _configs(settings: tuple[str, ...]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.registry import Analysed
+from rankscope.document.blocks import Section, sentences
 from rankscope.part import Part
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ MOST_OF_ONE = 2
 
 LEAST = 0.001
 """A gain below this is not worth a sentence."""
+
+TITLE = "What would gain most"
 
 NOTHING = "Nothing stands out"
 """What is said where there is no advice."""
@@ -50,3 +53,11 @@ def summarise(
                 if advice.gain >= LEAST
             ]
     return tuple(sorted(lines, key=lambda line: -line.gain)[:MOST])
+
+
+def summary_section(lines: Sequence[SummaryLine], more: str = "") -> Section:
+    """Show the summary; ``more`` is the command that shows all of an analysis, but for its name."""
+    if not lines:
+        return Section(TITLE, (sentences([f"{NOTHING}."], "quiet"),))
+    texts = [f"{line.text} ({more}--only {line.analysis})" for line in lines]
+    return Section(TITLE, (sentences(texts, listed=True),))

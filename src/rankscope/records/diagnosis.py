@@ -19,7 +19,7 @@ from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Record, dotted
-from rankscope.records.report import Analyses
+from rankscope.records.report import Analyses, BenchmarkReport
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.settings import Settings
@@ -55,6 +55,23 @@ class Diagnosis(Record, Shown):
     """What should be known of the runs themselves beside all numbers."""
     analyses: Analyses
     """By name; null: it was not asked for."""
+
+    @classmethod
+    def of_report(cls, report: BenchmarkReport, only: Iterable[str] = ()) -> Diagnosis:
+        """Return what a benchmark's report holds, of all analyses or ``only`` some."""
+        known = {analysis.name: analysis for analysis in all_analyses()}
+        names = _asked(only, known) or list(known)
+        comparison = report.comparison
+        return cls(
+            runs=tuple(system.name for system in report.systems),
+            measures=tuple(info.measure for info in report.measures),
+            queries=report.collection.queries - len(report.collection.no_answer),
+            baseline=report.baseline,
+            profile=report.profile,
+            settings=Settings() if comparison is None else comparison.settings,
+            summary=report.summary,
+            analyses=Analyses(**{name: getattr(report.analyses, name) for name in names}),
+        )
 
     def answers(self) -> list[tuple[AnyAnalysis, Analysed | NotApplicable]]:
         """Return each analysis that was asked, with its answer, in the order of reports."""
@@ -107,10 +124,8 @@ def diagnose(
     'it needs 5 systems and 10 queries with averaged measures, and there are 2 systems, 12 queries and 1 measure'
     """  # noqa: E501
     analyses = {analysis.name: analysis for analysis in all_analyses()}
-    asked = [only] if isinstance(only, str) else list(only)
-    for name in (*asked, *(configs or {})):
-        if name not in analyses:
-            raise UnknownNameError("analysis", name, analyses)
+    asked = _asked(only, analyses)
+    _asked(configs or (), analyses)
     prepared = {
         name: _config(analyses[name], (configs or {}).get(name, {})) for name in asked or analyses
     }
@@ -150,6 +165,16 @@ def diagnose(
         remarks=scores.findings,
         analyses=Analyses(**answers),
     )
+
+
+def _asked(only: str | Iterable[str], known: Mapping[str, AnyAnalysis]) -> list[str]:
+    """Return the names of analyses, each once; a text may name several, with commas."""
+    texts = [only] if isinstance(only, str) else list(only)
+    names = [name.strip() for text in texts for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("analysis", name, known)
+    return list(dict.fromkeys(names))
 
 
 def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:

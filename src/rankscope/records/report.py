@@ -10,6 +10,7 @@ from pydantic import Field
 from rankscope.diagnosis.registry import analyses_model
 from rankscope.diagnosis.segments import SEGMENTS, Segment
 from rankscope.diagnosis.stages import STAGES, StageRow
+from rankscope.diagnosis.summary import SummaryLine
 from rankscope.document.views import Shown
 from rankscope.findings import Finding
 from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
@@ -315,6 +316,8 @@ class BenchmarkReport(KeptRecord, Shown):
     """Every system's measures beside their targets."""
     analyses: Analyses
     """What analyses found, by name."""
+    summary: tuple[SummaryLine, ...] = ()
+    """What would gain most, in at most five sentences of the analyses; none: nothing stands out."""
     findings: list[Finding]
     """What a reader should know, worst first."""
     verdict: list[str]

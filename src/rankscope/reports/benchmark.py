@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.summary import TITLE, summary_section
 from rankscope.document.blocks import (
     Bar,
     Block,
@@ -64,6 +65,7 @@ def benchmark_document(report: BenchmarkReport) -> Document:
         Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
         Section("Results", (_chart(report), _main_table(report)), _best_table(report)),
         _targets_section(report),
+        _summary(report),
         *_analyses(report),
         Section("Time", details=(_time_table(report),) if report.systems else ()),
         _findings_section(report),
@@ -82,6 +84,14 @@ def benchmark_document(report: BenchmarkReport) -> Document:
         ),
         data=lambda: _data(report),
     )
+
+
+def _summary(report: BenchmarkReport) -> Section:
+    """Show what would gain most, where analyses were asked at all."""
+    names = [analysis.name for analysis in all_analyses()]
+    if all(getattr(report.analyses, name) is None for name in names):
+        return Section(TITLE)
+    return summary_section(report.summary, "rankscope diagnose DIR ")
 
 
 def _analyses(report: BenchmarkReport) -> Iterator[Section]:

@@ -1,10 +1,11 @@
-"""A diagnosis as a document: findings first, then a section for each analysis."""
+"""A diagnosis as a document: what would gain most, findings, then a section for each analysis."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.summary import summary_section
 from rankscope.document.blocks import Document, Findings, Section, sentences
 from rankscope.document.views import view
 from rankscope.errors import counted
@@ -30,6 +31,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
     return Document(
         "Diagnosis",
         (
+            *([summary_section(diagnosis.summary)] if len(sections) > 1 else []),
             *([Section("Findings", (first,))] if sections else []),
             *(section for section in sections if section.all_blocks),
             *([Section("Not applicable", (sentences(reasons, listed=True),))] if reasons else []),

@@ -6,7 +6,7 @@ manifest all follow from these models. A new analysis brings its section along: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -160,6 +160,8 @@ class _Question(Section):
     """What should be reached: numbers by measure, the name or file of a set, or a list of both."""
     bands: Names = Field(default_factory=list)
     """Sets of quality bands, by name or file."""
+    diagnosis: Literal["all"] | Names = "all"
+    """Which analyses look into the results: all of them, or some by name."""
 
 
 if TYPE_CHECKING:
@@ -203,8 +205,12 @@ class Config(_WithAnalyses):
 
     @property
     def analyses(self) -> dict[str, Any]:
-        """The sections of analyses, by their keys."""
-        return {key: getattr(self, key) for key in ANALYSES}
+        """The sections of the analyses that are asked for, by their keys."""
+        return {
+            key: getattr(self, key)
+            for key in ANALYSES
+            if self.diagnosis == "all" or key in self.diagnosis
+        }
 
     @property
     def measured(self) -> frozenset[str]:
@@ -237,6 +243,19 @@ class Config(_WithAnalyses):
         except UnknownNameError as error:
             refuse(str(error))
         return name
+
+    @model_validator(mode="after")
+    def _asked_analyses(self) -> Self:
+        """Refuse an analysis that is not known, and a section of one that is not asked for."""
+        if self.diagnosis == "all":
+            return self
+        for place, name in enumerate(self.diagnosis):
+            if name not in ANALYSES:
+                refuse(str(UnknownNameError("analysis", name, ANALYSES)), "diagnosis", place)
+        for key, section in ANALYSES.items():
+            if key not in self.diagnosis and getattr(self, key) != section():
+                refuse(f"has no effect, as diagnosis does not name {key}; add it there", key)
+        return self
 
     @model_validator(mode="after")
     def _baseline(self) -> Self:

@@ -1,0 +1,164 @@
+"""Analyses as stages of a benchmark: what each may look at, and how its answer is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rankscope.benchmark.artifacts import Content
+from rankscope.benchmark.basis import Benchmark, make_stage
+from rankscope.benchmark.config.collection_files import CROSS_VALIDATION
+from rankscope.benchmark.plan import Output, Results, Stage, Step
+from rankscope.diagnosis.labels import Query
+from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
+from rankscope.findings import NotApplicable
+from rankscope.retrieval.fetch import Fetched
+from rankscope.scoring.evaluate import Scores
+
+Answer = Analysed | NotApplicable
+"""What an analysis says."""
+
+
+def analysis_stages(
+    benchmark: Benchmark,
+    fetches: Mapping[str, Stage[Fetched]],
+    score: Stage[Scores],
+    known: Mapping[str, Answer | None],
+) -> dict[str, Stage[Answer]]:
+    """Make a stage for each analysis that is asked for; those ``known`` have their answers."""
+    evidence = _Evidence(benchmark, fetches, score)
+    asked = [each for each in all_analyses() if each.name in benchmark.loaded.config.analyses]
+    stages = {}
+    for analysis in asked:
+        if analysis.name not in known:
+            stages[analysis.name] = _analyse(benchmark, analysis, evidence)
+        elif (answer := known[analysis.name]) is not None:
+            stages[analysis.name] = _kept(analysis, answer)
+    return stages
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """What an analysis says is kept with whether it is a result or a reason for none."""
+
+    analysis: AnyAnalysis
+
+    def pack(self, made: Answer, /) -> Content:
+        """Return what is kept."""
+        return Content({"applies": isinstance(made, Analysed), "answer": made.to_dict()})
+
+    def unpack(self, content: Content, /) -> Answer:
+        """Make the answer again."""
+        model = self.analysis.result if content.data["applies"] else NotApplicable
+        answer: Answer = model.model_validate(content.data["answer"])
+        return answer
+
+
+class _Evidence:
+    """All that analyses may look at; what they share is made once for all of them."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        fetches: Mapping[str, Stage[Fetched]],
+        score: Stage[Scores],
+    ) -> None:
+        loaded, self.collection = benchmark.loaded, benchmark.collection
+        self.fetches, self.score = fetches, score
+        self.given = Inputs(
+            pipeline=benchmark.pipeline(),
+            baseline=loaded.config.baseline,
+            depth=loaded.config.depth,
+            settings=benchmark.settings,
+        )
+        self._made: tuple[Scores, Inputs] | None = None
+
+    def inputs(self, results: Results) -> Inputs:
+        """Return what there is to look at, of the systems that could be scored."""
+        scores = results[self.score]
+        if self._made is None or self._made[0] is not scores:
+            self._made = scores, self._inputs(results, scores)
+        return self._made[1]
+
+    def _inputs(self, results: Results, scores: Scores) -> Inputs:
+        collection, given = self.collection, self.given
+        fetched = {
+            name: results[stage] for name, stage in self.fetches.items() if name in scores.runs
+        }
+        return replace(
+            given,
+            scores=scores,
+            runs={name: answer.run for name, answer in fetched.items()},
+            pipeline=[
+                replace(spec, of=tuple(name for name in spec.of if name in scores.runs))
+                for spec in given.pipeline or ()
+                if spec.system in scores.runs
+            ],
+            baseline=given.baseline if given.baseline in scores.runs else None,
+            qrels=collection.judgments,
+            queries=[
+                (query.query_id, query.text, query.metadata)
+                for query in collection.queries
+                if query.query_id not in collection.judgments.no_answer
+            ],
+            # of chunks, the ids are not those that are judged
+            corpus=collection.corpus if collection.chunking is None else None,
+            titles=collection.title_of,
+            training=self._training(),
+            costs=_costs(fetched) or None,
+        )
+
+    def _training(self) -> list[Query] | None:
+        """Return the questions that were learnt from, where they are others than those asked."""
+        training = self.collection.training
+        if training is None or self.collection.info.training in (None, CROSS_VALIDATION):
+            return None
+        return [(query.query_id, query.text, query.metadata) for query in training.queries]
+
+    def hashes(self) -> dict[Need, Any]:
+        """Return what decides each thing that may be looked at, as plain data."""
+        info, runs = self.collection.info, [stage.key for stage in self.fetches.values()]
+        return {
+            "scores": self.score.key,
+            "runs": runs,
+            "qrels": info.qrels_sha256,
+            "queries": info.queries_sha256,
+            "corpus": info.corpus_sha256,
+            "titles": info.corpus_sha256,
+            "pipeline": [asdict(spec) for spec in self.given.pipeline or ()],
+            "decisions": None,
+            "ratings": None,
+            "training": info.training,
+            "costs": runs,
+        }
+
+
+def _costs(fetched: Mapping[str, Fetched]) -> dict[str, dict[str, float]]:
+    """Return how long each system took for a query; what is read from a file took no time."""
+    costs: dict[str, dict[str, float]] = {}
+    for name, answer in fetched.items():
+        times = {"p50, ms": answer.timings.p50, "p95, ms": answer.timings.p95}
+        if answer.identity.kind != "run":
+            costs[name] = {key: 1000 * time for key, time in times.items() if time is not None}
+    return {name: times for name, times in costs.items() if times}
+
+
+def _analyse(benchmark: Benchmark, analysis: AnyAnalysis, evidence: _Evidence) -> Stage[Answer]:
+    """Make the stage of an analysis; what it looks at decides what its key holds."""
+    config = benchmark.loaded.config.analyses[analysis.name]
+
+    def work(results: Results, _: Step) -> Output[Answer]:
+        if not results[evidence.score].runs:
+            return Output(analysis.not_applicable("no system could be scored"))
+        return Output(analysis.answer(config, evidence.inputs(results)))
+
+    needs: list[Stage[Any]] = [*evidence.fetches.values(), evidence.score]
+    parts = analysis.key_parts(config, evidence.given, evidence.hashes())
+    return make_stage(analysis.name, work, AnswerForm(analysis), needs, parts)
+
+
+def _kept(analysis: AnyAnalysis, answer: Answer) -> Stage[Answer]:
+    """Make a stage that has its answer already."""
+    work: Callable[[Results, Step], Output[Answer]] = lambda *_: Output(answer)  # noqa: E731
+    return make_stage(analysis.name, work, AnswerForm(analysis), [], [])
