@@ -99,6 +99,16 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
     assert read(tmp_path, empty).config == config
 
 
+def test_which_analyses_look(tmp_path: Path) -> None:
+    def asked(more: str) -> list[str]:
+        return list(read(tmp_path, SHORT + more).config.analyses)
+
+    assert asked("") == asked("diagnosis: all\n") == list(ANALYSES)
+    assert asked("diagnosis: [risk, failures]\n") == [n for n in ANALYSES if n in "risk failures"]
+    assert asked("diagnosis: risk\n") == ["risk"]
+    assert asked("diagnosis: []\n") == []
+
+
 def test_statistics_are_those_of_compare() -> None:
     given = StatisticsConfig()
     options = inspect.signature(rankscope.compare).parameters
@@ -213,6 +223,15 @@ def test_nothing_changes_a_config(tmp_path: Path) -> None:
             "c.yaml:5: training.folds: expected a whole number from 2 up, got 1",
         ),
         ("fetch: {job: 1}", "c.yaml:5: fetch: unknown key 'job'; nearest: jobs"),
+        (
+            "diagnosis: [failurs]",
+            "c.yaml:5: diagnosis.0: unknown analysis 'failurs'; nearest: fail",
+        ),
+        ("diagnosis: 3", "c.yaml:5: diagnosis: expected"),
+        (
+            "diagnosis: [risk]\nsegments: [a]",
+            "c.yaml:6: segments: has no effect, as diagnosis does not name segments; add it there",
+        ),
         ("fetch: {batch: 0}", "c.yaml:5: fetch.batch: expected a whole number from 1 up, got 0"),
         ("segments: [a, a]", "c.yaml:5: segments: 'a' appears twice; keep one"),
         ("segments:\n- a\n- 1", "c.yaml:7: segments.1: expected text, got 1"),

@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -30,9 +30,12 @@ from rankscope.benchmark.config.collection_files import (
 )
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.collection.corpus import Corpus, read_corpus
+from rankscope.collection.decisions import Decisions, as_decisions
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
+from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.errors import InputError, InvalidDataError, counted
+from rankscope.files import read_bytes
 from rankscope.findings import PLACES_SHOWN, Finding, Place
 from rankscope.records import CollectionInfo
 from rankscope.retrieval.cache import make_folder, read_entry, write_entry
@@ -142,6 +145,10 @@ class Collection:
     """How the chunks that systems return become the documents that are judged."""
     known_titles: Mapping[str, str | None] = field(default_factory=dict)
     """Titles of documents where there is no corpus to look them up in."""
+    decisions: Decisions | None = None
+    """What a router or gate decided."""
+    ratings: Ratings | None = None
+    """Who judged what, and how."""
 
     @property
     def corpus(self) -> Corpus | None:
@@ -218,21 +225,34 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         training=None if training is None else _name_of(files.train_qrels),
         no_answer=tuple(query.query_id for query in asked if query.query_id in judgments.no_answer),
         chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
+        decisions_sha256=_hash_of_file(files.decisions),
+        ratings_sha256=_hash_of_file(files.ratings),
     )
-    return Collection(corpus_file, asked, judgments, training, info, findings, chunking)
+    return Collection(
+        corpus_file,
+        asked,
+        judgments,
+        training,
+        info,
+        findings,
+        chunking,
+        decisions=None if files.decisions is None else as_decisions(files.decisions),
+        ratings=None if files.ratings is None else as_ratings(files.ratings),
+    )
 
 
 def _files(loaded: LoadedConfig, cache: Path, *, may_read: bool) -> CollectionFiles:
     config = loaded.config
     if config.collection.ir_datasets is None:
         return config.collection.files(loaded.folder, config.training)
-    return dataset_files(
+    files = dataset_files(
         config.collection.ir_datasets,
         cache,
         train_qrels=training_file(loaded.folder, config.training),
         name=config.collection.name,
         may_read=may_read,
     )
+    return replace(files, **config.collection.beside(loaded.folder))
 
 
 def collection_findings(
@@ -286,6 +306,10 @@ def _training(
 
 def _name_of(training_file: Path | None) -> str:
     return CROSS_VALIDATION if training_file is None else training_file.name.split(".")[0]
+
+
+def _hash_of_file(path: Path | None) -> str | None:
+    return None if path is None else hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _hash(rows: Iterable[list[Any]]) -> str:

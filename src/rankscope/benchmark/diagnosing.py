@@ -105,6 +105,8 @@ class _Evidence:
             # of chunks, the ids are not those that are judged
             corpus=collection.corpus if collection.chunking is None else None,
             titles=collection.title_of,
+            decisions=collection.decisions,
+            ratings=collection.ratings,
             training=self._training(),
             costs=_costs(fetched) or None,
         )
@@ -127,8 +129,8 @@ class _Evidence:
             "corpus": info.corpus_sha256,
             "titles": info.corpus_sha256,
             "pipeline": [asdict(spec) for spec in self.given.pipeline or ()],
-            "decisions": None,
-            "ratings": None,
+            "decisions": info.decisions_sha256,
+            "ratings": info.ratings_sha256,
             "training": info.training,
             "costs": runs,
         }

@@ -139,6 +139,8 @@ def _taken_over(recorded: Recorded, corpus: Path | None) -> dict[str, Answer | N
         gone.append("corpus")
     if info.training not in (None, CROSS_VALIDATION):
         gone.append("training")
+    gone += ["decisions"] if info.decisions_sha256 is not None else []
+    gone += ["ratings"] if info.ratings_sha256 is not None else []
     return {
         analysis.name: getattr(recorded.report.analyses, analysis.name)
         for analysis in all_analyses()

@@ -106,6 +106,10 @@ class CollectionInfo(Part):
     """The queries that are meant to have no answer, if there are any: asked, and in no mean."""
     chunks_sha256: str | None = left_out()
     """A hash of what says which document a chunk is of, if systems return chunks."""
+    decisions_sha256: str | None = left_out()
+    """A hash of the file of decisions, if there is one."""
+    ratings_sha256: str | None = left_out()
+    """A hash of the file of ratings, if there is one."""
 
 
 class RunInfo(Part):

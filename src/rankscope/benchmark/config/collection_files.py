@@ -39,6 +39,8 @@ class CollectionFiles:
     train_qrels: Path | None
     name: str
     split: str | None
+    decisions: Path | None = None
+    ratings: Path | None = None
 
 
 class TrainingConfig(Section):
@@ -92,6 +94,10 @@ class CollectionConfig(Section):
     collapse: Collapse = "best"
     """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
 
+    decisions: Text | None = None
+    """What a router, a gate or an adaptive depth decided for each query, relative to the config."""
+    ratings: Text | None = None
+    """The grades of several judges for the same documents, relative to the config."""
     no_answer: Literal["empty"] | None = None
     """Which questions are meant to have no answer, beside those with the field no_answer: empty
     means all for which no document is judged."""
@@ -146,11 +152,22 @@ class CollectionConfig(Section):
         training = training or TrainingConfig()
         try:
             if self.path is not None:
-                return self._in_folder(folder / self.path, folder, training)
-            return self._single_files(folder, training)
+                files = self._in_folder(folder / self.path, folder, training)
+            else:
+                files = self._single_files(folder, training)
+            return replace(files, **self.beside(folder))
         except OSError as error:
             place = error.filename or folder
             raise InputError(f"{place}: cannot be read ({error.strerror})") from None
+
+    def beside(self, folder: Path) -> dict[str, Any]:
+        """Find what is known beside questions and judgments: decisions and ratings."""
+        named = {"decisions": self.decisions, "ratings": self.ratings}
+        return {
+            key: _existing(folder / name, f"collection.{key}")
+            for key, name in named.items()
+            if name is not None
+        }
 
     def chunking(self, folder: Path) -> Chunking | None:
         """Read how chunks become documents; the path of a table starts in ``folder``.

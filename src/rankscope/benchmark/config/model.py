@@ -6,7 +6,7 @@ manifest all follow from these models. A new analysis brings its section along: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import (
     Field,
@@ -141,6 +141,10 @@ the record of the config follow from it.
 """
 
 
+ALL = "all"
+"""As a name of an analysis: every one there is."""
+
+
 class _Question(Section):
     """What is asked: the keys before those of analyses."""
 
@@ -160,7 +164,7 @@ class _Question(Section):
     """What should be reached: numbers by measure, the name or file of a set, or a list of both."""
     bands: Names = Field(default_factory=list)
     """Sets of quality bands, by name or file."""
-    diagnosis: Literal["all"] | Names = "all"
+    diagnosis: Names = Field(default_factory=lambda: [ALL])
     """Which analyses look into the results: all of them, or some by name."""
 
 
@@ -209,7 +213,7 @@ class Config(_WithAnalyses):
         return {
             key: getattr(self, key)
             for key in ANALYSES
-            if self.diagnosis == "all" or key in self.diagnosis
+            if ALL in self.diagnosis or key in self.diagnosis
         }
 
     @property
@@ -247,13 +251,13 @@ class Config(_WithAnalyses):
     @model_validator(mode="after")
     def _asked_analyses(self) -> Self:
         """Refuse an analysis that is not known, and a section of one that is not asked for."""
-        if self.diagnosis == "all":
-            return self
         for place, name in enumerate(self.diagnosis):
-            if name not in ANALYSES:
-                refuse(str(UnknownNameError("analysis", name, ANALYSES)), "diagnosis", place)
+            if name != ALL and name not in ANALYSES:
+                refuse(
+                    str(UnknownNameError("analysis", name, [ALL, *ANALYSES])), "diagnosis", place
+                )
         for key, section in ANALYSES.items():
-            if key not in self.diagnosis and getattr(self, key) != section():
+            if key not in self.analyses and getattr(self, key) != section():
                 refuse(f"has no effect, as diagnosis does not name {key}; add it there", key)
         return self
 
