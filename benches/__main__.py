@@ -15,6 +15,7 @@ TITLES = {
     "measuring.py": "From a run to its measures",
     "resampling.py": "Resampling",
     "retrieving.py": "Searching",
+    "diagnosing.py": "Diagnosing",
 }
 INTRODUCTION = (
     "Written by `make bench`. Every number is a ratio to a peer measured in the same session, so "

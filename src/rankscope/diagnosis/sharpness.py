@@ -20,6 +20,10 @@ FEWEST_QUERIES = 10
 """With fewer no measure separates anything."""
 
 
+MOST_RESAMPLES = 2_000
+"""A share of pairs needs no finer p-values."""
+
+
 class Sharpness(Analysed):
     """How well each measure tells the systems apart."""
 
@@ -44,7 +48,10 @@ def _look(_: SharpnessConfig, inputs: Inputs) -> Sharpness | NotApplicable:
     settings = inputs.settings
     values = {scale.name: matrix.values[place] for place, scale in enumerate(matrix.scales)}
     powers = discriminative_power(
-        values, alpha=settings.alpha, resamples=settings.resamples, seed=settings.seed
+        values,
+        alpha=settings.alpha,
+        resamples=min(settings.resamples, MOST_RESAMPLES),
+        seed=settings.seed,
     )
     return Sharpness(measures=tuple(powers))
 

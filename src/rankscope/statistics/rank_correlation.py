@@ -17,7 +17,7 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import as_rows, check_name, random_source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -198,6 +198,24 @@ class SwapRate(Part):
     """The same share, among pairs that differ by at least each threshold; None if there is none."""
 
 
+SPLITS_AT_ONCE = 256
+"""So many halvings are averaged by one product of matrices."""
+
+
+def _halves(
+    rows: FloatArray, half: int, splits: int, random: np.random.Generator
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the means of both halves of the topics, for random halvings."""
+    topics = rows.shape[1]
+    for start in range(0, splits, SPLITS_AT_ONCE):
+        sides = np.zeros((2, min(SPLITS_AT_ONCE, splits - start), topics))
+        for split in range(sides.shape[1]):
+            order = random.permutation(topics)
+            sides[0, split, order[:half]] = sides[1, split, order[half : 2 * half]] = 1 / half
+        first, second = (sides @ rows.T).round(12)  # [splits, systems]
+        yield from zip(first, second, strict=True)
+
+
 def swap_rate(
     values: npt.ArrayLike,
     *,
@@ -232,10 +250,7 @@ def swap_rate(
     steps = np.asarray(sorted(thresholds), dtype=np.float64)
     counts, swaps = np.zeros(len(steps) + 1), np.zeros(len(steps) + 1)
     correlations: list[float | None] = []
-    for _ in range(splits):
-        order = random.permutation(topics)
-        halves = order[:half], order[half : 2 * half]
-        means = [rows[:, topics_of_half].mean(axis=1).round(12) for topics_of_half in halves]
+    for means in _halves(rows, half, splits, random):
         changes = [(values[upper[0]] - values[upper[1]]).round(12) for values in means]
         swapped = (1 - np.sign(changes[0]) * np.sign(changes[1])) / 2
         for place, step in enumerate((-1.0, *steps)):
