@@ -9,9 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rankscope as rs
+from benchmark.world import made, write_world
 from rankscope.cli.app import app
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.stages import StageSpec
+from rankscope.records import BenchmarkReport
 
 QRELS = {f"q{n:02}": {"a": 1} for n in range(20)}
 RUNS = {
@@ -125,3 +127,59 @@ def test_in_python() -> None:
     plain = rs.diagnose(QRELS, RUNS, ["RR"], only="risk", baseline="first", alpha=0.01)
     assert plain.settings.alpha == 0.01
     assert type(plain).from_data(plain.to_dict(), source="x") == plain
+
+
+def test_stages_by_name(files: dict[str, str]) -> None:
+    result = run(files, "--stages", "first, second", "--only", "stages", "--format", "json")
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)["analyses"]["stages"]["stages"]
+    assert [(row["system"], row["of"]) for row in rows] == [("first", []), ("second", ["first"])]
+
+
+@pytest.mark.parametrize(
+    ("stages", "problem"),
+    [
+        ("first,thrd", "unknown run (stages) 'thrd'"),
+        ("first,first", "stages: 'first' appears twice"),
+        ("", "unknown run (stages) ''"),
+    ],
+)
+def test_stages_that_are_no_runs(files: dict[str, str], stages: str, problem: str) -> None:
+    result = run(files, "--stages", stages)
+    assert problem in f"{result.output}{result.exception}"
+
+
+def test_several_analyses_by_one_option(files: dict[str, str]) -> None:
+    result = run(files, "--only", "risk,failures", "--only", "risk", "--format", "json")
+    answers = json.loads(result.stdout)["analyses"]
+    assert {name for name, answer in answers.items() if answer} == {"risk", "failures"}
+    assert run(files, "--only", "").exit_code != 0
+
+
+def test_the_folder_of_a_benchmark(tmp_path: Path) -> None:
+    """What the report holds is shown, and nothing that would change it can be asked."""
+    world = write_world(tmp_path)
+    folder = str(made(world, tmp_path / "out"))
+
+    def shown(*arguments: str) -> Result:
+        return CliRunner().invoke(app, ["diagnose", folder, *arguments])
+
+    result = shown("--only", "failures", "--format", "json")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    report = BenchmarkReport.read(Path(folder) / "BenchmarkReport.json")
+    assert data["analyses"]["failures"] == report.to_dict()["analyses"]["failures"]
+    assert data["analyses"]["risk"] is None
+    assert "What would gain most" in shown().stdout
+    refused = shown("--baseline", "words")
+    assert refused.exit_code == 2
+    assert "--baseline cannot change what a benchmark found" in refused.output
+    assert (
+        "not an experiment" in f"{CliRunner().invoke(app, ['diagnose', str(tmp_path)]).exception}"
+    )
+
+
+def test_a_run_is_needed_beside_a_file(files: dict[str, str]) -> None:
+    result = CliRunner().invoke(app, ["diagnose", files["qrels.txt"]])
+    assert result.exit_code == 2
+    assert "Missing argument 'RUN...'" in result.output

@@ -1,0 +1,47 @@
+"""The summary: few sentences, the largest gain first, and "nothing" where there is nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankscope.diagnosis.registry import Advice, Analysed, all_analyses
+from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise, summary_section
+from rankscope.document.blocks import Sentences
+from rankscope.findings import NotApplicable
+
+
+def answered(*gains: float) -> Analysed:
+    return Analysed(advice=tuple(Advice(text=f"Gain {gain}", gain=gain) for gain in gains))
+
+
+def lines(*answers: Any) -> list[tuple[str, float]]:
+    pairs = zip(all_analyses(), answers, strict=False)
+    return [(line.analysis, line.gain) for line in summarise(pairs)]
+
+
+def test_the_largest_gain_comes_first() -> None:
+    names = [analysis.name for analysis in all_analyses()]
+    assert lines(answered(0.1), answered(0.3), answered()) == [(names[1], 0.3), (names[0], 0.1)]
+
+
+def test_there_are_few_sentences() -> None:
+    assert MOST == 5
+    assert [gain for _, gain in lines(*[answered(0.5, 0.4, 0.3)] * 6)] == [0.5] * 5
+    assert MOST_OF_ONE == 2
+    assert [gain for _, gain in lines(answered(0.3, 0.5, 0.4))] == [0.5, 0.4]
+
+
+def test_what_gains_nothing_is_not_advised() -> None:
+    skipped = NotApplicable(name="x", reason="y")
+    assert lines(answered(0.0, LEAST / 2, -0.2), skipped, None) == []
+    [block] = summary_section([]).blocks
+    assert isinstance(block, Sentences)
+    assert [sentence.text for sentence in block.sentences] == ["Nothing stands out."]
+
+
+def test_a_sentence_names_the_command_that_shows_more() -> None:
+    summary = summarise([(all_analyses()[0], answered(0.25))])
+    [block] = summary_section(summary, "rankscope diagnose DIR ").blocks
+    assert isinstance(block, Sentences)
+    name = all_analyses()[0].name
+    assert block.sentences[0].text == f"Gain 0.25 (rankscope diagnose DIR --only {name})"
