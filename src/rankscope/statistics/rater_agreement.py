@@ -115,8 +115,13 @@ class Rated:
 
     def sums(self, values: npt.ArrayLike) -> FloatArray:
         """By item: the sum of a value by rating."""
-        weights = np.asarray(values, dtype=np.float64)
-        return np.bincount(self.item, weights=weights, minlength=self.items)
+        return weighted_sums(self.item, np.asarray(values, dtype=np.float64), self.items)
+
+
+def weighted_sums(groups: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Return the sum of the values of each of so many groups."""
+    sums = np.bincount(groups, weights=values, minlength=count)
+    return sums.astype(np.float64, copy=False)
 
 
 def cohen_kappa(
@@ -243,7 +248,7 @@ def krippendorff_alpha(grades: npt.ArrayLike | Rated, *, level: Level = "nominal
 def _scores(values: FloatArray, totals: IntArray, level: Level) -> FloatArray:
     """Return the number of each grade: itself, or the mean rank of its ratings among all."""
     if level == "ordinal":
-        return np.cumsum(totals) - totals / 2
+        return np.asarray(np.cumsum(totals) - totals / 2, dtype=np.float64)
     return values - values[len(values) // 2]  # whole numbers stay whole, large ones get small
 
 
@@ -251,8 +256,8 @@ def _squares(rated: Rated) -> FloatArray:
     """By item: Σ_c n_c², n_c the number of its ratings that are c."""
     grades, codes = np.unique(rated.grade, return_inverse=True)
     cells, counts = np.unique(rated.item * len(grades) + codes, return_counts=True)
-    squares = np.bincount(cells // len(grades), weights=counts**2, minlength=rated.items)
-    return np.asarray(squares, dtype=np.float64)
+    squares: FloatArray = counts.astype(np.float64) ** 2
+    return weighted_sums(cells // len(grades), squares, rated.items)
 
 
 def _disagreements(rated: Rated, level: Level) -> FloatArray:
@@ -354,13 +359,13 @@ def _resampled(
     def add(by_rating: FloatArray | None = None, by_item: FloatArray | None = None) -> int:
         """Add a row of sums by group, and return its place."""
         if by_item is not None:
-            rows.append(np.bincount(of_item, weights=by_item, minlength=count))
-        else:
-            rows.append(np.bincount(drawn, weights=by_rating, minlength=count))
+            rows.append(weighted_sums(of_item, by_item, count))
+        elif by_rating is not None:
+            rows.append(weighted_sums(drawn, by_rating, count))
         return len(rows) - 1
 
     sizes = rated.sizes
-    size = add()
+    size = add(np.ones(len(rated.grade)))
     moments = {}
     for level in ("interval", "ordinal"):
         scores = _scores(values, totals, level)[codes]
@@ -429,13 +434,12 @@ def _interval(values: FloatArray, level: float) -> Interval | None:
 
 
 def majority(grades: npt.ArrayLike | Rated) -> FloatArray:
-    """Return the grade of the majority, by item; NaN where nobody rated.
+    """Return the grade of the majority, by item: the most frequent one.
 
-    The most frequent grade, and among equally frequent ones the lower median of all ratings, as
-    `Qrels(raters="majority")` has it.
+    NaN where nobody rated, and where two grades are equally frequent: then there is no majority.
 
-    >>> majority([[0, 1, 3], [0, 2, np.nan], [1, 3, np.nan]]).tolist()
-    [0.0, 2.0, 3.0]
+    >>> majority([[0, 1, 3, 2], [0, 2, np.nan, 1], [1, 3, np.nan, 1]]).tolist()
+    [0.0, nan, 3.0, 1.0]
     """
     rated = Rated.of(grades)
     answer = np.full(rated.items, np.nan)
@@ -443,11 +447,7 @@ def majority(grades: npt.ArrayLike | Rated) -> FloatArray:
     item, grade = rated.item[order], rated.grade[order]
     if not len(item):
         return answer
-    sizes = rated.sizes
-    begins = np.cumsum(sizes) - sizes
-    rated_items = np.flatnonzero(sizes)
-    answer[rated_items] = grade[begins[rated_items] + (sizes[rated_items] - 1) // 2]
-    # equal ratings of one item are next to each other: each such run is a candidate
+    # equal ratings of an item are next to each other: each such stretch is a candidate
     starts = np.flatnonzero(np.concatenate(([True], (np.diff(item) != 0) | (np.diff(grade) != 0))))
     votes = np.diff(np.append(starts, len(item)))
     most = np.zeros(rated.items, np.int64)
@@ -455,4 +455,21 @@ def majority(grades: npt.ArrayLike | Rated) -> FloatArray:
     winners = starts[votes == most[item[starts]]]
     alone = np.bincount(item[winners], minlength=rated.items)[item[winners]] == 1
     answer[item[winners[alone]]] = grade[winners[alone]]
+    return answer
+
+
+def median_grades(grades: npt.ArrayLike | Rated) -> FloatArray:
+    """Return the median of the grades, by item; NaN where nobody rated.
+
+    >>> median_grades([[0, 1, 3], [0, 2, np.nan], [3, np.nan, np.nan]]).tolist()
+    [0.0, 1.5, 3.0]
+    """
+    rated = Rated.of(grades)
+    grade = rated.grade[np.lexsort((rated.grade, rated.item))]
+    sizes = rated.sizes
+    known = np.flatnonzero(sizes)
+    begins = (np.cumsum(sizes) - sizes)[known]
+    lower, upper = (sizes[known] - 1) // 2, sizes[known] // 2
+    answer = np.full(rated.items, np.nan)
+    answer[known] = (grade[begins + lower] + grade[begins + upper]) / 2
     return answer

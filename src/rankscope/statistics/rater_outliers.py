@@ -108,7 +108,11 @@ def rater_deviations(
     if count <= STEPPED:
         biased = _biased(rated, numbers, count, options, family, spread)
     else:
-        biased = {rater for rater, p in enumerate(bias_p) if p is not None and p <= alpha}
+        biased = {
+            rater
+            for rater, (p, rows) in enumerate(zip(bias_p, of_rater, strict=True))
+            if p is not None and p <= alpha and abs(biases[rows].mean()) >= LEAST * spread > 0
+        }
     deviations = []
     for rater, rows in enumerate(of_rater):
         both = rows[compared[rows]]
@@ -130,7 +134,7 @@ def rater_deviations(
                 and others - agreement >= LEAST
                 and p is not None
                 and p <= alpha,
-                is_biased=rater in biased and bool(abs(bias) >= LEAST * spread),
+                is_biased=rater in biased,
             )
         )
     return deviations
@@ -163,7 +167,7 @@ class _Test:
         return result.p
 
     def is_sure(self, values: FloatArray, groups: IntArray, family: int) -> bool:
-        """Tell whether a mean differs from 0 as one of a family; Bonferroni is never too lenient."""
+        """Tell whether a mean differs from 0 among a family of tests (Bonferroni)."""
         p = self.p(values, groups)
         return p is not None and p * family <= self.alpha
 
