@@ -319,9 +319,10 @@ class _Table:
         origin, position, _ = self.rows[place]
         return origin.error(problem, position)
 
-    def _graded(self, value: object, whose: str, place: int) -> float | None:
+    def _graded(self, value: object, rater: str | None, place: int) -> float | None:
         number = _number(value)
         if number.problem is not None:
+            whose = "the grade" if rater is None else f"the grade of {shown(rater, 40)}"
             remedy = "write grades as numbers, and leave the cell empty where nobody judged"
             if not place and tuple(self.names) in RATINGS.headerless.values():
                 remedy += "; if this line is a header, name its columns query_id and doc_id"
@@ -334,7 +335,7 @@ class _Table:
         self, final: dict[tuple[str, str], tuple[float, int]], value: object, place: int
     ) -> None:
         """Add a final grade; the same pair must not have two."""
-        grade = self._graded(value, "the final grade", place)
+        grade = self._graded(value, "final", place)
         if grade is None:
             return
         pair = self._pair(place)
@@ -368,7 +369,7 @@ class _Table:
             several = value if isinstance(value, list | tuple) else [value]
             order = None if repeat is None else _sortable(row.get(repeat))
             for each in several:
-                grade = self._graded(each, "the grade", place)
+                grade = self._graded(each, None, place)
                 if grade is not None:
                     key = (*self._pair(place), rater)
                     given.setdefault(key, []).append((order, grade))
@@ -400,7 +401,7 @@ class _Table:
                 self._settle(final, row.get(settled), place)
             seen = first.setdefault(pair, {})
             for rater in raters:
-                grade = self._graded(row.get(rater), f"the grade of {shown(rater, 40)}", place)
+                grade = self._graded(row.get(rater), rater, place)
                 if grade is None:
                     continue
                 if rater in seen:

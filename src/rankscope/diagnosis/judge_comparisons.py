@@ -21,6 +21,7 @@ from rankscope.statistics.rater_agreement import (
     MOST_GRADES,
     Agreement,
     Rated,
+    coded,
     cohen_kappa,
     krippendorff_alpha,
 )
@@ -124,8 +125,8 @@ def compared(
 
 
 def _most_frequent(grades: FloatArray) -> float:
-    values, counts = np.unique(grades, return_counts=True)
-    return float(values[np.argmax(counts)])
+    values, _, totals = coded(grades)
+    return float(values[np.argmax(totals)])
 
 
 def _comparison(  # noqa: PLR0917
@@ -137,11 +138,12 @@ def _comparison(  # noqa: PLR0917
     p: float,
     deciding: int,
 ) -> JudgeComparison:
-    values, codes = np.unique(np.stack([grades, truth]), return_inverse=True)
+    values, codes, _ = coded(np.concatenate([grades, truth]))
     few = len(values) <= MOST_GRADES
-    table = np.zeros((len(values), len(values)) if few else (0, 0), np.int64)
+    table = np.zeros((0, 0), np.int64)
     if few:
-        np.add.at(table, tuple(codes.reshape(2, -1)), 1)
+        cells = codes[: len(grades)] * len(values) + codes[len(grades) :]
+        table = np.bincount(cells, minlength=len(values) ** 2).reshape(len(values), -1)
     mean = float(truth.mean())
     return JudgeComparison(
         judge=judge,

@@ -19,6 +19,8 @@ from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.rater_agreement import RELIABLE, TENTATIVE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankscope.diagnosis.judge_comparisons import JudgeComparison
     from rankscope.diagnosis.judges import AgainPair, Judges
     from rankscope.diagnosis.rater_orders import RaterOrder, RaterOrders
@@ -373,9 +375,8 @@ def _again_table(result: Judges) -> Table:
 
 def _grades(pair: AgainPair, names: list[str]) -> str:
     """Write the grades: those of all judges in their order if they are few, else as they are."""
+    listed: Sequence[float | None] = sorted(pair.grades.values())
     if len(names) <= FEW:
         listed = [pair.grades.get(name) for name in names]
-    else:
-        listed = sorted(pair.grades.values())
     grades = " ".join("–" if grade is None else f"{grade:g}" for grade in listed)
     return grades if pair.final is None else f"{grades} → {pair.final:g}"

@@ -16,7 +16,8 @@ scores with decimals cost no more than four grades.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -38,6 +39,12 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 MOST_GRADES = 30
 """With more different grades they are scores, and intervals take their ranks as given."""
+
+MOST_CELLS = 20_000_000
+"""A table of items by grades has no more cells than this."""
+
+CLOSE = 1_000
+"""Whole grades that are less than this apart are numbered without sorting."""
 
 MOST_DRAWN = 200_000
 """With more groups than this there is no interval: a bootstrap would take minutes."""
@@ -74,7 +81,32 @@ class Agreements(Part):
     """Krippendorff's alpha: grades are numbers with distances."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Coded(NamedTuple):
+    """Grades by number."""
+
+    values: FloatArray
+    """The different grades, lowest first."""
+    codes: IntArray
+    """By rating: the number of its grade."""
+    totals: IntArray
+    """By grade: how many ratings have it."""
+
+
+def coded(grades: FloatArray) -> Coded:
+    """Number grades; whole numbers that lie close together, as most do, need no sorting."""
+    if grades.size:
+        low, high = float(grades.min()), float(grades.max())
+        if high - low < CLOSE and (grades == np.floor(grades)).all():
+            places = (grades - low).astype(np.int64)
+            totals = np.bincount(places)
+            used = np.flatnonzero(totals)
+            numbers = np.cumsum(totals > 0) - 1
+            return Coded(used.astype(np.float64) + low, numbers[places], totals[used])
+    values, codes, totals = np.unique(grades, return_inverse=True, return_counts=True)
+    return Coded(values, codes.astype(np.int64, copy=False), totals.astype(np.int64, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
 class Rated:
     """Ratings as a list; a rater rates an item once at most."""
 
@@ -102,12 +134,37 @@ class Rated:
 
     def only(self, keep: npt.NDArray[np.bool_]) -> Rated:
         """Return some of the ratings; items keep their numbers."""
+        if keep.all():
+            return self
         return Rated(self.rater[keep], self.item[keep], self.grade[keep], self.items)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """By item: how many ratings it has."""
         return np.bincount(self.item, minlength=self.items)
+
+    @cached_property
+    def coded(self) -> Coded:
+        """The grades by number."""
+        return coded(self.grade)
+
+    @cached_property
+    def counts(self) -> FloatArray | None:
+        """By item and grade: how many ratings; None if there are too many for a table."""
+        width = max(len(self.coded.values), 1)
+        if width > MOST_GRADES or self.items * width > MOST_CELLS:
+            return None
+        cells = np.bincount(self.item * width + self.coded.codes, minlength=self.items * width)
+        return cells.reshape(self.items, width).astype(np.float64)
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """By item: Σ_c n_c², n_c the number of its ratings that are c."""
+        if self.counts is not None:
+            return np.asarray((self.counts**2).sum(axis=1), dtype=np.float64)
+        width = len(self.coded.values)
+        cells, counts = np.unique(self.item * width + self.coded.codes, return_counts=True)
+        return weighted_sums(cells // width, np.square(counts, dtype=np.float64), self.items)
 
     def paired(self) -> Rated:
         """Return the ratings of items that have at least two: a single one agrees with nobody."""
@@ -152,7 +209,7 @@ def cohen_kappa(
     count = pair.shape[1]
     if not count:
         return Agreement(value=None, items=0, reason="no item was rated by both")
-    values, codes = np.unique(pair, return_inverse=True)
+    values, codes, _ = coded(pair.ravel())
     if len(values) == 1:
         return _one_grade(values, count)
     left, right = codes.reshape(pair.shape)
@@ -196,9 +253,8 @@ def fleiss_kappa(grades: npt.ArrayLike | Rated) -> Agreement:
         return undefined
     sizes = rated.sizes
     used = sizes > 0
-    agreeing = (_squares(rated) - sizes)[used] / (sizes * (sizes - 1))[used]
-    _, codes = np.unique(rated.grade, return_inverse=True)
-    shares = np.bincount(codes, weights=1 / sizes[rated.item]) / np.count_nonzero(used)
+    agreeing = (rated.squares - sizes)[used] / (sizes * (sizes - 1))[used]
+    shares = np.bincount(rated.coded.codes, weights=1 / sizes[rated.item]) / np.count_nonzero(used)
     chance = float(shares @ shares)
     # from the disagreements, so that no rounding keeps unanimous raters from 1
     disagreeing = float((1 - agreeing).mean())
@@ -232,14 +288,14 @@ def krippendorff_alpha(grades: npt.ArrayLike | Rated, *, level: Level = "nominal
     if undefined is not None:
         return undefined
     count = len(rated.grade)
-    values, codes, totals = np.unique(rated.grade, return_inverse=True, return_counts=True)
+    values, codes, totals = rated.coded
     if level == "nominal":
         chance = float(count * count - (totals * totals).sum())
+        seen = float(_disagreements(rated).sum())
     else:
         scores = _scores(values, totals, level)
         chance = 2 * float(count * (totals @ scores**2) - (totals @ scores) ** 2)
-        rated = Rated(rated.rater, rated.item, scores[codes], rated.items)
-    seen = float(_disagreements(rated, level).sum())
+        seen = float(_disagreements(rated, scores[codes]).sum())
     return Agreement(
         value=1 - (count - 1) * seen / chance, items=int(np.count_nonzero(rated.sizes))
     )
@@ -249,26 +305,21 @@ def _scores(values: FloatArray, totals: IntArray, level: Level) -> FloatArray:
     """Return the number of each grade: itself, or the mean rank of its ratings among all."""
     if level == "ordinal":
         return np.asarray(np.cumsum(totals) - totals / 2, dtype=np.float64)
-    return values - values[len(values) // 2]  # whole numbers stay whole, large ones get small
+    centred: FloatArray = values - values[len(values) // 2]  # whole numbers stay whole
+    return centred
 
 
-def _squares(rated: Rated) -> FloatArray:
-    """By item: Σ_c n_c², n_c the number of its ratings that are c."""
-    grades, codes = np.unique(rated.grade, return_inverse=True)
-    cells, counts = np.unique(rated.item * len(grades) + codes, return_counts=True)
-    squares: FloatArray = counts.astype(np.float64) ** 2
-    return weighted_sums(cells // len(grades), squares, rated.items)
+def _disagreements(rated: Rated, scores: FloatArray | None = None) -> FloatArray:
+    """By item: Σ_{i,j} δ²(x_i, x_j) / (m − 1) over its ratings; exactly 0 where all are equal.
 
-
-def _disagreements(rated: Rated, level: Level) -> FloatArray:
-    """By item: Σ_{i,j} δ²(x_i, x_j) / (m − 1) over its ratings; exactly 0 where all are equal."""
+    Without ``scores`` by rating, two different grades are 1 apart.
+    """
     sizes = rated.sizes
-    squares = _squares(rated)
-    if level == "nominal":
-        apart = sizes * sizes - squares
+    if scores is None:
+        apart = sizes * sizes - rated.squares
     else:
-        sums, lengths = rated.sums(rated.grade), rated.sums(rated.grade**2)
-        apart = np.where(squares == sizes * sizes, 0.0, 2 * (sizes * lengths - sums**2))
+        sums, lengths = rated.sums(scores), rated.sums(scores**2)
+        apart = np.where(rated.squares == sizes * sizes, 0.0, 2 * (sizes * lengths - sums**2))
     return np.asarray(apart / np.maximum(sizes - 1, 1), dtype=np.float64)
 
 
@@ -336,12 +387,20 @@ def agreements(
 
 
 def _drawn_groups(rated: Rated, groups: npt.ArrayLike | None) -> IntArray:
-    """By rating: the number of what is drawn with it, counted from 0."""
-    if groups is not None and len(rated.item):
-        _, numbers = np.unique(np.asarray(groups)[rated.item], return_inverse=True)
-        if numbers.max() + 1 >= FEWEST:
-            return np.asarray(numbers, dtype=np.int64)
-    return np.asarray(np.unique(rated.item, return_inverse=True)[1], dtype=np.int64)
+    """By item: the number of what is drawn with it, counted from 0; −1 for items without ratings.
+
+    Groups are numbers from 0 up.
+    """
+    used = rated.sizes > 0
+    if groups is not None:
+        of_item = np.asarray(groups, dtype=np.int64)
+        present = np.bincount(of_item[used]) > 0
+        if np.count_nonzero(present) >= FEWEST:
+            numbers = np.cumsum(present) - 1
+            answer = np.full(rated.items, -1)
+            answer[used] = numbers[of_item[used]]
+            return answer
+    return np.where(used, np.cumsum(used) - 1, -1)
 
 
 def _resampled(
@@ -351,48 +410,44 @@ def _resampled(
 
     Every coefficient is a function of sums over items, so all resamples of a sum are one product.
     """
-    values, codes, totals = np.unique(rated.grade, return_inverse=True, return_counts=True)
-    of_item = np.zeros(rated.items, np.int64)
-    of_item[rated.item] = drawn
+    values, codes, totals = rated.coded
+    used = np.flatnonzero(drawn >= 0)
     rows: list[FloatArray] = []
 
-    def add(by_rating: FloatArray | None = None, by_item: FloatArray | None = None) -> int:
+    def add(by_item: FloatArray) -> int:
         """Add a row of sums by group, and return its place."""
-        if by_item is not None:
-            rows.append(weighted_sums(of_item, by_item, count))
-        elif by_rating is not None:
-            rows.append(weighted_sums(drawn, by_rating, count))
+        rows.append(weighted_sums(drawn[used], by_item[used], count))
         return len(rows) - 1
 
-    sizes = rated.sizes
-    size = add(np.ones(len(rated.grade)))
+    sizes = rated.sizes.astype(np.float64)
+    size = add(sizes)
     moments = {}
-    for level in ("interval", "ordinal"):
+    few = rated.counts is not None
+    levels: tuple[Level, ...] = ("interval",) if few else ("interval", "ordinal")
+    for level in levels:
         scores = _scores(values, totals, level)[codes]
-        scored = Rated(rated.rater, rated.item, scores, rated.items)
-        moments[level] = (
-            add(by_item=_disagreements(scored, level)),
-            add(scores),
-            add(scores**2),
+        within, first, second = (
+            _disagreements(rated, scores),
+            rated.sums(scores),
+            rated.sums(scores**2),
         )
-    few = len(values) <= MOST_GRADES
-    if few:
-        nominal = add(by_item=_disagreements(rated, "nominal"))
-        agreeing = (_squares(rated) - sizes) / np.maximum(sizes * (sizes - 1), 1)
-        agreed, used = add(by_item=agreeing), add(by_item=(sizes > 0).astype(np.float64))
-        counts = [rated.sums(codes == code) for code in range(len(values))]  # [grade][item]
-        shares = [add(by_item=each / np.maximum(sizes, 1)) for each in counts]
+        moments[level] = add(within), add(first), add(second)
+    if rated.counts is not None:
+        nominal = add(_disagreements(rated))
+        agreed = add((rated.squares - sizes) / np.maximum(sizes * (sizes - 1), 1))
+        items = add((sizes > 0).astype(np.float64))
+        counts = rated.counts.T  # [grade, item]
+        shares = [add(each / np.maximum(sizes, 1)) for each in counts]
         tables = {
-            (c, k): add(by_item=_coincidences(counts, c, k, sizes))
+            (c, k): add(counts[c] * (counts[k] - (c == k)) / np.maximum(sizes - 1, 1))
             for c in range(len(values))
             for k in range(c, len(values))
         }
     sums = resampled_means(np.stack(rows), resamples=resamples, seed=seed) * count
-    answers = {}
-    for level, (apart, first, second) in moments.items():
-        if level == "interval" or not few:
-            chance = 2 * (sums[size] * sums[second] - sums[first] ** 2)
-            answers[level] = _beyond((sums[size] - 1) * sums[apart], chance)
+    answers: dict[str, FloatArray] = {}
+    for name, (seen, mean, square) in moments.items():
+        chance = 2 * (sums[size] * sums[square] - sums[mean] ** 2)
+        answers[name] = _beyond((sums[size] - 1) * sums[seen], chance)
     if few:
         table = np.empty((len(values), len(values), resamples))
         for (c, k), place in tables.items():
@@ -406,15 +461,9 @@ def _resampled(
         distances = (ranks[:, np.newaxis] - ranks) ** 2
         chance = (margins[:, np.newaxis] * margins * distances).sum(axis=(0, 1))
         answers["ordinal"] = _beyond((total - 1) * (table * distances).sum(axis=(0, 1)), chance)
-        share = sums[shares] / sums[used]
-        answers["fleiss"] = _beyond(1 - sums[agreed] / sums[used], 1 - (share**2).sum(axis=0))
+        share = sums[shares] / sums[items]
+        answers["fleiss"] = _beyond(1 - sums[agreed] / sums[items], 1 - (share**2).sum(axis=0))
     return answers
-
-
-def _coincidences(counts: list[FloatArray], c: int, k: int, sizes: IntArray) -> FloatArray:
-    """By item: how often grades c and k coincide in it."""
-    pairs = counts[c] * (counts[k] - (c == k))
-    return np.asarray(pairs / np.maximum(sizes - 1, 1), dtype=np.float64)
 
 
 def _beyond(seen: FloatArray, chance: FloatArray) -> FloatArray:
@@ -442,19 +491,20 @@ def majority(grades: npt.ArrayLike | Rated) -> FloatArray:
     [0.0, nan, 3.0, 1.0]
     """
     rated = Rated.of(grades)
+    if rated.counts is not None and len(rated.grade):
+        most = rated.counts.max(axis=1)
+        winners = rated.counts == most[:, np.newaxis]
+        decided = (most > 0) & (winners.sum(axis=1) == 1)
+        return np.where(decided, rated.coded.values[winners.argmax(axis=1)], np.nan)
     answer = np.full(rated.items, np.nan)
-    order = np.lexsort((rated.grade, rated.item))
-    item, grade = rated.item[order], rated.grade[order]
-    if not len(item):
-        return answer
-    # equal ratings of an item are next to each other: each such stretch is a candidate
-    starts = np.flatnonzero(np.concatenate(([True], (np.diff(item) != 0) | (np.diff(grade) != 0))))
-    votes = np.diff(np.append(starts, len(item)))
-    most = np.zeros(rated.items, np.int64)
-    np.maximum.at(most, item[starts], votes)
-    winners = starts[votes == most[item[starts]]]
-    alone = np.bincount(item[winners], minlength=rated.items)[item[winners]] == 1
-    answer[item[winners[alone]]] = grade[winners[alone]]
+    width = max(len(rated.coded.values), 1)
+    cells, votes = np.unique(rated.item * width + rated.coded.codes, return_counts=True)
+    item, code = cells // width, cells % width
+    highest = np.zeros(rated.items, np.int64)
+    np.maximum.at(highest, item, votes)
+    best = np.flatnonzero(votes == highest[item])
+    alone = best[np.bincount(item[best], minlength=rated.items)[item[best]] == 1]
+    answer[item[alone]] = rated.coded.values[code[alone]]
     return answer
 
 

@@ -25,7 +25,7 @@ PERMUTED = 3_000
 """Up to so many groups times raters the tests permute; beyond, Student's t answers alike."""
 
 LEAST = 0.1
-"""A rater stands out by at least this: in agreement, and as a part of the range of grades."""
+"""A rater is apart by at least this: in agreement, and as a part of the range of grades."""
 
 
 STEPPED = 30
@@ -93,7 +93,7 @@ def rater_deviations(
     biases, sizes = _biases(rated), rated.sizes[rated.item]
     near, among = _distances(rated)
     compared = sizes >= 3
-    options = _Test(alpha, resamples, seed, len(np.unique(numbers)) * max(count, 1) <= PERMUTED)
+    options = _Test(alpha, resamples, seed, int(numbers.max(initial=0)) * max(count, 1) <= PERMUTED)
     of_rater = [np.flatnonzero(rated.rater == rater) for rater in range(count)]
     bias_p = [options.p(biases[rows], numbers[rows]) for rows in of_rater]
     apart_p = []
@@ -160,8 +160,9 @@ class _Test:
         """Return the p-value of the mean over groups; None without values."""
         if not len(values):
             return None
-        _, numbers = np.unique(groups, return_inverse=True)
-        means = np.bincount(numbers, weights=values) / np.bincount(numbers)
+        counts = np.bincount(groups)
+        used = counts > 0
+        means = np.bincount(groups, weights=values)[used] / counts[used]
         test = "permutation" if self._permutes else "t"
         [result] = paired_tests(means, test=test, **self._options)  # type: ignore[arg-type]
         return result.p
@@ -175,9 +176,9 @@ class _Test:
 def _numbered(rated: Rated, groups: npt.ArrayLike | None) -> IntArray:
     """By rating: the number of its group, or of its item where there are few groups."""
     if groups is not None and len(rated.item):
-        of_item = np.asarray(groups)[rated.item]
-        if len(np.unique(of_item)) >= FEWEST:
-            return np.asarray(of_item, dtype=np.int64)
+        of_rating = np.asarray(groups, dtype=np.int64)[rated.item]
+        if np.count_nonzero(np.bincount(of_rating)) >= FEWEST:
+            return of_rating
     return rated.item
 
 
