@@ -392,7 +392,7 @@ class RecordLayout:
     named it. ``markup`` are formats of these records alone; ``read_only`` are not written.
     """
 
-    kind: Kind
+    kind: Kind | Literal["ratings"]
     formats: tuple[str, ...]
     suffixes: Mapping[str, str] = field(hash=False)
     noun: str

@@ -1,0 +1,341 @@
+"""Agreement of raters: published examples, other tools' numbers, naive twins, undefined cases."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rankscope.errors import InputError, UnknownNameError
+from rankscope.statistics.rater_agreement import (
+    Level,
+    Rated,
+    Weights,
+    agreements,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    majority,
+    median_grades,
+)
+
+NAN = np.nan
+LEVELS: tuple[Level, ...] = get_args(Level)
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)
+
+KRIPPENDORFF: Any = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+"""Krippendorff, Computing Krippendorff's alpha-reliability, 2011, section C: four observers."""
+
+FLEISS = """
+444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444
+224445 333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444
+133333 555555
+"""
+"""Fleiss, Measuring nominal scale agreement among many raters, 1971, table 1: 30 patients with six
+diagnoses each, in any order."""
+
+
+@pytest.mark.parametrize(
+    ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_alpha_of_krippendorffs_own_example(level: Level, value: float) -> None:
+    answer = krippendorff_alpha(KRIPPENDORFF, level=level)
+    assert answer.value == pytest.approx(value, abs=5e-4)
+    assert answer.items == 11  # the last unit has a single value
+
+
+def test_fleiss_own_example() -> None:
+    patients = np.array([[int(digit) for digit in patient] for patient in FLEISS.split()])
+    answer = fleiss_kappa(patients.T)
+    assert patients.shape == (30, 6)
+    assert answer.value == pytest.approx(0.430, abs=5e-4)
+    assert answer.items == 30
+
+
+def test_cohen_by_hand() -> None:
+    # both yes 20, both no 15, only the first yes 5, only the second yes 10, of 50:
+    # observed 35/50 = .7, by chance (25·30 + 25·20)/2500 = .5, so (.7 − .5)/(1 − .5) = .4
+    first = [1] * 20 + [1] * 5 + [0] * 10 + [0] * 15
+    second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
+    for weights in WEIGHTS:  # two grades that are 1 apart: weights make no difference
+        assert cohen_kappa(first, second, weights=weights).value == pytest.approx(0.4)
+
+
+def test_weights_by_hand() -> None:
+    # (0,0) (0,1) (3,3) (3,1): seen: 1+2 linear, 1+4 quadratic, over 4
+    # by chance, of all 16 pairs: |a−b| sums to 2·(0+1+3+1) + 2·(3+2+0+2) = 24, and the squares to
+    # 2·(0+1+9+1) + 2·(9+4+0+4) = 56
+    first, second = [0, 0, 3, 3], [0, 1, 3, 1]
+    assert cohen_kappa(first, second, weights="linear").value == pytest.approx(1 - 4 * 3 / 24)
+    assert cohen_kappa(first, second, weights="quadratic").value == pytest.approx(1 - 4 * 5 / 56)
+
+
+# Made once with krippendorff 0.9.0, scikit-learn 1.9.1 (cohen_kappa_score with labels 0 to 4, of
+# the first two raters) and irrCAC (Fleiss in Gwet's form), from this table.
+TABLE: Any = [
+    [0, 1, 2, 3, 4, 4, 2, 1, 0, 3, 3, NAN],
+    [0, 1, 2, 3, 4, 0, 1, 1, NAN, 3, 2, 2],
+    [0, NAN, 2, 2, 4, 4, 2, NAN, 0, 3, 0, 2],
+    [1, 1, NAN, 3, 3, 4, 2, NAN, 0, NAN, 3, NAN],
+]
+
+ALPHAS = (0.5905511811023623, 0.6285441176470589, 0.6203059805285118)
+KAPPAS = (0.625, 0.6052631578947368, 0.4972067039106145)
+GWET = 0.64796479648
+
+
+def test_numbers_of_other_tools() -> None:
+    for level, value in zip(LEVELS, ALPHAS, strict=True):
+        assert krippendorff_alpha(TABLE, level=level).value == pytest.approx(value, abs=1e-12)
+    for weights, value in zip(WEIGHTS, KAPPAS, strict=True):
+        assert cohen_kappa(*TABLE[:2], weights=weights).value == pytest.approx(value, abs=1e-12)
+    assert fleiss_kappa(TABLE).value == pytest.approx(GWET, abs=1e-9)
+
+
+# --- naive twins, from the formulas
+
+
+def naive_alpha(table: Any, level: Level) -> float | None:
+    columns = [[grade for grade in column if not np.isnan(grade)] for column in np.array(table).T]
+    columns = [column for column in columns if len(column) > 1]
+    grades = sorted({grade for column in columns for grade in column})
+    if len(grades) < 2:
+        return None
+    coincidences = {(c, k): 0.0 for c in grades for k in grades}
+    for column in columns:
+        for c, k in permutations(column, 2):
+            coincidences[c, k] += 1 / (len(column) - 1)
+    sums = {c: sum(coincidences[c, k] for k in grades) for c in grades}
+
+    def distance(c: float, k: float) -> float:
+        if level == "nominal":
+            return float(c != k)
+        if level == "interval":
+            return (c - k) ** 2
+        low, high = sorted((c, k))
+        between = sum(sums[grade] for grade in grades if low <= grade <= high)
+        return float((between - (sums[c] + sums[k]) / 2) ** 2)
+
+    total = sum(sums.values())
+    seen = sum(coincidences[c, k] * distance(c, k) for c in grades for k in grades)
+    chance = sum(sums[c] * sums[k] * distance(c, k) for c in grades for k in grades)
+    return float(1 - (total - 1) * seen / chance)
+
+
+def naive_cohen(first: Any, second: Any, weights: Weights) -> float | None:
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if not np.isnan(a + b)]
+
+    def weight(a: float, b: float) -> float:
+        return {"none": float(a != b), "linear": abs(a - b), "quadratic": (a - b) ** 2}[weights]
+
+    chance = sum(weight(a, b) for a, _ in pairs for _, b in pairs)
+    return 1 - len(pairs) * sum(weight(a, b) for a, b in pairs) / chance if chance else None
+
+
+def naive_fleiss(table: Any) -> float | None:
+    columns = [[grade for grade in column if not np.isnan(grade)] for column in np.array(table).T]
+    columns = [column for column in columns if len(column) > 1]
+    grades = {grade for column in columns for grade in column}
+    if len(grades) < 2:
+        return None
+    agreeing = [
+        sum(column.count(g) * (column.count(g) - 1) for g in grades)
+        / (len(column) * (len(column) - 1))
+        for column in columns
+    ]
+    shares = [sum(c.count(g) / len(c) for c in columns) / len(columns) for g in grades]
+    chance = sum(share**2 for share in shares)
+    return (sum(agreeing) / len(columns) - chance) / (1 - chance)
+
+
+TABLES = arrays(
+    np.float64,
+    st.tuples(st.integers(2, 4), st.integers(1, 8)),
+    elements=st.sampled_from([0.0, 1.0, 2.0, 4.0, 0.5, -1.0, NAN]),
+)
+
+
+def same(answer: float | None, expected: float | None) -> bool:
+    if answer is None or expected is None:
+        return answer is expected
+    return answer == pytest.approx(expected, abs=1e-9)
+
+
+@given(TABLES)
+@settings(max_examples=60, deadline=None)
+def test_formulas(table: Any) -> None:
+    for level in LEVELS:
+        assert same(krippendorff_alpha(table, level=level).value, naive_alpha(table, level))
+    for weights in WEIGHTS:
+        answer = cohen_kappa(table[0], table[1], weights=weights).value
+        assert same(answer, naive_cohen(table[0], table[1], weights))
+    assert same(fleiss_kappa(table).value, naive_fleiss(table))
+
+
+@given(TABLES, st.randoms())
+@settings(max_examples=30, deadline=None)
+def test_order_and_scale_do_not_matter(table: Any, random: Any) -> None:
+    rows, columns = list(range(table.shape[0])), list(range(table.shape[1]))
+    random.shuffle(rows)
+    random.shuffle(columns)
+    shuffled = table[np.ix_(rows, columns)] * 4 + 1000
+    for level in LEVELS:
+        first = krippendorff_alpha(table, level=level).value
+        assert same(krippendorff_alpha(shuffled, level=level).value, first)
+    assert same(fleiss_kappa(shuffled).value, fleiss_kappa(table).value)
+
+
+# --- defined where others are not
+
+
+def test_unanimous_raters_agree_perfectly() -> None:
+    table = [[0, 1.1, 3, 2.7, 1]] * 3
+    for level in LEVELS:
+        assert krippendorff_alpha(table, level=level).value == 1.0
+    assert fleiss_kappa(table).value == 1.0
+    for weights in WEIGHTS:
+        assert cohen_kappa(table[0], table[1], weights=weights).value == 1.0
+    assert agreements([[0.0, 1, 2] * 10] * 3).ordinal.interval is None  # nothing varies
+
+
+def test_one_grade_is_undefined_with_a_reason() -> None:
+    table: Any = [[2, 2, 2], [2, 2, NAN]]
+    answers = [krippendorff_alpha(table, level=level) for level in LEVELS]
+    answers += [fleiss_kappa(table), cohen_kappa(*table)]
+    for answer in answers:
+        assert answer.value is None
+        assert answer.items == 2
+        assert answer.reason.startswith("only grade 2 was given")
+        assert answer.to_dict()["value"] is None
+
+
+def test_nothing_shared_is_undefined() -> None:
+    table: Any = [[1, NAN], [NAN, 2]]
+    assert krippendorff_alpha(table).reason == "no item was rated by two raters"
+    assert fleiss_kappa(table).reason == "no item was rated by two raters"
+    assert cohen_kappa(*table).reason == "no item was rated by both"
+    assert agreements(table).ordinal.value is None
+    assert agreements(np.empty((2, 0))).fleiss.value is None
+
+
+def test_a_constant_rater_agrees_as_chance_does() -> None:
+    assert cohen_kappa([1, 1, 1, 1], [0, 1, 1, 2]).value == pytest.approx(0)
+
+
+def test_perfect_disagreement_is_below_chance() -> None:
+    assert cohen_kappa([0, 1] * 5, [1, 0] * 5).value == pytest.approx(-1)
+    alpha = krippendorff_alpha([[0, 1] * 5, [1, 0] * 5]).value
+    assert alpha == pytest.approx(1 - 19 / 10)  # n = 20: D_o = 1, D_e = 2·10·10/(20·19)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(InputError, match="infinite"):
+        krippendorff_alpha(np.array([[np.inf, 1], [1, 1]]))
+    with pytest.raises(InputError, match="row for each rater"):
+        fleiss_kappa(np.zeros((2, 2, 2)))
+    bad: Any = "ratio"
+    with pytest.raises(UnknownNameError):
+        krippendorff_alpha(KRIPPENDORFF, level=bad)
+    with pytest.raises(UnknownNameError):
+        cohen_kappa([1], [1], weights=bad)
+
+
+# --- intervals
+
+
+def noisy(items: int, seed: int, raters: int = 3) -> Any:
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 4, items)
+    blurred = np.where(
+        random.random((raters, items)) < 0.7, truth, random.integers(0, 4, (raters, items))
+    )
+    return blurred.astype(np.float64)
+
+
+def test_intervals_hold_the_value_and_are_seeded() -> None:
+    table = noisy(150, 1)
+    answers, again = agreements(table, seed=3), agreements(table, seed=3)
+    assert answers == again
+    assert answers != agreements(table, seed=4)
+    for name in ("fleiss", "nominal", "ordinal", "interval"):
+        answer = getattr(answers, name)
+        assert answer.interval.low < answer.value < answer.interval.high
+        wide = getattr(agreements(noisy(40, 1)), name).interval
+        assert answer.interval.high - answer.interval.low < wide.high - wide.low
+
+
+def test_resampled_coefficients_are_those_of_the_drawn_items() -> None:
+    """The sums that are resampled give what the formulas give for the same draws."""
+    table = noisy(30, 2)
+    from rankscope.statistics.arrays import random_source
+    from rankscope.statistics.rater_agreement import _drawn_groups, _resampled
+
+    rated = Rated.of(table)
+    answers = _resampled(rated, _drawn_groups(rated, None), 30, resamples=100, seed=5)
+    # `resampled_means` draws whole batches: here all resamples at once
+    drawn = np.random.Generator(random_source(5, 0)).integers(0, 30, size=(100, 30))
+    for place in (0, 57, 99):
+        part = table[:, drawn[place]]
+        assert answers["fleiss"][place] == pytest.approx(naive_fleiss(part))
+        for level in LEVELS:
+            assert answers[level][place] == pytest.approx(naive_alpha(part, level))
+
+
+def test_groups_are_drawn_as_a_whole() -> None:
+    """Copies of the items of a group add nothing to what is known."""
+    table = noisy(40, 3)
+    copied, groups = np.repeat(table, 10, axis=1), np.repeat(np.arange(40), 10)
+    once = agreements(table).ordinal.interval
+    together = agreements(copied, groups=groups).ordinal.interval
+    apart = agreements(copied).ordinal.interval
+    assert once is not None
+    assert together is not None
+    assert apart is not None
+    assert together.low == pytest.approx(once.low, abs=0.02)
+    assert apart.high - apart.low < 0.5 * (once.high - once.low)
+    few = agreements(copied, groups=groups // 8).ordinal.interval  # five groups: items are drawn
+    assert few == apart
+
+
+def test_few_items_and_many_grades() -> None:
+    assert agreements(noisy(9, 1)).ordinal.interval is None
+    scores = noisy(80, 4) + np.random.default_rng(0).random((3, 80))
+    answers = agreements(scores)
+    assert answers.nominal.interval is None
+    assert answers.fleiss.interval is None
+    for answer in (answers.ordinal, answers.interval):
+        assert answer.interval is not None
+        assert answer.value is not None
+        assert answer.interval.low < answer.value < answer.interval.high
+
+
+def test_resamples_with_one_grade_are_counted() -> None:
+    table = np.zeros((2, 20))
+    table[0, 3] = 1
+    interval = agreements(table).nominal.interval
+    assert interval is not None
+    assert interval.note.startswith("undefined in 3")  # (19/20)^20 = .358 of the resamples
+
+
+# --- consensus
+
+
+@given(TABLES)
+@settings(max_examples=40, deadline=None)
+def test_majority_and_median(table: Any) -> None:
+    for column, most, middle in zip(table.T, majority(table), median_grades(table), strict=True):
+        grades = column[~np.isnan(column)].tolist()
+        counts = sorted({(grades.count(grade), grade) for grade in grades}, reverse=True)
+        alone = counts and (len(counts) == 1 or counts[0][0] > counts[1][0])
+        assert (most == counts[0][1]) if alone else np.isnan(most)
+        assert (middle == np.median(grades)) if grades else np.isnan(middle)
