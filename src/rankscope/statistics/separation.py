@@ -17,6 +17,8 @@ from rankscope.statistics.arrays import random_source, special
 from rankscope.statistics.intervals import Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
@@ -73,9 +75,8 @@ def _newcombe(auc: float, first: int, second: int, level: float) -> Interval:
     )
 
 
-def _end(is_inside: object, inside: float, outside: float) -> float:
+def _end(is_inside: Callable[[float], bool], inside: float, outside: float) -> float:
     """Return by bisection where the values end that are not refuted."""
-    assert callable(is_inside)
     for _ in range(60):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if is_inside(middle) else (inside, middle)
