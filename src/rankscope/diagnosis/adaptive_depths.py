@@ -306,9 +306,7 @@ def _of_system(
         interval=interval,
         p_corrected=p,
         saved=saved,
-        groups=tuple(
-            _group(rows, shown, fixed, judged, decided, inputs) for rows in groups
-        ),
+        groups=tuple(_group(rows, shown, fixed, judged, decided, inputs) for rows in groups),
     )
 
 
@@ -354,9 +352,8 @@ def _group(  # noqa: PLR0917
 
 def _corrected(systems: list[SystemDepths]) -> list[SystemDepths]:
     """Correct the p-values of all systems together."""
-    tested = [system for system in systems if system.p_corrected is not None]
-    p_values = corrected([system.p_corrected for system in tested], "bonferroni").tolist()
-    by_name = {system.system: p for system, p in zip(tested, p_values, strict=True)}
+    raw = {system.system: p for system in systems if (p := system.p_corrected) is not None}
+    by_name = dict(zip(raw, corrected(list(raw.values()), "bonferroni").tolist(), strict=True))
     return [
         system.model_copy(update={"p_corrected": by_name.get(system.system)}) for system in systems
     ]
@@ -408,15 +405,18 @@ def _systems_table(result: AdaptiveDepths) -> Table:
         if system.fixed is not None:
             title = f"fixed, k = {system.fixed_k:.3g}"
             cells = _quality_cells(system.fixed)
-            rows.append((Cell(system.system), Cell(title), *cells[:-1], _difference(system, result)))
+            rows.append(
+                (Cell(system.system), Cell(title), *cells[:-1], _difference(system, result))
+            )
         if system.largest is not None:
             title = f"largest, k = {result.largest_k:,}"
             rows.append((Cell(system.system), Cell(title), *_quality_cells(system.largest)))
     notes = [
         (
-            f"{counted(result.queries, 'question')}, each answer cut at its k ({result.smallest_k:,} "
-            f"to {result.largest_k:,}, on average {result.mean_k:.2f}); then at one k for all that "
-            "shows as many documents (a fraction is a mixture), and at the largest k"
+            f"{counted(result.queries, 'question')}, each answer cut at its k "
+            f"({result.smallest_k:,} to {result.largest_k:,}, on average {result.mean_k:.2f}); "
+            "then at one k for all that shows as many documents (a fraction is a mixture), and at "
+            "the largest k"
         ),
         (
             f"{result.measure} is always divided by what was ideal before; Success: a relevant "
@@ -428,7 +428,9 @@ def _systems_table(result: AdaptiveDepths) -> Table:
         ),
     ]
     saved = [
-        f"{system.system} {system.saved:.0%}" for system in result.systems if system.saved is not None
+        f"{system.system} {system.saved:.0%}"
+        for system in result.systems
+        if system.saved is not None
     ]
     if saved:
         notes.append(f"documents saved against the largest k: {', '.join(saved)}")
@@ -510,9 +512,7 @@ def _groups_table(result: AdaptiveDepths, system: SystemDepths) -> Table:
         ),
         tuple(rows),
         title=f"{system.system} by decided k",
-        notes=(
-            "relevant: documents that a question has on average; a good k rises with it",
-        ),
+        notes=("relevant: documents that a question has on average; a good k rises with it",),
     )
 
 

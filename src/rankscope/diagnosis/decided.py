@@ -49,9 +49,7 @@ def quality_gap(inputs: Inputs, right: Iterable[str], wrong: Iterable[str]) -> Q
     )
     if min(len(first), len(second)) < 2:
         return None
-    groups = group_difference(
-        first, second, level=inputs.settings.level, bounds=definition.range
-    )
+    groups = group_difference(first, second, level=inputs.settings.level, bounds=definition.range)
     better = groups.difference if definition.higher_is_better else -groups.difference
     judged = len(values) if inputs.qrels is None else len(inputs.qrels.query_ids)
     is_shown = groups.is_shown(inputs.settings.alpha)
@@ -65,10 +63,10 @@ def quality_gap(inputs: Inputs, right: Iterable[str], wrong: Iterable[str]) -> Q
 
 
 def gap_sentence(gap: QualityGap, right: str, wrong: str) -> str:
-    """Say how both groups do: "rightly routed ones score 0.71 nDCG@10, wrongly routed ones 0.42"."""
+    """Say how both groups do, and whether the difference may be chance."""
     groups = gap.groups
     verdict = "" if gap.is_shown else ", a difference that may be chance"
     return (
-        f"{gap.system}: {right} score {groups.first:.3f} {gap.measure} ({groups.first_n:,} judged), "
-        f"{wrong} {groups.second:.3f} ({groups.second_n:,}){verdict}"
+        f"{gap.system}: {right} score {groups.first:.3f} {gap.measure} ({groups.first_n:,} "
+        f"judged), {wrong} {groups.second:.3f} ({groups.second_n:,}){verdict}"
     )

@@ -93,7 +93,9 @@ def _look(_: OverheadConfig, inputs: Inputs) -> Overhead | NotApplicable:
         column=column,
         unit_assumed=folded(column) in map(folded, UNITLESS),
         figures=tuple(
-            Figure(name=f"p{entry.percentile}_overhead_ms", value=entry.value, interval=entry.interval)
+            Figure(
+                name=f"p{entry.percentile}_overhead_ms", value=entry.value, interval=entry.interval
+            )
             for entry in whole
         ),
     )
@@ -102,8 +104,10 @@ def _look(_: OverheadConfig, inputs: Inputs) -> Overhead | NotApplicable:
 def _section(result: Overhead) -> Section:
     titles = [f"p{entry.percentile}, ms" for entry in result.percentiles]
     notes = [
-        "percentiles are interpolated linearly between the two nearest values; in brackets: where "
-        "they lie by the order of the values, whatever their distribution; ∞: too few to say",
+        (
+            "percentiles are interpolated linearly between the two nearest values; in brackets: "
+            "where they lie, whatever the distribution; ∞: too few decisions to say"
+        )
     ]
     if result.unit_assumed:
         notes.append(

@@ -48,9 +48,7 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "gate_efficiency": FigureKind("gate efficiency", "gating"),
     "gate_wrongly_skipped": FigureKind("wrongly skipped", "gating", higher_is_better=False),
-    "reranking_improvement": FigureKind(
-        "reranking improvement", "stages", range=(-1.0, math.inf)
-    ),
+    "reranking_improvement": FigureKind("reranking improvement", "stages", range=(-1.0, math.inf)),
     **{
         f"p{percentile}_overhead_ms": FigureKind(
             f"p{percentile} overhead, ms", "overhead", higher_is_better=False, range=_MILLISECONDS

@@ -190,9 +190,7 @@ def _remarks(
     )
     findings = []
     if recall.interval is not None and recall.interval.high < 1 - MANY:
-        findings.append(
-            SKIPS_NEEDED.finding(text, count=skipped.count, evidence=skipped.to_dict())
-        )
+        findings.append(SKIPS_NEEDED.finding(text, count=skipped.count, evidence=skipped.to_dict()))
     if quality is None or not quality.gain:
         return findings, ()
     groups = quality.groups

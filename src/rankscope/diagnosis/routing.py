@@ -206,11 +206,11 @@ def _look(config: RoutingConfig, inputs: Inputs) -> Routing | NotApplicable:
     )
     routes = _shares(list(names), rows, known, level)
     calibrated = None
-    sure = [row for row in known if row.confidence is not None]
-    if sure:
+    stated = [(row.confidence, row.is_right) for row in known if row.confidence is not None]
+    if stated:
         calibrated = calibration(
-            [row.confidence for row in sure],
-            [row.is_right for row in sure],
+            [confidence for confidence, _ in stated],
+            [is_right for _, is_right in stated],
             bins=config.bins,
             level=level,
             resamples=min(inputs.settings.resamples, 1000),
@@ -306,8 +306,9 @@ def _advice(
         return ()
     groups = quality.groups
     text = (
-        f"Routing: {_errors_in_words(accuracy, confusion)}; {quality.system} has {quality.measure} of "
-        f"{groups.second:.3f} there, and {groups.first:.3f} where the route is right"
+        f"Routing: {_errors_in_words(accuracy, confusion)}; {quality.system} has "
+        f"{quality.measure} of {groups.second:.3f} there, and {groups.first:.3f} where the route "
+        "is right"
     )
     return (Advice(text=text, gain=quality.gain),)
 

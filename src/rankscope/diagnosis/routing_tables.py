@@ -31,6 +31,7 @@ SHOWN_ROUTES = 7
 
 SHOWN_ERRORS = 10
 
+
 def routing_section(result: Routing, title: str) -> Section:
     """Show how many questions go right, then load, confusion and calibration."""
     rows = [("sent to a right route (top-1)", result.accuracy)]

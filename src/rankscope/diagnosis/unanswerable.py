@@ -319,8 +319,8 @@ def _always_answers(system: SystemRefusals) -> list[Finding]:
         return [
             THRESHOLD_HELPS.finding(
                 f"{answers}; refusing below a score of {best.threshold:.4g} would leave out "
-                f"{percent(best.rightly)} of them and {percent(best.wrongly)} of the questions with "
-                f"an answer ({area})",
+                f"{percent(best.rightly)} of them and {percent(best.wrongly)} of the questions "
+                f"with an answer ({area})",
                 system=system.system,
                 evidence=evidence,
             )
@@ -352,8 +352,8 @@ def _section(result: NoAnswer) -> Section:
     missing = [f"{system.system} {system.missing:,}" for system in result.systems if system.missing]
     notes = [
         (
-            f"of {counted(result.unanswerable, 'question')} without an answer, which are in no mean "
-            f"of a ranking measure, and of {result.answerable:,} with one"
+            f"of {counted(result.unanswerable, 'question')} without an answer, which are in no "
+            f"mean of a ranking measure, and of {result.answerable:,} with one"
         ),
         "nothing: no document is returned, in % with Wilson's interval",
         (

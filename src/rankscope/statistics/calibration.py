@@ -132,7 +132,9 @@ def _drawn_errors(
     errors = []
     for size in sizes(repetitions, count):
         outcome = random.random((size, count)) < stated
-        place = number + bins * np.arange(size)[:, np.newaxis]  # each repetition has bins of its own
+        place = (
+            number + bins * np.arange(size)[:, np.newaxis]
+        )  # each repetition has bins of its own
         kept = np.bincount(place[outcome], minlength=size * bins).reshape(size, bins)
         errors.append(np.abs(kept - promised).sum(axis=1) / count)
     return np.concatenate(errors)

@@ -71,7 +71,10 @@ def _newcombe(auc: float, first: int, second: int, level: float) -> Interval:
         return (auc - area) ** 2 <= square * area * (1 - area) / (first * second) * spread
 
     return Interval(
-        low=_end(is_inside, auc, 0.0), high=_end(is_inside, auc, 1.0), level=level, method="newcombe"
+        low=_end(is_inside, auc, 0.0),
+        high=_end(is_inside, auc, 1.0),
+        level=level,
+        method="newcombe",
     )
 
 
