@@ -419,7 +419,7 @@ def _systems_table(result: AdaptiveDepths) -> Table:
             "the largest k"
         ),
         (
-            f"{result.measure} is always divided by what was ideal before; Success: a relevant "
+            f"{result.measure}: what is cut off counts as not retrieved; Success: a relevant "
             "document is shown; P: relevant of those shown, 0 where none is"
         ),
         (

@@ -185,17 +185,17 @@ def _remarks(
         level=0.95 if recall.interval is None else recall.interval.level,
     )
     text = (
-        f"the gate skips {skipped.count:,} of {counted(skipped.total, 'question')} that "
+        f"skips {skipped.count:,} of {counted(skipped.total, 'question')} that "
         f"{'needs' if skipped.total == 1 else 'need'} retrieval ({share_text(skipped)})"
     )
     findings = []
     if recall.interval is not None and recall.interval.high < 1 - MANY:
-        findings.append(SKIPS_NEEDED.finding(text, count=skipped.count, evidence=skipped.to_dict()))
+        findings.append(SKIPS_NEEDED.finding(f"the gate {text}", count=skipped.count, evidence=skipped.to_dict()))
     if quality is None or not quality.gain:
         return findings, ()
     groups = quality.groups
     advice = Advice(
-        text=f"Gate: {text[4:]}; {quality.system} has {quality.measure} of {groups.second:.3f} "
+        text=f"Gate: it {text}; {quality.system} has {quality.measure} of {groups.second:.3f} "
         f"there, and {groups.first:.3f} where it retrieves",
         gain=quality.gain,
     )
@@ -204,12 +204,12 @@ def _remarks(
 
 def _section(result: Gating) -> Section:
     rows = [
-        ("precision", result.precision, "retrievals that were needed, of all retrievals"),
-        ("recall", result.recall, "needed retrievals that were made"),
-        ("false-positive rate", result.false_positive_rate, "needless, of those that need none"),
+        ("precision", result.precision, "needed, of all retrievals"),
+        ("recall", result.recall, "retrieved, of all that need it"),
+        ("false-positive rate", result.false_positive_rate, "retrieved, of all that do not"),
         ("efficiency", result.efficiency, "rightly skipped, of all questions"),
         ("wrongly skipped", result.wrongly_skipped, "of all questions"),
-        ("could be skipped", result.skippable, "the most that the efficiency can be"),
+        ("could be skipped", result.skippable, "the most efficiency can be"),
     ]
     lines = [
         (Cell(name), Cell(share.count), Cell(share.total), percent_cell(share), Cell(meaning))
@@ -219,7 +219,7 @@ def _section(result: Gating) -> Section:
     limits = None if around is None else (100 * around.low, 100 * around.high)
     shown = Cell() if f1 is None else Cell(100 * f1, limits)
     lines.insert(
-        2, (Cell("F1"), Cell(), Cell(), shown, Cell("harmonic mean of precision and recall"))
+        2, (Cell("F1"), Cell(), Cell(), shown, Cell("harmonic mean of both"))
     )
     notes = ["positive is “retrieve”; Wilson's interval in brackets"]
     if result.unknown:

@@ -340,8 +340,8 @@ def _findings(result: Routing, alpha: float) -> list[Finding]:
     findings += [
         ROUTE_MISSED.finding(
             f"{route.route} is right for {counted(route.recall.total, 'question')}, and "
-            f"{'none' if not route.recall.count else f'only {route.recall.count:,}'} of them "
-            "is sent there",
+            f"{route.recall.count or 'none'} of them {'is' if route.recall.count < 2 else 'are'} "
+            "sent there",
             evidence={"route": route.route} | route.recall.to_dict(),
         )
         for route in missed

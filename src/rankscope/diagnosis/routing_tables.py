@@ -170,7 +170,8 @@ def calibration_blocks(result: Calibration, who: str) -> list[Block]:
         notes=(
             (
                 f"ECE {result.ece:.3f} over bins of equal width; exact confidences would give "
-                f"{result.expected:.3f} on as many decisions (p {result.p:.2g} that they are exact)"
+                f"{result.expected:.3f} on as many decisions, and as much as here with a chance "
+                f"of {result.p:.2g}"
             ),
         ),
     )
