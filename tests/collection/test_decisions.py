@@ -31,7 +31,7 @@ ROWS: list[dict[str, Any]] = [
     },
     {"query_id": "q2", "route": "tax", "best": ["it"], "retrieved": False, "needed": True, "k": 0},
 ]
-TEXT = """query_id,route,best,allowed,routes,retrieved,needed,confidence,gate_confidence,k,latency_ms
+TEXT = f"""{",".join(["query_id", *ALIASES])}
 q1,law,law|tax,law,law;tax;it,yes,no,0.75,0.5,5,12.5
 q2,tax,it,,,0,1,,,0,
 """
@@ -189,7 +189,10 @@ def test_json_lines_that_are_wrong(tmp_path: Path, text: str, problem: str) -> N
     ("data", "problem"),
     [
         ([], "there is no decision; give at least one query with what was decided"),
-        (pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}), "row 1: query 'q': 'conf"),
+        (
+            pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}),
+            "row 1: query 'q': 'conf",
+        ),
         ({"q": 3}, "item 1: expected text or named fields for decision 'q', got '3' (int)"),
         ({"q": "law"}, "no decision among the columns 'text'"),
         ([("q", "law")], "row 1: expected named fields, got"),
@@ -220,7 +223,9 @@ def test_a_value_of_which_nothing_is_known_is_left_out_of_its_column_only() -> N
 def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes(b"query_id,confidence,best,k\n" + content)
+    message = ""
     try:
         read_decisions(path)
     except InputError as error:
-        assert "\n" not in str(error)
+        message = str(error)
+    assert "\n" not in message

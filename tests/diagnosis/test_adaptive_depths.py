@@ -118,9 +118,7 @@ def test_qualities_by_hand() -> None:
     assert (result.findings, result.advice) == ((), ())
 
 
-@given(
-    pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=12)
-)
+@given(pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=12))
 def test_the_fixed_depth_shows_as_many_documents(pairs: list[tuple[int, int]]) -> None:
     decided, retrieved = (np.array(column) for column in zip(*pairs, strict=True))
     depth, share = same_cost(decided, retrieved)
@@ -243,7 +241,12 @@ def test_where_it_cannot_look() -> None:
     answer = ADAPTIVE_DEPTHS.answer(AdaptiveDepthsConfig(), inputs(qrels, run, {"other": 3}))
     assert isinstance(answer, NotApplicable)
     assert answer.reason.startswith("no question with a decided k is judged")
-    lacking = Inputs(**{**vars(inputs(qrels, run, {"q": 3})), "decisions": Decisions([{"id": "q", "route": "a"}])})
+    lacking = Inputs(
+        **{
+            **vars(inputs(qrels, run, {"q": 3})),
+            "decisions": Decisions([{"id": "q", "route": "a"}]),
+        }
+    )
     answer = ADAPTIVE_DEPTHS.answer(AdaptiveDepthsConfig(), lacking)
     assert isinstance(answer, NotApplicable)
     assert "no column k (or top_k" in answer.reason

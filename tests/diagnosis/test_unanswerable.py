@@ -14,6 +14,7 @@ import rankscope as rs
 from rankscope.diagnosis.unanswerable import NO_ANSWER, NoAnswer, NoAnswerConfig
 from rankscope.document.blocks import Plot, Table
 from rankscope.findings import NotApplicable
+from rankscope.scoring.judgments import unanswered
 from rankscope.statistics.proportions import proportion
 
 
@@ -36,7 +37,10 @@ def look(qrels: Any, runs: Any, measure: str = "RR", **options: Any) -> NoAnswer
 
 def scored(high: list[float], low: list[float]) -> dict[str, dict[str, float]]:
     """Make a run whose best scores are these; −∞ is an empty answer."""
-    pairs = [*((f"a{n}", s) for n, s in enumerate(high)), *((f"u{n}", s) for n, s in enumerate(low))]
+    pairs = [
+        *((f"a{n}", s) for n, s in enumerate(high)),
+        *((f"u{n}", s) for n, s in enumerate(low)),
+    ]
     return {
         query_id: {} if score == -math.inf else {"d": score, "x": score - 1}
         for query_id, score in pairs
@@ -205,8 +209,6 @@ def test_the_section_has_a_plot_and_tables() -> None:
 
 
 def test_marks_given_as_a_rule_count_too() -> None:
-    from rankscope.scoring.judgments import unanswered  # noqa: PLC0415
-
     qrels = {"a": {"d": 1}, "b": {"d": 1}, "u": {}}
     run = {"a": {"d": 2.0}, "b": {"d": 1.5}, "u": {"d": 1.0}}
     with unanswered("empty"):

@@ -53,7 +53,9 @@ def test_load_by_hand() -> None:
     load = load_balance([6, 2, 0])
     assert (load.places, load.used) == (3, 2)
     assert load.busiest == 6 / (8 / 3)
-    assert load.entropy == pytest.approx(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(3))
+    assert load.entropy == pytest.approx(
+        -(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(3)
+    )
     # Gini: mean absolute difference of all pairs over twice the mean: (4+6+2)·2/9 / (2·8/3)
     assert load.gini == pytest.approx((2 * (4 + 6 + 2) / 9) / (2 * 8 / 3))
     even = load_balance([5, 5, 5, 5])
@@ -80,7 +82,10 @@ def test_the_calibration_error_by_hand() -> None:
     last = abs(1 / 3 - 2.9 / 3)
     assert result.ece == pytest.approx(2 / 5 * first + 3 / 5 * last)
     used = [part for part in result.bins if part.right.total]
-    assert [(part.low, part.high, part.right.count) for part in used] == [(0.5, 0.6, 1), (0.9, 1.0, 1)]
+    assert [(part.low, part.high, part.right.count) for part in used] == [
+        (0.5, 0.6, 1),
+        (0.9, 1.0, 1),
+    ]
     assert used[0].confidence == pytest.approx(0.525)
     assert result.confidence == pytest.approx(3.95 / 5)
     one = calibration([0.5, 0.55, 0.9, 1.0, 1.0], [1, 0, 0, 1, 0], bins=1)
@@ -146,9 +151,7 @@ def brute_auc(high: list[float], low: list[float]) -> float:
     return won / (len(high) * len(low))
 
 
-scores = st.lists(
-    st.integers(-3, 3).map(float) | st.just(-math.inf), min_size=1, max_size=12
-)
+scores = st.lists(st.integers(-3, 3).map(float) | st.just(-math.inf), min_size=1, max_size=12)
 
 
 @given(high=scores, low=scores)
@@ -228,7 +231,9 @@ def test_two_groups_as_scipy_has_them() -> None:
     assert result.p == pytest.approx(expected.pvalue)
     interval = expected.confidence_interval()
     assert result.interval is not None
-    assert (result.interval.low, result.interval.high) == pytest.approx((interval.low, interval.high))
+    assert (result.interval.low, result.interval.high) == pytest.approx(
+        (interval.low, interval.high)
+    )
     assert result.is_shown(0.05) == (expected.pvalue <= 0.05)
     assert (result.first_n, result.second_n) == (12, 30)
 

@@ -190,7 +190,11 @@ def _remarks(
     )
     findings = []
     if recall.interval is not None and recall.interval.high < 1 - MANY:
-        findings.append(SKIPS_NEEDED.finding(f"the gate {text}", count=skipped.count, evidence=skipped.to_dict()))
+        findings.append(
+            SKIPS_NEEDED.finding(
+                f"the gate {text}", count=skipped.count, evidence=skipped.to_dict()
+            )
+        )
     if quality is None or not quality.gain:
         return findings, ()
     groups = quality.groups
@@ -218,9 +222,7 @@ def _section(result: Gating) -> Section:
     f1, around = result.f1, result.f1_interval
     limits = None if around is None else (100 * around.low, 100 * around.high)
     shown = Cell() if f1 is None else Cell(100 * f1, limits)
-    lines.insert(
-        2, (Cell("F1"), Cell(), Cell(), shown, Cell("harmonic mean of both"))
-    )
+    lines.insert(2, (Cell("F1"), Cell(), Cell(), shown, Cell("harmonic mean of both")))
     notes = ["positive is “retrieve”; Wilson's interval in brackets"]
     if result.unknown:
         notes.append(
