@@ -12,14 +12,17 @@ import rankscope as rs
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.targets import Targets, TargetsAndFigures, load_targets
+from rankscope.benchmark.verdict import verdict
 from rankscope.diagnosis.figures import FIGURES, figures_of
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.document.blocks import Table
 from rankscope.errors import FormatError, InputError, UnknownNameError
-from rankscope.records import status_of
+from rankscope.records import BenchmarkReport, status_of
 from rankscope.records.figure_kpis import FigureGoal, as_goals, figure_kpis
+from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.figure_targets import figure_table
+from reports.sample import sample
 
 HERE = Path()
 HEAD = "name: ours\nsource: the team's goals\n"
@@ -211,7 +214,7 @@ def test_the_table_of_figures() -> None:
     assert rows[0] == ["routing accuracy (top-1), %", None, "> 75", 75.0]
     assert rows[4] == ["p95 overhead, ms", None, "< 200", "unknown"]
     assert table.rows[0][3].marker == " !"
-    assert table.notes[1] == "unknown: p95 overhead, ms: the analysis overhead was not asked"
+    assert table.notes[1] == "unknown: p95 overhead: the analysis overhead was not asked"
 
 
 def test_every_figure_is_of_a_registered_analysis() -> None:
@@ -229,3 +232,28 @@ def test_goals_are_taken_by_name() -> None:
     }
     with pytest.raises(UnknownNameError, match="unknown figure 'gate_f2'; nearest: gate_f1"):
         as_goals({"gate_f2": 1})
+
+
+def test_a_report_shows_and_names_what_is_missed() -> None:
+    kpis = figure_kpis(analyses(only=["routing", "gating", "stages"]), MOE)
+    report = sample().model_copy(update={"figure_kpis": kpis})
+    assert verdict(report)[-1] == (
+        "2 of 4 targets of figures are missed: routing accuracy (top-1) 75.0 % (target > 75 %) and "
+        "gate precision 75.0 % (target > 80 %)."
+    )
+    sections = {section.title: section for section in benchmark_document(report).sections}
+    titles = [
+        row[0].value
+        for block in sections["Targets"].blocks
+        if isinstance(block, Table)
+        for row in block.rows
+    ]
+    assert titles[-5:] == [
+        "routing accuracy (top-1), %",
+        "gate precision, %",
+        "gate efficiency, %",
+        "reranking improvement, %",
+        "p95 overhead, ms",
+    ]
+    assert BenchmarkReport.model_validate(report.to_dict()).figure_kpis == kpis
+    assert "figure_kpis" not in sample().to_dict()

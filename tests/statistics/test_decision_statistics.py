@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from rankscope.errors import InputError
 from rankscope.statistics.calibration import calibration
@@ -17,6 +17,8 @@ from rankscope.statistics.percentiles import percentiles
 from rankscope.statistics.proportions import f1_interval, load_balance, proportion
 from rankscope.statistics.separation import Thresholds, held_out_accuracy, separation
 from rankscope.statistics.unpaired import group_difference
+
+stats: Any = import_module("scipy.stats")
 
 
 @settings(deadline=None)

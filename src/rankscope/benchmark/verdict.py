@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.reports.figure_targets import goal_text, scale_of, title_of
+from rankscope.reports.figure_targets import figure_text
 from rankscope.statistics.sentences import (
     could_have_shown,
     ends,
@@ -494,16 +494,12 @@ def _targets(report: BenchmarkReport) -> list[str]:
 def _figures(report: BenchmarkReport) -> list[str]:
     """Name the figures of analyses that miss their targets."""
     measured = [kpi for kpi in report.figure_kpis if kpi.value is not None]
-    missed = [
-        f"{title_of(kpi.figure)} {scale_of(kpi.figure) * (kpi.value or 0):.1f}"
-        f"{'' if kpi.system is None else f' for {kpi.system}'} (target {goal_text(kpi)})"
-        for kpi in measured
-        if kpi.status in ("warn", "fail")
-    ]
+    missed = [figure_text(kpi) for kpi in measured if kpi.status in ("warn", "fail")]
     if not missed:
         return []
-    noun = counted(len(measured), "target")
-    return [f"Of {noun} for figures, {len(missed)} missed: {listed(missed, MOST)}."]
+    verb = "is" if len(missed) == 1 else "are"
+    count = f"{len(missed)} of {counted(len(measured), 'target')} of figures"
+    return [f"{count} {verb} missed: {listed(missed, MOST)}."]
 
 
 def _contradictions(report: BenchmarkReport) -> list[str]:

@@ -51,7 +51,7 @@ FIGURES: dict[str, FigureKind] = {
     "reranking_improvement": FigureKind("reranking improvement", "stages", range=(-1.0, math.inf)),
     **{
         f"p{percentile}_overhead_ms": FigureKind(
-            f"p{percentile} overhead, ms", "overhead", higher_is_better=False, range=_MILLISECONDS
+            f"p{percentile} overhead", "overhead", higher_is_better=False, range=_MILLISECONDS
         )
         for percentile in (50, 95, 99)
     },

@@ -154,7 +154,7 @@ class NoAnswerConfig(AnalysisConfig):
 
     points: int = Field(default=50, ge=2, le=10_000)
     """So many points of a curve are kept at most."""
-    splits: int = Field(default=50, ge=1, le=1000)
+    splits: int = Field(default=20, ge=1, le=1000)
     """How often the questions are halved to measure a threshold fairly."""
 
 
@@ -457,7 +457,7 @@ NO_ANSWER = register(
         title="Questions without an answer",
         summary="Whether systems return nothing where there is nothing, or a threshold could.",
         config=NoAnswerConfig,
-        written="no_answer: {points: 50, splits: 50}",
+        written="no_answer: {points: 50, splits: 20}",
         result=NoAnswer,
         needs=("qrels", "runs", "scores"),
         look=_look,

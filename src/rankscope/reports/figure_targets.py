@@ -64,8 +64,20 @@ def scale_of(figure: str) -> float:
 
 def title_of(figure: str) -> str:
     """Return the title of a figure with its unit."""
-    title = FIGURES[figure].title
-    return title if scale_of(figure) == 1.0 else f"{title}, %"
+    return f"{FIGURES[figure].title}, {unit_of(figure)}"
+
+
+def unit_of(figure: str) -> str:
+    """Return the unit in which a figure is shown."""
+    return "ms" if scale_of(figure) == 1.0 else "%"
+
+
+def figure_text(kpi: FigureKpi) -> str:
+    """Write a figure that was measured: "gate precision 71.2 % (target > 80 %)"."""
+    unit = unit_of(kpi.figure)
+    whose = "" if kpi.system is None else f" of {kpi.system}"
+    value = scale_of(kpi.figure) * (kpi.value or 0.0)
+    return f"{FIGURES[kpi.figure].title}{whose} {value:.1f} {unit} (target {goal_text(kpi)} {unit})"
 
 
 def goal_text(kpi: FigureKpi) -> str:

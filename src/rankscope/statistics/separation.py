@@ -121,7 +121,7 @@ class Thresholds:
 
 
 def held_out_accuracy(
-    answerable: npt.ArrayLike, unanswerable: npt.ArrayLike, *, splits: int = 50, seed: int = 0
+    answerable: npt.ArrayLike, unanswerable: npt.ArrayLike, *, splits: int = 20, seed: int = 0
 ) -> float | None:
     """Return the balanced accuracy of a threshold on questions that it was not chosen by.
 
