@@ -142,6 +142,13 @@ def test_scores_that_do_not_tell_are_a_warning() -> None:
     )
 
 
+def test_scores_that_are_higher_without_an_answer() -> None:
+    low, high = [2.0 + n / 100 for n in range(40)], [1.0 + n / 100 for n in range(50)]
+    [finding] = look(golden(50, 40), {"s": scored(high, low)}).findings
+    assert finding.code == "RS696"
+    assert "and its scores are even higher for them (AUC 0.000 [0.000, 0." in finding.message
+
+
 def test_scores_that_tell_are_worth_a_threshold() -> None:
     high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
     result = look(golden(50, 40), {"s": scored(high, low)})

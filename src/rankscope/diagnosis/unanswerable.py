@@ -55,7 +55,7 @@ CANNOT_REFUSE = declare(
     advice="add something that tells when there is no answer, such as a reranker or a classifier: "
     "no threshold on these scores can",
     meaning="""A system returns documents for every question that has no answer, and its scores do
-    not tell these questions from others: the interval of the AUC includes 0.5.""",
+    not tell these questions from others: the interval of the AUC includes 0.5, or is below it.""",
 )
 THRESHOLD_HELPS = declare(
     "RS697",
@@ -327,9 +327,10 @@ def _always_answers(system: SystemRefusals) -> list[Finding]:
         ]
     if system.rightly_nothing.count:
         return []
+    tell = "do not tell them from others" if interval.high >= 0.5 else "are even higher for them"
     return [
         CANNOT_REFUSE.finding(
-            f"{answers}, and its scores do not tell them from others ({area})",
+            f"{answers}, and its scores {tell} ({area})",
             system=system.system,
             evidence=evidence,
         )
@@ -412,7 +413,7 @@ def _curve_table(result: NoAnswer, system: SystemRefusals) -> Table:
     points[refusals.best.threshold] = refusals.best
     rows = [
         (
-            Cell(threshold, note="best" if threshold == refusals.best.threshold else ""),
+            Cell(f"{threshold:.5g}", note="best" if threshold == refusals.best.threshold else ""),
             Cell(100 * point.rightly),
             Cell(100 * point.wrongly),
             Cell(point.value),
