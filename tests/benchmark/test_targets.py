@@ -117,9 +117,13 @@ def test_a_value_that_is_no_number_is_in_no_band() -> None:
         (
             "trec-kpl",
             [],
-            "targets: unknown set 'trec-kpl'; nearest: trec-kpi; others: recipe-tutorial; or",
+            "targets: unknown set 'trec-kpl'; nearest: trec-kpi; others: rag-moe, recipe-tut",
         ),
-        ({}, ["zzz"], "bands: unknown set 'zzz'; there are: recipe-tutorial, trec-kpi; or give"),
+        (
+            {},
+            ["zzz"],
+            "bands: unknown set 'zzz'; there are: rag-moe, recipe-tutorial, trec-kpi; or",
+        ),
         ("recipe-tutorial", [], "targets: the set 'recipe-tutorial' has bands only, no target"),
         ("there.yaml", [], "there.yaml: "),
     ],

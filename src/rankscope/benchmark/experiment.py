@@ -44,6 +44,7 @@ from rankscope.records import (
     SystemRecord,
     status_of,
 )
+from rankscope.records.figure_kpis import figure_kpis
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
@@ -162,6 +163,7 @@ class Experiment:
                 name, scores, values.get(name, []), file, created
             )
             systems.append(system)
+        analyses = Analyses(**self._answers())
         report = BenchmarkReport(
             experiment=self.benchmark.experiment,
             name=config.name,
@@ -179,7 +181,8 @@ class Experiment:
                 for name, own_values in values.items()
                 for value in own_values
             ],
-            analyses=Analyses(**self._answers()),
+figure_kpis=figure_kpis(analyses, self.benchmark.targets.figure_goals),
+            analyses=analyses,
             summary=self._summary(),
             findings=self._findings(),
             verdict=[],

@@ -7,10 +7,15 @@ by its path::
     source: the team's goals for 2025
     measures:
       nDCG@10: {target: 0.35, bands: {baseline: 0.30, competitive: 0.35, strong: 0.40}}
+    figures:
+      routing_accuracy: {above: 0.75}
+      p95_overhead_ms: {target: 200}
 
 A band is entered at its bound: 0.30 is baseline, 0.29 is "below baseline". Where less is better the
 bands are entered from above: with ``{fair: 20, good: 5}`` a value of 5 is good, 6 fair, and 21
-"below fair". Measures are compared by their canonical names.
+"below fair". Measures are compared by their canonical names. Figures are single numbers of analyses
+(`rankscope.diagnosis.figures`): a ``target`` is reached by the value itself, too, ``above`` and
+``below`` are not.
 """
 
 from __future__ import annotations
@@ -25,9 +30,11 @@ from pydantic import BeforeValidator, Field, TypeAdapter, model_validator
 
 from rankscope.benchmark.config.sections import Section, entries_of, read_section, refuse
 from rankscope.benchmark.config.syntax import read_config_file
+from rankscope.diagnosis.figures import FIGURES
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import written
 from rankscope.measures.language import Measure
+from rankscope.records.figure_kpis import FigureGoal
 from rankscope.retrieval.options import SpecError, Text, given_as
 
 BUILT_IN = Path(__file__).parents[1] / "data" / "targets"
@@ -48,7 +55,10 @@ def _checked_targets(value: Any) -> Any:
         if isinstance(entry, dict):
             names: dict[Measure, str] = {}
             for name, number in entry.items():
-                _check_number(_measure(name, names, *keys), number, *keys, name)
+                scale = (
+                    FIGURES[name] if name in FIGURES else _measure(name, names, *keys).definition
+                )
+                _check_number(scale.range, number, *keys, name)
         elif not isinstance(entry, str) or not entry.strip():
             example = "numbers such as nDCG@10: 0.4, or the name or file of a set"
             refuse(f"expected {example}, got {given_as(entry)}", *keys)
@@ -73,15 +83,15 @@ def _measure(name: str, names: dict[Measure, str], *keys: str | int) -> Measure:
     return measure
 
 
-def _check_number(measure: Measure, value: Any, *keys: str | int) -> None:
-    """Refuse what the measure cannot be."""
+def _check_number(limits: tuple[float, float], value: Any, *keys: str | int) -> None:
+    """Refuse what a measure or figure cannot be."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         refuse(f"expected a number, got {given_as(value)}", *keys)
-    low, high = measure.definition.range
+    low, high = limits
     if not low <= value <= high:
         hint = f"; write {value / 100:g} for {value:g} %" if low <= value / 100 <= high else ""
-        limits = f"{written(low)} or more" if math.isinf(high) else f"{low:g} to {high:g}"
-        refuse(f"expected {limits}, got {value:g}{hint}", *keys)
+        expected = f"{written(low)} or more" if math.isinf(high) else f"{low:g} to {high:g}"
+        refuse(f"expected {expected}, got {value:g}{hint}", *keys)
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -96,6 +106,31 @@ class MeasureGoals(Section):
     """The bound of each band, by its name."""
 
 
+class FigureGoals(Section):
+    """What a set says about one figure; one of the three."""
+
+    target: float | None = None
+    """What should be reached; where less is better, the most that is allowed."""
+    above: float | None = None
+    """What should be exceeded."""
+    below: float | None = None
+    """What it should stay below, where less is better."""
+
+    def goal(self, name: str, *keys: str) -> FigureGoal:
+        """Return the one goal; several, none, or one in the wrong direction are refused."""
+        given = {key: value for key, value in self.model_dump().items() if value is not None}
+        strict = "above" if FIGURES[name].higher_is_better else "below"
+        wrong = [key for key in given if key not in ("target", strict)]
+        if wrong:
+            more = "more" if strict == "above" else "less"
+            refuse(f"of {name} {more} is better; write {strict}", *keys, wrong[0])
+        if len(given) != 1:
+            refuse(f"expected one of target and {strict}, got {len(given) or 'neither'}", *keys)
+        [(key, value)] = given.items()
+        _check_number(FIGURES[name].range, value, *keys, key)
+        return FigureGoal(value, strict=key == strict)
+
+
 class TargetFile(Section):
     """A set of targets and bands, as it is written."""
 
@@ -103,20 +138,36 @@ class TargetFile(Section):
     """What reports call the set."""
     source: Text
     """Where the numbers are from."""
-    measures: Annotated[dict[str, MeasureGoals], Field(min_length=1)]
+    measures: Annotated[dict[str, MeasureGoals], Field(min_length=1)] | None = None
     """Targets and bands by measure."""
+    figures: Annotated[dict[str, FigureGoals], Field(min_length=1)] | None = None
+    """Targets of figures of analyses, by name."""
+
+    @property
+    def figure_goals(self) -> dict[str, FigureGoal]:
+        """The goal of each figure."""
+        return {
+            name: goals.goal(name, "figures", name) for name, goals in (self.figures or {}).items()
+        }
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        if self.measures is None and self.figures is None:
+            refuse("key measures is required: targets and bands by measure")
+        for name, figure in (self.figures or {}).items():
+            if name not in FIGURES:
+                refuse(str(UnknownNameError("figure", name, FIGURES)), "figures", name)
+            figure.goal(name, "figures", name)
         names: dict[Measure, str] = {}
-        for name, goals in self.measures.items():
+        for name, goals in (self.measures or {}).items():
             measure = _measure(name, names, "measures")
+            limits = measure.definition.range
             if goals.target is not None:
-                _check_number(measure, goals.target, "measures", name, "target")
+                _check_number(limits, goals.target, "measures", name, "target")
             bounds: dict[float, str] = {}
             for band, bound in (goals.bands or {}).items():
                 keys = ("measures", name, "bands", band)
-                _check_number(measure, bound, *keys)
+                _check_number(limits, bound, *keys)
                 first = bounds.setdefault(bound, band)
                 if first != band:
                     refuse(f"{first} and {band} begin at the same value", *keys)
@@ -134,19 +185,15 @@ class TargetSet:
 
     @classmethod
     def read(cls, path: Path) -> TargetSet:
-        """Read a set from its file.
+        """Read a set from its file; one that is missing or wrong is refused with its line."""
+        return cls.of(_read(path))
 
-        Raises:
-            InputError: the file is missing or wrong; names the line.
-        """
-        file = read_config_file(path)
-        try:
-            content = read_section(TargetFile, file.data)
-        except SpecError as error:
-            raise file.error(error) from None
+    @classmethod
+    def of(cls, content: TargetFile) -> TargetSet:
+        """Take what a file says about measures."""
         targets: dict[str, float] = {}
         bands: dict[str, Bands] = {}
-        for name, goals in content.measures.items():
+        for name, goals in (content.measures or {}).items():
             measure = Measure.parse(name)
             if goals.target is not None:
                 targets[str(measure)] = goals.target
@@ -157,16 +204,26 @@ class TargetSet:
         return cls(content.name.strip(), content.source.strip(), targets, bands)
 
 
-def _find(entry: str, key: str, folder: Path) -> TargetSet:
-    """Find a set by its name or path, and read it."""
+def _find(entry: str, key: str, folder: Path) -> TargetFile:
+    """Find a set by its name or path, and read it.
+
+    Raises:
+        InputError: the file is missing or wrong; names the line.
+    """
     known = _built_in()
-    if entry in known:
-        return TargetSet.read(BUILT_IN / f"{entry}.yaml")
-    path = folder / Path(entry).expanduser()
-    if not path.is_file() and not entry.endswith(SUFFIXES):
+    path = BUILT_IN / f"{entry}.yaml" if entry in known else folder / Path(entry).expanduser()
+    if entry not in known and not path.is_file() and not entry.endswith(SUFFIXES):
         error = UnknownNameError("set", entry, known)
         raise InputError(f"{key}: {error}; or give a path such as ours.yaml")
-    return TargetSet.read(path)
+    return _read(path)
+
+
+def _read(path: Path) -> TargetFile:
+    file = read_config_file(path)
+    try:
+        return read_section(TargetFile, file.data)
+    except SpecError as error:
+        raise file.error(error) from None
 
 
 # --- all of a config -----------------------------------------------------------------------------
@@ -183,7 +240,13 @@ class Targets:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Targets:
         """Make them of what `asdict` returned, as a manifest keeps it."""
-        return TypeAdapter(cls).validate_python(data)
+        kind = TargetsAndFigures if "figures" in data else Targets
+        return TypeAdapter(kind).validate_python(data)
+
+    @property
+    def figure_goals(self) -> Mapping[str, FigureGoal]:
+        """What figures of analyses should reach, by name."""
+        return {}
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -207,6 +270,22 @@ class Targets:
                 ]
                 by_set[band_set.name] = entered[-1] if entered else f"below {bands[0][0]}"
         return by_set
+
+
+@dataclass(frozen=True, slots=True)
+class TargetsAndFigures(Targets):
+    """All targets and bands of a config that has targets of figures, too.
+
+    Others are without the field, and so keep the ids that their experiments were given.
+    """
+
+    figures: dict[str, FigureGoal] = field(default_factory=dict)
+    """The goal of each figure, by its name."""
+
+    @property
+    def figure_goals(self) -> Mapping[str, FigureGoal]:
+        """What figures of analyses should reach, by name."""
+        return self.figures
 
 
 def names_files(
@@ -239,14 +318,21 @@ def load_targets(
     (0.4, {'trec-kpi': 'competitive'})
     """
     wanted: dict[str, float] = {}
+    figures: dict[str, FigureGoal] = {}
     for entry in [targets] if isinstance(targets, Mapping | str) else targets:
         if isinstance(entry, Mapping):
-            wanted.update({str(Measure.parse(name)): value for name, value in entry.items()})
+            goals = {name: value for name, value in entry.items() if name in FIGURES}
+            figures.update({name: FigureGoal(value) for name, value in goals.items()})
+            names = (name for name in entry if name not in goals)
+            wanted.update({str(Measure.parse(name)): entry[name] for name in names})
             continue
-        target_set = _find(entry, "targets", folder)
-        if not target_set.targets:
+        content = _find(entry, "targets", folder)
+        target_set = TargetSet.of(content)
+        figures.update(content.figure_goals)
+        if not target_set.targets and not content.figure_goals:
             raise InputError(f"targets: the set {shown(target_set.name)} has bands only, no target")
-        if measured is not None and not measured & target_set.targets.keys():
+        is_measured = measured is None or measured & target_set.targets.keys()
+        if not is_measured and not content.figure_goals:
             raise InputError(
                 f"targets: none of the measures of the set {shown(target_set.name)} is measured; "
                 f"add some of {', '.join(target_set.targets)} to measures"
@@ -254,9 +340,11 @@ def load_targets(
         wanted.update(target_set.targets)
     sets: dict[str, TargetSet] = {}
     for entry in bands:
-        band_set = _find(entry, "bands", folder)
+        band_set = TargetSet.of(_find(entry, "bands", folder))
         if not band_set.bands:
             raise InputError(f"bands: the set {shown(band_set.name)} has targets only, no band")
         if sets.setdefault(band_set.name, band_set) != band_set:
             raise InputError(f"bands: two sets are called {shown(band_set.name)}; rename one")
+    if figures:
+        return TargetsAndFigures(wanted, tuple(sets.values()), figures)
     return Targets(wanted, tuple(sets.values()))

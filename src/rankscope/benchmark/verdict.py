@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
+from rankscope.reports.figure_targets import figure_text
 from rankscope.statistics.sentences import (
     could_have_shown,
     ends,
@@ -71,6 +72,7 @@ def verdict(report: BenchmarkReport) -> list[str]:
     sentences += [*_depth(report, deep), *_failures(report)]
     if report.measures:
         sentences += [*_targets(report), *_contradictions(report)]
+    sentences += _figures(report)
     return [sentence for sentence in sentences if sentence]
 
 
@@ -487,6 +489,17 @@ def _targets(report: BenchmarkReport) -> list[str]:
         return []
     count = f"{len(missed)} of {counted(len(kpis), 'target')}"
     return [f"{system.name} misses {count}: {listed(missed, MOST)}."]
+
+
+def _figures(report: BenchmarkReport) -> list[str]:
+    """Name the figures of analyses that miss their targets."""
+    measured = [kpi for kpi in report.figure_kpis if kpi.value is not None]
+    missed = [figure_text(kpi) for kpi in measured if kpi.status in ("warn", "fail")]
+    if not missed:
+        return []
+    verb = "is" if len(missed) == 1 else "are"
+    count = f"{len(missed)} of {counted(len(measured), 'target')} of figures"
+    return [f"{count} {verb} missed: {listed(missed, MOST)}."]
 
 
 def _contradictions(report: BenchmarkReport) -> list[str]:

@@ -87,9 +87,9 @@ class Spans:
             self.gold[keep],
         )
 
-    def cut(self, cutoff: int) -> Spans:
-        """Return the entries of the first ``cutoff`` pieces."""
-        stays = self.rank <= cutoff
+    def cut(self, cutoff: int | IntArray) -> Spans:
+        """Return the entries of the first ``cutoff`` pieces; it may differ by query."""
+        stays = self.rank <= _by_query(cutoff, self.query)
         return Spans(
             self.query[stays],
             self.rank[stays],
@@ -97,6 +97,11 @@ class Spans:
             self.retrieved[stays],
             self.gold,
         )
+
+
+def _by_query(cutoff: int | IntArray, query: IntArray) -> int | IntArray:
+    """Return the cutoff of each entry, where every query has its own."""
+    return cutoff if isinstance(cutoff, int) else cutoff[query]
 
 
 def place_in(group: IntArray) -> IntArray:
@@ -234,16 +239,20 @@ class JudgedRun:
             spans=None if self.spans is None else self.spans.only(keep),
         )
 
-    def cut(self, cutoff: int) -> JudgedRun:
-        """Return this run with only its first ``cutoff`` documents; judgments stay whole."""
-        keep = self.hit_rank <= cutoff
+    def cut(self, cutoff: int | IntArray) -> JudgedRun:
+        """Return this run with only its first ``cutoff`` documents; judgments stay whole.
+
+        ``cutoff`` is one for all queries, or has an entry for each.
+        """
+        keep = self.hit_rank <= _by_query(cutoff, self.hit_query)
         topics = self.subtopics
         if topics is not None:
-            topics = replace(topics, rank=np.where(topics.rank <= cutoff, topics.rank, 0))
+            stays = topics.rank <= _by_query(cutoff, topics.query)
+            topics = replace(topics, rank=np.where(stays, topics.rank, 0))
         lengths = self.lengths
         if lengths is not None:
-            place = place_in(np.repeat(np.arange(len(self)), self.retrieved))
-            lengths = lengths[place <= cutoff]
+            query = np.repeat(np.arange(len(self)), self.retrieved)
+            lengths = lengths[place_in(query) <= _by_query(cutoff, query)]
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, cutoff),

@@ -26,17 +26,23 @@ WARN = 0.9
 """A value of at least this share of its target is a warning, below it a failure."""
 
 
-def status_of(value: float, target: float | None, *, higher_is_better: bool = True) -> Status:
+def status_of(
+    value: float, target: float | None, *, higher_is_better: bool = True, strict: bool = False
+) -> Status:
     """Say whether a value reaches its target: pass, warn (within a tenth of it), fail, or unknown.
+
+    ``strict``: the target itself is not enough.
 
     >>> status_of(0.38, 0.40), status_of(0.35, 0.40), status_of(0.35, None)
     ('warn', 'fail', 'unknown')
     """
     if target is None or not math.isfinite(value):
         return "unknown"
-    if higher_is_better:
-        return "pass" if value >= target else "warn" if value >= WARN * target else "fail"
-    return "pass" if value <= target else "warn" if value * WARN <= target else "fail"
+    is_met = value >= target if higher_is_better else value <= target
+    if is_met and not (strict and value == target):
+        return "pass"
+    is_near = value >= WARN * target if higher_is_better else value * WARN <= target
+    return "warn" if is_near else "fail"
 
 
 class MeasureValue(Part):
@@ -228,6 +234,27 @@ class Kpi(Part):
     """By set of bands, the one the value falls in."""
 
 
+class FigureKpi(Part):
+    """One figure of an analysis beside its target."""
+
+    figure: str
+    """Which one, such as routing_accuracy."""
+    system: str | None = left_out()
+    """The system it is about, if it is about one."""
+    value: float | None
+    """Its value; shares are from 0 to 1. Null: it was not measured."""
+    interval: Interval | None = None
+    """Where it lies with some confidence; null where that is not known."""
+    target: float
+    """What it should reach; where less is better, the most that is allowed."""
+    strict: bool
+    """Whether the target itself is not enough."""
+    status: Status
+    """pass: the target is reached; warn: missed by at most a tenth; fail; unknown: not measured."""
+    reason: str | None = left_out()
+    """Why it was not measured."""
+
+
 if TYPE_CHECKING:
     Analyses: TypeAlias = Part
 else:
@@ -318,6 +345,8 @@ class BenchmarkReport(KeptRecord, Shown):
     """Differences and how sure they are; null where there is only one system."""
     kpis: list[Kpi]
     """Every system's measures beside their targets."""
+    figure_kpis: tuple[FigureKpi, ...] = left_out_if_empty()
+    """Figures of analyses beside their targets, if there are any."""
     analyses: Analyses
     """What analyses found, by name."""
     summary: tuple[SummaryLine, ...] = ()

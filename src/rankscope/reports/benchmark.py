@@ -35,6 +35,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.comparison import how_tested, shows_letters
+from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
 from rankscope.statistics.choices import METHODS
 
 if TYPE_CHECKING:
@@ -43,19 +44,11 @@ if TYPE_CHECKING:
         Kpi,
         MeasureInfo,
         MeasureValue,
-        Status,
         SystemRecord,
     )
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
-
-_STATUS: dict[Status, tuple[str, Tone]] = {
-    "pass": (" ✓", "good"),
-    "warn": (" !", "warning"),
-    "fail": (" ✗", "bad"),
-    "unknown": (" ?", "quiet"),
-}
 
 
 @view
@@ -286,7 +279,7 @@ def _targets_section(report: BenchmarkReport) -> Section:
     reached = Table(
         (Column("target", "text"), *columns),
         tuple(targets),
-        notes=("✓ reaches the target; ! misses it by at most a tenth; ✗ by more",),
+        notes=(STATUS_NOTE,),
         columns_are="system",
     )
     fallen = Table(
@@ -300,13 +293,15 @@ def _targets_section(report: BenchmarkReport) -> Section:
             ),
         ),
     )
-    return Section("Targets", (reached,) if targets else (), (fallen,) if bands else ())
+    figures = (figure_table(report.figure_kpis),) if report.figure_kpis else ()
+    blocks = (*((reached,) if targets else ()), *figures)
+    return Section("Targets", blocks, (fallen,) if bands else ())
 
 
 def _target_cell(kpi: Kpi | None) -> Cell:
     if kpi is None or kpi.target is None:
         return Cell()
-    marker, tone = _STATUS[kpi.status]
+    marker, tone = STATUS[kpi.status]
     return Cell(kpi.value, marker=marker, tone=tone)
 
 

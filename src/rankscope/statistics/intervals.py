@@ -65,7 +65,8 @@ class Interval(Part):
     level: float
     """The confidence, such as 0.95."""
     method: str
-    """The method that answered: bca, percentile, t, wilson, or unseen (values that do not vary)."""
+    """The method that answered: bca, percentile, t, wilson, newcombe (of an AUC), order (of a
+    percentile), or unseen (values that do not vary)."""
     note: str = ""
     """Why that is not the method asked for; '' if it is."""
 

@@ -62,7 +62,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def table_in(path: PathLike, kind: str) -> PathLike:
     """Return where a table of this kind is in a folder that is a collection; else the path."""
-    if not os.path.isdir(path):
+    if not os.path.isdir(path) or kind == "decisions":  # these are no part of a collection
         return path
     try:
         folder = CollectionFolder.open(Path(path))

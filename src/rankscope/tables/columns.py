@@ -1,8 +1,8 @@
-"""The four kinds of tables: what their columns are called and how their files look.
+"""The kinds of tables: what their columns are called and how their files look.
 
 A *role* is our name for a column (`query_id`, `doc_id`, `grade`, `score`, …). A `PairLayout`
-describes qrels or runs, a `RecordLayout` queries or corpora. Names of columns are compared without
-case, blanks, dashes, dots and underscores.
+describes qrels or runs, a `RecordLayout` queries, corpora or decisions. Names of columns are
+compared without case, blanks, dashes, dots and underscores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rankscope.tables.record_rows import Origin, Row
 
-Kind = Literal["qrels", "run", "queries", "corpus"]
+Kind = Literal["qrels", "run", "queries", "corpus", "decisions"]
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -286,6 +286,12 @@ def _column_names(
         return names
     if len(row) in layout.headerless:
         return list(layout.headerless[len(row)])
+    if not layout.headerless:
+        raise origin.error(
+            f"no id among the columns {shown(', '.join(cell or '' for cell in row))}; name one of "
+            f"them {', '.join(layout.id_names[:3])}",
+            number,
+        )
     raise origin.error(
         f"has {len(row)} cells and no header; expected the columns "
         f"{' or '.join(headerless_columns(layout))}, or a header that names the id "

@@ -143,8 +143,9 @@ def _listed_rows(data: Iterable[object], origin: Origin, layout: RecordLayout) -
         elif isinstance(item, tuple | list) and len(item) in layout.headerless:
             yield origin, position, dict(zip(layout.headerless[len(item)], item, strict=True))
         else:
-            tuples = " or ".join(f"({names})" for names in headerless_columns(layout))
-            raise origin.error(f"expected named fields or {tuples}, got {shown(item)}", position)
+            tuples = (f"({names})" for names in headerless_columns(layout))
+            expected = " or ".join(["named fields", *tuples])
+            raise origin.error(f"expected {expected}, got {shown(item)}", position)
 
 
 def headerless_columns(layout: RecordLayout) -> list[str]:

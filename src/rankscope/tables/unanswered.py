@@ -12,8 +12,13 @@ from typing import Any
 from rankscope.errors import InputError, shown
 from rankscope.tables.columns import ALIASES, find_name
 
-_YES = frozenset({"true", "t", "yes", "y", "1", "1.0"})
-_NO = frozenset({"false", "f", "no", "n", "0", "0.0", "", "none", "null", "nan"})
+YES = frozenset({"true", "t", "yes", "y", "1", "1.0"})
+"""The words for yes, as compared: without case."""
+
+NO = frozenset({"false", "f", "no", "n", "0", "0.0"})
+"""The words for no."""
+
+_BLANK = frozenset({"", "none", "null", "nan"})
 
 MARKS = ("no_answer", "answerable")
 """The roles of columns that mark a question, or mark all others."""
@@ -27,11 +32,11 @@ def find_mark(names: Iterable[str]) -> str | None:
 def is_marked(name: str, value: Any, source: str) -> bool:
     """Tell whether the value of a column marks a question as having no answer."""
     word = "" if value is None else str(value).strip().casefold()
-    if word not in _YES | _NO:
+    if word not in YES | NO | _BLANK:
         raise InputError(f"{source}: {name} is {shown(value)}; expected true or false")
     if find_name([name], ALIASES["answerable"]) is None:
-        return word in _YES
-    return word in _NO and word not in ("", "none", "null", "nan")
+        return word in YES
+    return word in NO
 
 
 def is_unanswered(fields: Mapping[str, Any], source: str) -> bool:

@@ -27,6 +27,7 @@ from rankscope.benchmark.config.sections import (
 )
 from rankscope.benchmark.config.specs import SystemSpecs
 from rankscope.benchmark.targets import TargetsGiven
+from rankscope.diagnosis.figures import FIGURES
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
@@ -273,7 +274,7 @@ class Config(_WithAnalyses):
         measured = self.measured
         for keys, entry in entries_of(self.targets):
             for name in entry if isinstance(entry, dict) else ():
-                if str(Measure.parse(name)) not in measured:
+                if name not in FIGURES and str(Measure.parse(name)) not in measured:
                     refuse(
                         f"{name} is not measured; add it to measures, or take the target away",
                         "targets",

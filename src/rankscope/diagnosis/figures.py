@@ -1,0 +1,155 @@
+"""Figures: single numbers of analyses that targets can be set for, under names that do not change.
+
+An analysis lists what it measured in its result's ``figures``; `figures_of` gathers them from all
+that was answered. Measures of rankings are no figures: their targets go by the measure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rankscope.diagnosis.registry import all_analyses
+from rankscope.diagnosis.stages import STAGES, Stages
+from rankscope.document.blocks import Cell, ends
+from rankscope.errors import InputError
+from rankscope.findings import NotApplicable
+from rankscope.measures.language import Measure
+from rankscope.part import Part, left_out
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.proportions import Proportion
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """What a figure is."""
+
+    title: str
+    """What it is called in tables."""
+    analysis: str
+    """The analysis that measures it, by name."""
+    higher_is_better: bool = True
+    """Whether more is better."""
+    range: tuple[float, float] = (0.0, 1.0)
+    """The smallest and the largest value possible."""
+
+
+_MILLISECONDS = (0.0, math.inf)
+
+FIGURES: dict[str, FigureKind] = {
+    "routing_accuracy": FigureKind("routing accuracy (top-1)", "routing"),
+    "routing_ece": FigureKind("calibration error of the router", "routing", higher_is_better=False),
+    "gate_precision": FigureKind("gate precision", "gating"),
+    "gate_recall": FigureKind("gate recall", "gating"),
+    "gate_f1": FigureKind("gate F1", "gating"),
+    "gate_false_positive_rate": FigureKind(
+        "gate false-positive rate", "gating", higher_is_better=False
+    ),
+    "gate_efficiency": FigureKind("gate efficiency", "gating"),
+    "gate_wrongly_skipped": FigureKind("wrongly skipped", "gating", higher_is_better=False),
+    "reranking_improvement": FigureKind("reranking improvement", "stages", range=(-1.0, math.inf)),
+    **{
+        f"p{percentile}_overhead_ms": FigureKind(
+            f"p{percentile} overhead", "overhead", higher_is_better=False, range=_MILLISECONDS
+        )
+        for percentile in (50, 95, 99)
+    },
+}
+"""Every figure, by name."""
+
+
+class Figure(Part):
+    """One number of an analysis."""
+
+    name: str
+    """Which one: a name of `FIGURES`."""
+    value: float
+    """Its value; shares are from 0 to 1."""
+    interval: Interval | None = None
+    """Where it lies with some confidence; null where that is not known."""
+    system: str | None = left_out()
+    """The system it is about, if it is about one."""
+
+
+def shares(**proportions: Proportion) -> list[Figure]:
+    """Make figures of proportions, without those of nothing."""
+    return [
+        Figure(name=name, value=share.share, interval=share.interval)
+        for name, share in proportions.items()
+        if share.share is not None
+    ]
+
+
+def figures_of(analyses: Part) -> list[Figure]:
+    """Return every figure in a record's ``analyses``."""
+    figures: list[Figure] = []
+    for analysis in all_analyses():
+        answer = analysis.of(analyses)
+        listed = getattr(answer, "figures", ())
+        figures += listed
+        if isinstance(answer, Stages) and not listed:
+            figures += _improvements(answer)
+    return figures
+
+
+def why_missing(name: str, analyses: Part) -> str:
+    """Say why a figure is not in a record's ``analyses``."""
+    kind = FIGURES[name]
+    answer = getattr(analyses, kind.analysis, None)
+    if answer is None:
+        return f"the analysis {kind.analysis} was not asked"
+    if isinstance(answer, NotApplicable):
+        return answer.reason
+    if kind.analysis == STAGES.name:
+        return "no stage is a reranker, or no nDCG is measured"
+    return f"the analysis {kind.analysis} has no such figure here"
+
+
+def _improvements(stages: Stages) -> Iterator[Figure]:
+    """Yield by how much each reranker raises nDCG over what it reranks: a share of the latter."""
+    for row in stages.stages:
+        measure = next((name for name in row.measures if _is_ndcg(name)), None)
+        if row.depth is None or measure is None:
+            continue
+        change = next((change for change in row.changes if change.measure == measure), None)
+        below = None if change is None else row.measures[measure] - change.difference
+        if change is not None and below is not None and below > 0:
+            yield Figure(
+                name="reranking_improvement", value=change.difference / below, system=row.system
+            )
+
+
+def _is_ndcg(name: str) -> bool:
+    try:
+        return Measure.parse(name).name == "nDCG"
+    except InputError:  # a measure of another package, which is not there
+        return False
+
+
+def percent(share: float) -> str:
+    """Write a share: whole per cent, or one decimal where that says more.
+
+    >>> percent(0.808), percent(0.004), percent(1.0)
+    ('81 %', '0.4 %', '100 %')
+    """
+    value = 100 * share
+    rounded = round(value)
+    is_end = (rounded in (0, 100)) and value != rounded
+    return f"{value:.1f} %" if is_end else f"{rounded} %"
+
+
+def share_text(share: Proportion) -> str:
+    """Write a share with its interval: "81 % [73 %, 87 %]"."""
+    if share.share is None or share.interval is None:
+        return "–"
+    interval = f"[{percent(share.interval.low)}, {percent(share.interval.high)}]"
+    return f"{percent(share.share)} {interval}"
+
+
+def percent_cell(share: Proportion) -> Cell:
+    """Make a cell of a share in per cent, with its interval."""
+    limits = ends(share.interval)
+    if share.share is None or limits is None:
+        return Cell()
+    return Cell(100 * share.share, (100 * limits[0], 100 * limits[1]))

@@ -1,0 +1,231 @@
+"""Decisions: made from anything, read from any table, and refused in one sentence with the line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rankscope.collection.decisions import ALIASES, Decisions, as_decisions, read_decisions
+from rankscope.errors import InputError
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "query_id": "q1",
+        "route": "law",
+        "best": ["law", "tax"],
+        "allowed": ["law"],
+        "routes": ["law", "tax", "it"],
+        "retrieved": True,
+        "needed": False,
+        "confidence": 0.75,
+        "gate_confidence": 0.5,
+        "k": 5,
+        "latency_ms": 12.5,
+    },
+    {"query_id": "q2", "route": "tax", "best": ["it"], "retrieved": False, "needed": True, "k": 0},
+]
+TEXT = f"""{",".join(["query_id", *ALIASES])}
+q1,law,law|tax,law,law;tax;it,yes,no,0.75,0.5,5,12.5
+q2,tax,it,,,0,1,,,0,
+"""
+
+
+def written(folder: Path, form: str) -> Path:
+    path = folder / f"decisions.{form}"
+    if form in ("csv", "tsv"):
+        path.write_text(TEXT if form == "csv" else TEXT.replace(",", "\t"), "utf-8")
+    elif form == "jsonl":
+        path.write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
+    elif form == "json":
+        path.write_text(json.dumps(ROWS), "utf-8")
+    else:
+        pl.DataFrame(ROWS).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "json", "parquet"])
+def test_every_format_says_the_same(tmp_path: Path, form: str) -> None:
+    decisions = read_decisions(written(tmp_path, form))
+    assert decisions == Decisions(ROWS)
+    assert decisions.query_ids == ["q1", "q2"]
+    assert decisions.columns == tuple(ALIASES)
+    assert decisions.column("best").to_list() == [["law", "tax"], ["it"]]
+    assert decisions.column("routes").to_list() == [["law", "tax", "it"], None]
+    assert decisions.column("retrieved").to_list() == [True, False]
+    assert decisions.column("needed").to_list() == [False, True]
+    assert decisions.column("confidence").to_list() == [0.75, None]
+    assert decisions.column("k").to_list() == [5, 0]
+    assert decisions.column("latency_ms").to_list() == [12.5, None]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ROWS,
+        iter(ROWS),
+        {row["query_id"]: {**row} for row in ROWS},
+        {"version": 1, "decisions": ROWS},
+        pl.DataFrame(ROWS),
+        pd.DataFrame(ROWS),
+        Decisions(ROWS),
+    ],
+)
+def test_every_object_says_the_same(data: Any) -> None:
+    assert as_decisions(data) == Decisions(ROWS)
+
+
+def test_the_order_of_rows_does_not_matter_and_content_does() -> None:
+    assert Decisions(ROWS) == Decisions(ROWS[::-1])
+    assert Decisions(ROWS) != Decisions([ROWS[0], {**ROWS[1], "k": 1}])
+    assert Decisions(ROWS) != 3
+    assert repr(Decisions(ROWS[1:])) == "Decisions(1 queries: route, best, retrieved, needed, k)"
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "value", "kept"),
+    [
+        ("route", "selected_expert", "law", "law"),
+        ("route", "Routed To", " law ", "law"),
+        ("route", "expert", 3, "3"),
+        ("route", "expert", 3.0, "3"),  # as pandas has numbers with gaps
+        ("best", "optimal_expert", "law", ["law"]),
+        ("best", "gold_route", "Paris, France", ["Paris, France"]),  # commas are no separators
+        ("best", "best", '["a;b", "c"]', ["a;b", "c"]),
+        ("best", "best", [1, 2], ["1", "2"]),
+        ("allowed", "allowed", "a; b;;a", ["a", "b"]),
+        ("retrieved", "gate", "Skip", False),
+        ("retrieved", "gate", "YES", True),
+        ("retrieved", "gate", 1.0, True),
+        ("needed", "should_retrieve", "f", False),
+        ("confidence", "route_confidence", "1", 1.0),
+        ("k", "top_k", "7.0", 7),
+        ("latency_ms", "overhead_ms", 3, 3.0),
+        ("latency_ms", "latency_s", "0.25", 250.0),
+        ("latency_ms", "overheadSeconds", 2, 2000.0),
+        ("latency_ms", "latency", 2, 2.0),
+    ],
+)
+def test_names_units_and_words(column: str, name: str, value: Any, kept: Any) -> None:
+    decisions = Decisions([{"qid": "q", name: value}])
+    assert decisions.column(column).to_list() == [kept]
+    assert decisions.called(column) == name
+    assert decisions.columns == (column,)
+
+
+def test_what_is_not_there_is_named() -> None:
+    decisions = Decisions(ROWS[1:])
+    assert decisions.lacking("route", "k") is None
+    reason = "the decisions have no column latency_ms (or overhead_ms, decision_ms, routing_ms)"
+    assert decisions.lacking("route", "latency_ms", "confidence") == reason
+    assert decisions.column("latency_ms").to_list() == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("query_id,route\nq1,a\nq2,b\nq1,b\n", 4, "query 'q1' was given before, at line 2; keep"),
+        ("query_id,confidence\nq1,1.7\n", 2, "'confidence' is '1.7'; expected a number from 0 to"),
+        ("query_id,confidence\nq1,87\n", 2, "from 0 to 1; write 0.87 for 87 %"),
+        ("query_id,confidence\nq1,nan\n", 2, "is 'nan'; expected a number from 0 to 1; leave it"),
+        ("query_id,confidence\nq1,-0.1\n", 2, "is '-0.1'; expected a number from 0 to 1; leave"),
+        ("query_id,k\nq1,3\nq2,-1\n", 3, "'k' is '-1'; expected a whole number from 0 to"),
+        ("query_id,k\nq1,2.5\n", 2, "'k' is '2.5'; expected a whole number from 0 to"),
+        ("query_id,k\nq1,9999999999999999999999\n", 2, "expected a whole number from 0 to 1,000,"),
+        ("query_id,gate\nq1,maybe\n", 2, "'gate' is 'maybe'; expected yes or no (true or false"),
+        ("query_id,latency_ms\nq1,-3\n", 2, "'latency_ms' is '-3'; expected a number from 0 up"),
+        ("query_id,latency_ms\nq1,inf\n", 2, "is 'inf'; expected a number from 0 up; leave it"),
+        ("query_id,latency_ms\nq1,fast\n", 2, "is 'fast'; expected a number from 0 up; leave it"),
+        ("query_id,route\n,a\n", 2, "the id is null; expected text or a whole number"),
+        ("query_id,route\nq1,a,b\n", 2, "expected 2 cells"),
+        ("route,best\na,b\n", 1, "no id among the columns 'route, best'; name one of them query_i"),
+        ("query_id,text\nq1,hello\n", None, "no decision among the columns 'text'; name what was"),
+        ("query_id\nq1\n", None, "no decision among the columns (none); name what was decided ro"),
+        ("query_id,route\nq1,\n", None, "no decision among the columns (none); name what was"),
+        ("query_id,route\n", None, "is empty; expected decisions"),
+        ("", None, "is empty; expected decisions"),
+        ("query_id,route\nq1,\udcff\n", 2, "UTF-8"),
+    ],
+)
+def test_files_that_are_wrong(tmp_path: Path, text: str, line: int | None, problem: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError) as refused:
+        read_decisions(path)
+    message = str(refused.value)
+    assert problem in message
+    assert message.startswith(f"{path}:{line}: " if line else f"{path}")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"query_id": "q", "k": 1}\n{"query_id": "q", "k": 1}\n', ":2: query 'q' was given"),
+        ('{"query_id": "q", "k": 1}\n{"k": 1}\n', ":2: no id among the fields 'k'; name one"),
+        ('{"query_id": "q", "confidence": NaN}\n{"query_id": "r"}\n', ":1: "),
+        ('{"query_id": "q", "k": true}\n{"query_id": "r"}\n', ":1: query 'q': 'k' is 'True'; exp"),
+        ('{"query_id": "q", "route": {"a": 1}}\n{"query_id": "r"}\n', "the name of a route; leave"),
+        ('{"query_id": "q", "best": [[1]]}\n{"query_id": "r"}\n', "the name of a route; leave it"),
+        ('{"query_id": "q", "retrieved": ["d1"]}\n{"query_id": "r"}\n', "expected yes or no"),
+    ],
+)
+def test_json_lines_that_are_wrong(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(text, "utf-8")
+    with pytest.raises(InputError) as refused:
+        read_decisions(path)
+    assert problem in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([], "there is no decision; give at least one query with what was decided"),
+        (
+            pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}),
+            "row 1: query 'q': 'conf",
+        ),
+        ({"q": 3}, "item 1: expected text or named fields for decision 'q', got '3' (int)"),
+        ({"q": "law"}, "no decision among the columns 'text'"),
+        ([("q", "law")], "row 1: expected named fields, got"),
+        (3, "expected decisions as a dict, a list of rows or a frame"),
+    ],
+)
+def test_objects_that_are_wrong(data: Any, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        as_decisions(data)
+    assert problem in str(refused.value)
+
+
+def test_a_folder_is_no_decisions_file(tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
+    with pytest.raises(InputError):
+        read_decisions(tmp_path)
+
+
+def test_a_value_of_which_nothing_is_known_is_left_out_of_its_column_only() -> None:
+    decisions = Decisions([{"id": "q", "route": "", "best": [], "k": 1}, {"id": "r", "k": None}])
+    assert decisions.columns == ("k",)
+    assert decisions.column("k").to_list() == [1, None]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"query_id,confidence,best,k\n" + content)
+    message = ""
+    try:
+        read_decisions(path)
+    except InputError as error:
+        message = str(error)
+    assert "\n" not in message

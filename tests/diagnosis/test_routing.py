@@ -1,0 +1,402 @@
+"""Routing, gates and their overhead: planted decisions give exactly what was planted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.collection.decisions import Decisions
+from rankscope.diagnosis.decision_overhead import OVERHEAD, Overhead, OverheadConfig
+from rankscope.diagnosis.registry import Analysed, Inputs
+from rankscope.diagnosis.retrieval_gate import GATING, Gating, GatingConfig
+from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
+from rankscope.document.blocks import Notes, Plot, Table
+from rankscope.findings import NotApplicable
+from rankscope.scoring.inputs import as_judgments
+from rankscope.statistics.proportions import proportion
+from rankscope.statistics.settings import Settings
+
+
+def inputs(rows: Any, **more: Any) -> Inputs:
+    return Inputs(decisions=Decisions(rows), settings=Settings(resamples=999), **more)
+
+
+def scored(qrels: Any, run: Any, measure: str = "RR") -> dict[str, Any]:
+    return {"scores": rs.evaluate(qrels, {"s": run}, [measure]), "qrels": as_judgments(qrels)}
+
+
+def routing(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Routing:
+    answer = ROUTING.answer(config or RoutingConfig(), inputs(rows, **more))
+    assert isinstance(answer, Routing), answer
+    ROUTING.section(answer)
+    assert Routing.model_validate(answer.to_dict()).to_dict() == answer.to_dict()
+    return answer
+
+
+def gating(rows: Any, **more: Any) -> Gating:
+    answer = GATING.answer(GatingConfig(), inputs(rows, **more))
+    assert isinstance(answer, Gating), answer
+    GATING.section(answer)
+    return answer
+
+
+def numbered(pairs: list[tuple[str, Any]], **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"query_id": f"q{n}", "route": route, "best": best, **more}
+        for n, (route, best) in enumerate(pairs)
+    ]
+
+
+CONFUSED = {("a", "a"): 12, ("a", "b"): 5, ("b", "b"): 9, ("b", "a"): 1, ("c", "b"): 3}
+"""By where questions belong and where they are sent: how many."""
+
+
+def confused() -> list[dict[str, Any]]:
+    return numbered([(sent, home) for (home, sent), n in CONFUSED.items() for _ in range(n)])
+
+
+# --- routing
+
+
+def test_a_known_confusion_is_what_is_counted() -> None:
+    result = routing(confused())
+    counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
+    assert counts == CONFUSED
+    assert [pair.count for pair in result.confusion] == [12, 9, 5, 3, 1]
+    assert result.accuracy == proportion(21, 30)
+    assert (result.decisions, result.unknown, result.against) == (30, 0, "best")
+    by_name = {route.route: route for route in result.routes}
+    assert [route.route for route in result.routes] == ["b", "a", "c"]  # 17, 13 and 0 questions
+    assert (by_name["a"].precision, by_name["a"].recall) == (proportion(12, 13), proportion(12, 17))
+    assert (by_name["b"].precision, by_name["b"].recall) == (proportion(9, 17), proportion(9, 10))
+    assert (by_name["c"].sent, by_name["c"].precision.share) == (proportion(0, 30), None)
+    assert by_name["c"].recall == proportion(0, 3)
+    assert (result.load.places, result.load.used) == (3, 2)
+    assert result.load.busiest == 17 / 10
+    assert result.load_if_right is not None
+    assert result.load_if_right.busiest == 17 / 10  # 17 belong to a
+    assert result.calibration is None
+    assert result.quality is None
+    assert result.figures[0].name == "routing_accuracy"
+    assert result.figures[0].value == 0.7
+
+
+def test_errors_are_a_finding_where_they_are_surely_many() -> None:
+    result = routing(confused())
+    [finding] = [finding for finding in result.findings if finding.code == "RS691"]
+    assert finding.message == (
+        "the router sends 9 of 30 questions to a wrong route (70 % [52 %, 83 %] right), most often "
+        "a → b (5)"
+    )
+    assert finding.count == 9
+    assert routing(numbered([("a", "a")] * 29 + [("a", "b")])).findings == ()
+
+
+def test_a_route_that_is_never_taken_is_a_finding() -> None:
+    pairs = [("a", "a")] * 30 + [("a", "b")] * 8 + [("c", "c")] * 5
+    result = routing(numbered(pairs))
+    [finding] = [finding for finding in result.findings if finding.code == "RS693"]
+    assert finding.message == "b is right for 8 questions, and none of them is sent there"
+    few = routing(numbered([("a", "a")] * 30 + [("a", "b")] * 2))
+    assert "RS693" not in {finding.code for finding in few.findings}
+
+
+def test_a_perfect_router_has_nothing_to_remark() -> None:
+    result = routing(numbered([("a", "a"), ("b", "b")] * 20, confidence=1.0))
+    assert result.accuracy.share == 1.0
+    assert (result.findings, result.advice) == ((), ())
+    assert result.calibration is not None
+    assert result.calibration.ece == 0.0
+    blocks = ROUTING.section(result).details
+    assert Notes(("every question was sent to a right route",)) in blocks
+
+
+def test_several_right_routes_and_allowed_ones() -> None:
+    rows = [
+        {"query_id": "1", "route": "a", "best": ["b", "a"]},
+        {"query_id": "2", "route": "c", "best": "b|a"},  # wrong; belongs to the first named
+        {"query_id": "3", "route": "c", "best": "a", "allowed": ["c", "d"]},
+        {"query_id": "4", "route": "d", "allowed": "d"},  # no best: the allowed ones count
+        {"query_id": "5", "route": "a"},  # nothing is known
+        {"query_id": "6", "best": "a"},  # was not routed
+    ]
+    result = routing(rows)
+    assert (result.decisions, result.unknown) == (5, 1)
+    assert result.accuracy == proportion(2, 4)
+    assert result.allowed == proportion(3, 4)
+    counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
+    assert counts == {("a", "a"): 1, ("b", "c"): 1, ("a", "c"): 1, ("d", "d"): 1}
+    assert result.load.places == 4
+    only_allowed = routing([{"query_id": "1", "route": "x", "allowed": ["x", "y"]}])
+    assert (only_allowed.against, only_allowed.allowed) == ("allowed", None)
+
+
+def test_top_n_is_looked_for_in_the_candidates() -> None:
+    rows = [
+        {"query_id": "1", "routes": ["a", "b", "c"], "best": "a"},
+        {"query_id": "2", "routes": ["a", "b", "c"], "best": "b"},
+        {"query_id": "3", "routes": ["a", "b", "c"], "best": "c"},
+        {"query_id": "4", "routes": ["a"], "best": "d"},
+        {"query_id": "5", "route": "a", "best": "a"},  # no candidates: not in top-n
+    ]
+    result = routing(rows)
+    assert [(top.n, top.right.count, top.right.total) for top in result.top] == [
+        (1, 1, 4),
+        (2, 2, 4),
+        (3, 3, 4),
+    ]
+    assert result.accuracy == proportion(2, 5)
+    assert len(routing(rows, RoutingConfig(top=2)).top) == 2
+
+
+def test_the_calibration_is_that_of_being_right() -> None:
+    rows = [
+        {"query_id": str(n), "route": "a", "best": "a" if n < 6 else "b", "confidence": 0.95}
+        for n in range(12)
+    ]
+    result = routing(rows)
+    assert result.calibration is not None
+    assert result.calibration.ece == pytest.approx(0.45)
+    [finding] = [finding for finding in result.findings if finding.code == "RS692"]
+    assert "off by 0.450 on average" in finding.message
+    assert "overconfident by 0.450" in finding.message
+    assert {figure.name: figure.value for figure in result.figures}["routing_ece"] == (
+        result.calibration.ece
+    )
+    assert any(isinstance(block, Plot) for block in ROUTING.section(result).details)
+
+
+def test_what_wrong_routes_cost() -> None:
+    """20 right at rank 1 or 2, 10 wrong at rank 4: RR 0.75 and 0.25; 40 are judged."""
+    pairs = [("a", "a")] * 20 + [("a", "b")] * 10
+    qrels = {f"q{n}": {"d": 1} for n in range(40)}
+    run = {
+        f"q{n}": (["d"] if n % 2 else ["x", "d"]) if n < 20 else ["x", "y", "z", "d"]
+        for n in range(40)
+    }
+    result = routing(numbered(pairs), **scored(qrels, run))
+    assert result.quality is not None
+    assert (result.quality.groups.first, result.quality.groups.second) == (0.75, 0.25)
+    [advice] = result.advice
+    assert advice.gain == pytest.approx(0.5 * 10 / 40)
+    assert advice.text == (
+        "Routing: the router sends 10 of 30 questions to a wrong route (67 % [49 %, 81 %] right), "
+        "most often b → a (10); s has RR of 0.250 there, and 0.750 where the route is right"
+    )
+    # no difference is shown: no advice
+    run = {f"q{n}": ["d"] if n % 3 else ["x", "d"] for n in range(40)}
+    result = routing(numbered(pairs), **scored(qrels, run))
+    assert result.quality is not None
+    assert (result.quality.gain, result.advice) == (0.0, ())
+    # nobody judged these questions
+    assert routing(numbered(pairs), **scored({"other": {"d": 1}}, {"other": ["d"]})).quality is None
+
+
+def test_less_may_be_better_and_sums_are_no_means() -> None:
+    pairs = [("a", "a")] * 20 + [("a", "b")] * 10
+    qrels = {f"q{n}": {"d": 1, "e": 1} for n in range(30)}
+    run = {f"q{n}": ["d", "e" if n % 2 else "x"] if n < 20 else ["x", "y"] for n in range(30)}
+    fewer = routing(numbered(pairs), **scored(qrels, run, "Unjudged@2"))
+    [advice] = fewer.advice
+    assert advice.gain == pytest.approx(0.75 * 10 / 30)
+    assert routing(numbered(pairs), **scored(qrels, run, "NumRet")).quality is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([{"query_id": "q", "k": 1}], "no column route (or routed_to, selected_route, chosen_rou"),
+        ([{"query_id": "q", "route": "a"}], "no column best (or best_route, optimal_route, gold_"),
+        (
+            [{"query_id": "q", "route": "a"}, {"query_id": "r", "best": "a"}],
+            "no question has both a route and a right route",
+        ),
+    ],
+)
+def test_where_routing_cannot_be_seen(rows: Any, reason: str) -> None:
+    answer = ROUTING.answer(RoutingConfig(), inputs(rows))
+    assert isinstance(answer, NotApplicable)
+    assert reason in answer.reason
+
+
+def test_the_tables_of_few_and_many_routes() -> None:
+    few = ROUTING.section(routing(confused()))
+    [table] = [block for block in few.details if getattr(block, "title", "") == "Confusion"]
+    assert isinstance(table, Table)
+    assert [column.title for column in table.columns] == ["belongs to", "→ b", "→ a", "→ c"]
+    assert [[cell.value for cell in row] for row in table.rows] == [
+        ["b", 9, 1, 0],
+        ["a", 5, 12, 0],
+        ["c", 3, 0, 0],
+    ]
+    many = ROUTING.section(routing(numbered([(f"r{n}", f"r{n + 1}") for n in range(20)])))
+    [table] = [b for b in many.details if getattr(b, "title", "") == "The most frequent errors"]
+    assert isinstance(table, Table)
+    assert len(table.rows) == 10
+    assert table.notes == ("10 more pairs of routes are confused; the JSON holds all",)
+
+
+def test_names_of_routes_may_be_anything() -> None:
+    odd = ["", " x ", "a" * 300, "<b>", "\n", "→"]
+    result = routing(numbered([(name, "x") for name in odd]))
+    assert result.accuracy.count == 1
+    assert {route.route for route in result.routes} == {"x", "a" * 300, "<b>", "→"}
+
+
+# --- gates
+
+# retrieved, needed: how many
+GATE = {(True, True): 40, (True, False): 10, (False, True): 15, (False, False): 35}
+
+
+def gate_rows(counts: Any = None, **more: Any) -> list[dict[str, Any]]:
+    pairs = [pair for pair, n in (counts or GATE).items() for _ in range(n)]
+    return [
+        {"query_id": f"q{n}", "retrieved": retrieved, "needed": needed, **more}
+        for n, (retrieved, needed) in enumerate(pairs)
+    ]
+
+
+def test_a_gate_by_hand() -> None:
+    result = gating(gate_rows())
+    assert result.precision == proportion(40, 50)
+    assert result.recall == proportion(40, 55)
+    assert result.f1 == pytest.approx(2 * 0.8 * (40 / 55) / (0.8 + 40 / 55))
+    assert result.false_positive_rate == proportion(10, 45)
+    # as the specification has it: (retrievals rightly skipped / all questions) · 100 %
+    assert result.efficiency == proportion(35, 100)
+    assert result.wrongly_skipped == proportion(15, 100)
+    assert result.skippable == proportion(45, 100)
+    figures = {figure.name: figure.value for figure in result.figures}
+    assert figures == {
+        "gate_precision": 0.8,
+        "gate_recall": 40 / 55,
+        "gate_f1": pytest.approx(result.f1),
+        "gate_false_positive_rate": 10 / 45,
+        "gate_efficiency": 0.35,
+        "gate_wrongly_skipped": 0.15,
+    }
+    [finding] = result.findings
+    assert finding.code == "RS694"
+    assert finding.message == (
+        "the gate skips 15 of 55 questions that need retrieval (27 % [17 %, 40 %])"
+    )
+
+
+def test_a_perfect_gate_and_gates_that_never_or_always_open() -> None:
+    perfect = gating(gate_rows({(True, True): 30, (False, False): 30}))
+    assert (perfect.precision.share, perfect.recall.share, perfect.f1) == (1.0, 1.0, 1.0)
+    assert perfect.efficiency.share == 0.5
+    assert perfect.findings == ()
+    closed = gating(gate_rows({(False, True): 5, (False, False): 5}))
+    assert closed.precision.share is None  # nothing was retrieved
+    assert (closed.recall.share, closed.f1) == (0.0, 0.0)
+    opened = gating(gate_rows({(True, False): 5}))
+    assert (opened.recall.share, opened.precision.share, opened.f1) == (None, 0.0, 0.0)
+    nothing = gating(gate_rows({(False, False): 3}))
+    assert (nothing.f1, nothing.f1_interval, nothing.efficiency.share) == (None, None, 1.0)
+    assert "gate_f1" not in {figure.name for figure in nothing.figures}
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    rows = [*gate_rows(), {"query_id": "x", "needed": True}, {"query_id": "y", "retrieved": "no"}]
+    result = gating(rows)
+    assert (result.decisions, result.unknown) == (100, 2)
+
+
+def test_the_confidence_of_a_gate() -> None:
+    own = gating(gate_rows(gate_confidence=0.75, confidence=0.1, route="a"))
+    assert own.calibration is not None
+    assert own.calibration.ece == 0.0  # 75 of 100 are decided rightly
+    alone = gating(gate_rows(confidence=0.75))
+    assert alone.calibration is not None
+    assert alone.calibration.ece == 0.0
+    assert gating(gate_rows(confidence=0.75, route="a")).calibration is None  # the router's
+
+
+def test_what_a_skipped_retrieval_costs() -> None:
+    """15 questions that need documents get none; of the 40 others half score 1, half 0.5."""
+    rows = gate_rows()
+    qrels = {row["query_id"]: {"d": 1} for row in rows if row["needed"]}
+    run = {
+        row["query_id"]: ["d"] if n % 2 else ["x", "d"]
+        for n, row in enumerate(rows)
+        if row["needed"] and row["retrieved"]
+    }
+    result = gating(rows, **scored(qrels, run))
+    [advice] = result.advice
+    assert advice.gain == pytest.approx(0.75 * 15 / 55)
+    assert advice.text == (
+        "Gate: it skips 15 of 55 questions that need retrieval (27 % [17 %, 40 %]); s has RR of "
+        "0.000 there, and 0.750 where it retrieves"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([{"query_id": "q", "k": 1}], "no column retrieved (or gate, did_retrieve, gate_decision)"),
+        ([{"query_id": "q", "gate": 1}], "no column needed (or should_retrieve, needs_retrieval"),
+        (
+            [{"query_id": "q", "gate": 1}, {"query_id": "r", "needed": 1}],
+            "no question has both a decision and whether it was needed",
+        ),
+    ],
+)
+def test_where_a_gate_cannot_be_seen(rows: Any, reason: str) -> None:
+    answer = GATING.answer(GatingConfig(), inputs(rows))
+    assert isinstance(answer, NotApplicable)
+    assert reason in answer.reason
+
+
+# --- overhead
+
+
+def overhead(rows: Any) -> Overhead:
+    answer = OVERHEAD.answer(OverheadConfig(), inputs(rows))
+    assert isinstance(answer, Overhead), answer
+    return answer
+
+
+def test_overhead_is_that_of_numpy() -> None:
+    values = np.random.default_rng(0).exponential(50, 300)
+    rows = [
+        {"query_id": str(n), "latency_ms": value, "route": "ab"[n % 2]}
+        for n, value in enumerate(values.tolist())
+    ]
+    result = overhead([*rows, {"query_id": "x", "route": "a"}])
+    assert [entry.value for entry in result.percentiles] == [
+        np.percentile(values, percentile) for percentile in (50, 95, 99)
+    ]
+    assert (result.n, result.unknown, result.longest) == (300, 1, values.max())
+    assert [(route.route, route.n) for route in result.routes] == [("a", 150), ("b", 150)]
+    assert result.routes[1].percentiles[0].value == np.percentile(values[1::2], 50)
+    assert [figure.name for figure in result.figures] == [
+        "p50_overhead_ms",
+        "p95_overhead_ms",
+        "p99_overhead_ms",
+    ]
+    [table] = OVERHEAD.section(result).blocks
+    assert isinstance(table, Table)
+    assert [row[0].value for row in table.rows] == ["all decisions", "a", "b"]
+
+
+def test_a_unit_that_is_assumed_is_said() -> None:
+    assumed = overhead([{"query_id": "q", "latency": 3}])
+    assert assumed.unit_assumed
+    [table] = OVERHEAD.section(assumed).blocks
+    assert isinstance(table, Table)
+    assert any("taken as milliseconds" in note for note in table.notes)
+    assert not overhead([{"query_id": "q", "latency_s": 3}]).unit_assumed
+    answer = OVERHEAD.answer(OverheadConfig(), inputs([{"query_id": "q", "k": 3}]))
+    assert isinstance(answer, NotApplicable)
+
+
+@pytest.mark.parametrize("analysis", [ROUTING, GATING, OVERHEAD])
+def test_without_decisions_it_says_so(analysis: Any) -> None:
+    answer = analysis.answer(analysis.config(), Inputs())
+    assert answer == NotApplicable(name=analysis.name, reason="no decisions were given")
+    assert not isinstance(answer, Analysed)

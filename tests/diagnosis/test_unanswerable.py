@@ -1,0 +1,231 @@
+"""Questions without an answer: what is returned for them, and what a threshold would do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis.unanswerable import NO_ANSWER, NoAnswer, NoAnswerConfig
+from rankscope.document.blocks import Plot, Table
+from rankscope.findings import NotApplicable
+from rankscope.scoring.judgments import unanswered
+from rankscope.statistics.proportions import proportion
+
+
+def golden(answerable: int, unanswerable: int) -> list[dict[str, Any]]:
+    with_answer = [{"query_id": f"a{n}", "relevant_ids": ["d"]} for n in range(answerable)]
+    without = [
+        {"query_id": f"u{n}", "relevant_ids": [], "no_answer": True} for n in range(unanswerable)
+    ]
+    return with_answer + without
+
+
+def look(qrels: Any, runs: Any, measure: str = "RR", **options: Any) -> NoAnswer:
+    diagnosis = rs.diagnose(qrels, runs, [measure], only="no_answer", **options)
+    answer = getattr(diagnosis.analyses, "no_answer")  # noqa: B009
+    assert isinstance(answer, NoAnswer), answer
+    NO_ANSWER.section(answer)
+    assert NoAnswer.model_validate(answer.to_dict()).to_dict() == answer.to_dict()
+    return answer
+
+
+def scored(high: list[float], low: list[float]) -> dict[str, dict[str, float]]:
+    """Make a run whose best scores are these; −∞ is an empty answer."""
+    pairs = [
+        *((f"a{n}", s) for n, s in enumerate(high)),
+        *((f"u{n}", s) for n, s in enumerate(low)),
+    ]
+    return {
+        query_id: {} if score == -math.inf else {"d": score, "x": score - 1}
+        for query_id, score in pairs
+    }
+
+
+def test_what_is_returned_by_hand() -> None:
+    run = scored([3.0, 2.0, -math.inf, 1.0], [-math.inf, 2.0, 0.5])
+    del run["u2"]
+    run["u3"] = {"x": 5.0}
+    result = look(golden(4, 5), {"s": run})
+    assert (result.unanswerable, result.answerable) == (5, 4)
+    [system] = result.systems
+    # u0 is empty, u2 and u4 are not in the run
+    assert system.rightly_nothing == proportion(3, 5)
+    assert system.wrongly_something == proportion(2, 5)
+    assert system.missing == 2
+    assert system.wrongly_nothing == proportion(1, 4)
+
+
+scores = st.lists(st.integers(0, 4).map(float) | st.just(-math.inf), min_size=2, max_size=8)
+
+
+@settings(deadline=None, max_examples=30)
+@given(high=scores, low=scores)
+def test_auc_and_curve_against_all_pairs(high: list[float], low: list[float]) -> None:
+    high[0] = 2.0  # something is found, and with a score of its own
+    low[0] = 1.0
+    result = look(golden(len(high), len(low)), {"s": scored(high, low)}, "Success@1")
+    refusals = result.systems[0].refusals
+    assert refusals is not None
+    won = sum((a > b) + (a == b) / 2 for a in high for b in low)
+    assert refusals.separation.auc == won / (len(high) * len(low))
+    for point in (*refusals.curve, refusals.best):
+        kept = [score >= point.threshold for score in high]
+        assert point.wrongly == 1 - sum(kept) / len(high) or point.wrongly == pytest.approx(
+            1 - sum(kept) / len(high)
+        )
+        assert point.rightly == sum(score < point.threshold for score in low) / len(low)
+        assert point.value == sum(kept) / len(high)  # whatever is answered is right
+    balanced = [(point.rightly + 1 - point.wrongly) / 2 for point in refusals.curve]
+    assert refusals.balanced_accuracy == pytest.approx(max(balanced))
+
+
+def test_a_curve_of_many_scores_is_thinned() -> None:
+    random = np.random.default_rng(0)
+    high, low = random.normal(1, 1, 400).tolist(), random.normal(0, 1, 100).tolist()
+    refusals = look(golden(400, 100), {"s": scored(high, low)}).systems[0].refusals
+    assert refusals is not None
+    assert len(refusals.curve) <= 50
+    assert refusals.best in refusals.curve
+    assert (refusals.curve[0].rightly, refusals.curve[0].wrongly) == (0.0, 0.0)
+    assert (refusals.curve[-1].rightly, refusals.curve[-1].wrongly) == (1.0, 1.0)
+    steps = [point.rightly + point.wrongly for point in refusals.curve]
+    assert max(np.diff(steps)) < 0.1
+    assert refusals.held_out is not None
+    assert refusals.held_out <= refusals.balanced_accuracy
+    few = look(
+        golden(400, 100), {"s": scored(high, low)}, configs={"no_answer": {"points": 2}}
+    ).systems[0]
+    assert few.refusals is not None
+    assert len(few.refusals.curve) == 2
+
+
+def test_the_main_measure_begins_with_its_mean() -> None:
+    random = np.random.default_rng(1)
+    high, low = random.random(30).tolist(), random.random(10).tolist()
+    run = scored(high, low)
+    for n in range(0, 30, 3):
+        run[f"a{n}"]["y"] = high[n] + 0.001  # a wrong document on top
+    qrels = golden(30, 10)
+    refusals = look(qrels, {"s": run}).systems[0].refusals
+    assert refusals is not None
+    assert refusals.curve[0].value == rs.evaluate(qrels, run, "RR")["RR"]
+    assert refusals.curve[-1].value == 0.0
+
+
+def test_what_an_empty_answer_counts_depends_on_the_measure() -> None:
+    qrels = golden(3, 2)
+    run = scored([3.0, 2.0, 1.0], [0.5, 0.2])
+    [system] = look(qrels, {"s": run}, "Unjudged@2").systems
+    assert system.refusals is not None
+    assert system.refusals.curve[0].value == 0.5
+    empty = rs.evaluate(qrels, {"a0": [], "a1": [], "a2": ["d"]}, "Unjudged@2").values("Unjudged@2")
+    assert system.refusals.curve[-1].value == empty["a0"]
+    [system] = look(qrels, {"s": run}, "NumRet").systems
+    assert system.refusals is not None
+    assert (system.refusals.curve[0].value, system.refusals.curve[-1].value) == (6.0, 0.0)
+
+
+def test_scores_that_do_not_tell_are_a_warning() -> None:
+    random = np.random.default_rng(2)
+    high, low = random.random(60).tolist(), random.random(40).tolist()
+    [finding] = look(golden(60, 40), {"s": scored(high, low)}).findings
+    assert (finding.code, finding.severity) == ("RS696", "warning")
+    assert finding.message.startswith(
+        "s returns documents for 40 of 40 questions without an answer, and its scores do not tell "
+        "them from others (AUC 0."
+    )
+
+
+def test_scores_that_are_higher_without_an_answer() -> None:
+    low, high = [2.0 + n / 100 for n in range(40)], [1.0 + n / 100 for n in range(50)]
+    [finding] = look(golden(50, 40), {"s": scored(high, low)}).findings
+    assert finding.code == "RS696"
+    assert "and its scores are even higher for them (AUC 0.000 [0.000, 0." in finding.message
+
+
+def test_scores_that_tell_are_worth_a_threshold() -> None:
+    high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
+    result = look(golden(50, 40), {"s": scored(high, low)})
+    [finding] = result.findings
+    assert finding.code == "RS697"
+    assert (
+        "refusing below a score of 1.695 would leave out 100 % of them and 0 % of the questions"
+        in finding.message
+    )
+    refusals = result.systems[0].refusals
+    assert refusals is not None
+    assert (refusals.separation.auc, refusals.balanced_accuracy, refusals.held_out) == (1, 1, 1)
+    assert refusals.best.threshold == pytest.approx((1.39 + 2.0) / 2)
+
+
+def test_a_system_that_refuses_by_itself_has_nothing_to_remark() -> None:
+    high, low = [1.0 + n / 10 for n in range(30)], [-math.inf] * 20
+    run = scored(high, low)
+    result = look(golden(30, 20), {"s": run})
+    assert result.findings == ()
+    refusals = result.systems[0].refusals
+    assert refusals is not None
+    assert refusals.separation.auc == 1.0
+    assert refusals.curve[0].rightly == 1.0
+
+
+def test_a_system_that_refuses_too_much() -> None:
+    high, low = [1.0, 2.0] * 10 + [-math.inf] * 10, [-math.inf] * 20
+    [finding] = look(golden(30, 20), {"s": scored(high, low)}).findings
+    assert finding.code == "RS698"
+    assert finding.message == (
+        "s returns nothing for 10 of 30 questions that have an answer (33 % [19 %, 51 %])"
+    )
+
+
+def test_questions_that_are_not_in_the_run_may_not_have_been_asked() -> None:
+    [finding] = look(golden(3, 2), {"s": scored([1.0, 2.0, 3.0], [])}).findings
+    assert finding.code == "RS699"
+    assert "none of the 2 questions without an answer is in the run" in finding.message
+
+
+def test_lists_have_no_threshold() -> None:
+    qrels = golden(10, 8)
+    run = {row["query_id"]: ["d", "x"] for row in qrels}
+    result = look(qrels, {"s": run, "t": {q: [] if q != "a0" else ["d"] for q in run}})
+    listed, silent = result.systems
+    assert listed.refusals is None
+    assert listed.reason == "all answers have the same best score, as lists without scores do"
+    assert silent.refusals is None
+    [finding] = [finding for finding in result.findings if finding.code == "RS696"]
+    assert finding.severity == "note"
+
+
+def test_the_section_has_a_plot_and_tables() -> None:
+    runs = {"s": scored([3.0, 2.0, 1.5], [1.0, 2.5]), "t": scored([3.0, 2.0, 1.0], [2.0, 2.0])}
+    section = NO_ANSWER.section(look(golden(3, 2), runs))
+    [plot] = [block for block in section.all_blocks if isinstance(block, Plot)]
+    assert [curve.label for curve in plot.curves] == ["chance", "s", "t"]
+    tables = [block for block in section.all_blocks if isinstance(block, Table)]
+    assert [table.title for table in tables] == [
+        "",
+        "s by threshold on the best score",
+        "t by threshold on the best score",
+    ]
+
+
+def test_marks_given_as_a_rule_count_too() -> None:
+    qrels = {"a": {"d": 1}, "b": {"d": 1}, "u": {}}
+    run = {"a": {"d": 2.0}, "b": {"d": 1.5}, "u": {"d": 1.0}}
+    with unanswered("empty"):
+        result = look(qrels, {"s": run})
+    assert (result.unanswerable, result.answerable) == (1, 2)
+
+
+def test_where_it_cannot_look() -> None:
+    diagnosis = rs.diagnose({"q": {"d": 1}}, {"s": {"q": ["d"]}}, ["RR"], only="no_answer")
+    answer = getattr(diagnosis.analyses, "no_answer")  # noqa: B009
+    assert isinstance(answer, NotApplicable)
+    assert answer.reason.startswith("no question is marked as having no answer")
+    assert NoAnswerConfig().points == 50

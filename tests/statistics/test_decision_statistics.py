@@ -1,0 +1,253 @@
+"""What decisions are described by: against formulas written out, and by hand."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.errors import InputError
+from rankscope.statistics.calibration import calibration
+from rankscope.statistics.percentiles import percentiles
+from rankscope.statistics.proportions import f1_interval, load_balance, proportion
+from rankscope.statistics.separation import Thresholds, held_out_accuracy, separation
+from rankscope.statistics.unpaired import group_difference
+
+stats: Any = import_module("scipy.stats")
+
+
+@settings(deadline=None)
+@given(total=st.integers(1, 300), data=st.data())
+def test_a_proportion_is_that_of_scipy(total: int, data: Any) -> None:
+    count = data.draw(st.integers(0, total))
+    result = proportion(count, total)
+    expected = stats.binomtest(count, total).proportion_ci(method="wilson")
+    assert result.share == count / total
+    assert result.interval is not None
+    assert result.interval.low == pytest.approx(expected.low, abs=1e-12)
+    assert result.interval.high == pytest.approx(expected.high, abs=1e-12)
+
+
+def test_a_proportion_of_nothing() -> None:
+    nothing = proportion(0, 0)
+    assert (nothing.share, nothing.interval) == (None, None)
+    with pytest.raises(InputError, match="3 of 2 is no proportion"):
+        proportion(3, 2)
+
+
+def test_the_interval_of_f1_is_that_of_its_proportion() -> None:
+    """F1 = 2·6 / (2·6 + 4) = 0.75; J = 6 / 10, F1 = 2J / (1 + J)."""
+    interval = f1_interval(6, 4)
+    wilson = proportion(6, 10).interval
+    assert interval is not None
+    assert wilson is not None
+    assert interval.low == pytest.approx(2 * wilson.low / (1 + wilson.low))
+    assert interval.low < 0.75 < interval.high
+    assert f1_interval(0, 0) is None
+
+
+def test_load_by_hand() -> None:
+    load = load_balance([6, 2, 0])
+    assert (load.places, load.used) == (3, 2)
+    assert load.busiest == 6 / (8 / 3)
+    assert load.entropy == pytest.approx(
+        -(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(3)
+    )
+    # Gini: mean absolute difference of all pairs over twice the mean: (4+6+2)·2/9 / (2·8/3)
+    assert load.gini == pytest.approx((2 * (4 + 6 + 2) / 9) / (2 * 8 / 3))
+    even = load_balance([5, 5, 5, 5])
+    assert (even.entropy, even.busiest, even.gini) == (1.0, 1.0, 0.0)
+    alone = load_balance([7])
+    assert (alone.entropy, alone.busiest, alone.gini) == (None, 1.0, 0.0)
+    with pytest.raises(InputError, match="at least one"):
+        load_balance([0, 0])
+
+
+def test_perfect_calibration_has_no_error() -> None:
+    confidence = [0.8] * 10 + [0.25] * 8 + [1.0] * 3
+    right = [1] * 8 + [0] * 2 + [1] * 2 + [0] * 6 + [1] * 3
+    result = calibration(confidence, right)
+    assert result.ece == 0.0
+    assert result.p == 1.0
+    assert result.expected > 0  # as so few decisions would be off by chance
+
+
+def test_the_calibration_error_by_hand() -> None:
+    """Bins [0.5, 0.6): 0.5 and 0.55, one right; [0.9, 1]: 0.9, 1.0 and 1.0, one right."""
+    result = calibration([0.5, 0.55, 0.9, 1.0, 1.0], [1, 0, 0, 1, 0])
+    first = abs(1 / 2 - 1.05 / 2)
+    last = abs(1 / 3 - 2.9 / 3)
+    assert result.ece == pytest.approx(2 / 5 * first + 3 / 5 * last)
+    used = [part for part in result.bins if part.right.total]
+    assert [(part.low, part.high, part.right.count) for part in used] == [
+        (0.5, 0.6, 1),
+        (0.9, 1.0, 1),
+    ]
+    assert used[0].confidence == pytest.approx(0.525)
+    assert result.confidence == pytest.approx(3.95 / 5)
+    one = calibration([0.5, 0.55, 0.9, 1.0, 1.0], [1, 0, 0, 1, 0], bins=1)
+    assert one.ece == pytest.approx(abs(2 / 5 - 3.95 / 5))
+
+
+@pytest.mark.parametrize("border", [0.1, 0.3, 0.6, 0.7, 0.9])
+def test_a_border_belongs_to_the_bin_above(border: float) -> None:
+    result = calibration([border], [1])
+    [part] = [part for part in result.bins if part.right.total]
+    assert part.low == border
+
+
+def test_what_exact_confidences_would_show() -> None:
+    """One decision at 0.5: the error is 0.5 whatever happens. Two at 0.5: 0.5, 0 or 0.5."""
+    assert calibration([0.5], [1]).expected == pytest.approx(0.5)
+    assert calibration([0.5, 0.5], [1, 0], resamples=4000).expected == pytest.approx(0.25, abs=0.02)
+
+
+def test_calibration_is_seeded_and_tested() -> None:
+    random = np.random.default_rng(0)
+    confidence = random.random(400)
+    outcome = random.random(400) < confidence
+    exact = calibration(confidence, outcome)
+    assert exact.p > 0.05
+    assert exact == calibration(confidence, outcome)
+    assert exact.expected != calibration(confidence, outcome, seed=1).expected
+    off = calibration(confidence, random.random(400) < confidence**3)
+    assert off.p < 0.01
+
+
+@pytest.mark.parametrize(
+    ("confidence", "right", "bins"),
+    [([], [], 10), ([0.5], [1, 0], 10), ([1.5], [1], 10), ([0.5], [2], 10), ([0.5], [1], 0)],
+)
+def test_what_cannot_be_calibrated(confidence: Any, right: Any, bins: int) -> None:
+    with pytest.raises(InputError):
+        calibration(confidence, right, bins=bins)
+
+
+def test_percentiles_are_those_of_numpy() -> None:
+    values = np.random.default_rng(1).exponential(size=200)
+    for result in percentiles(values, [50, 95, 99]):
+        assert result.value == np.percentile(values, result.percentile)
+        assert result.interval.low <= result.value <= result.interval.high
+
+
+def test_the_interval_of_a_percentile_by_its_definition() -> None:
+    """Of 20 values the median lies between the 6th and the 15th: P(B ≤ 5) = 0.0207."""
+    [median] = percentiles(range(1, 21), [50])
+    assert stats.binom.cdf(5, 20, 0.5) <= 0.025 < stats.binom.cdf(6, 20, 0.5)
+    assert (median.interval.low, median.interval.high) == (6, 15)
+    [p99] = percentiles(range(1, 21), [99])
+    assert p99.interval.high == math.inf
+    [one] = percentiles([3.0], [50])
+    assert (one.value, one.interval.low, one.interval.high) == (3.0, -math.inf, math.inf)
+    with pytest.raises(InputError):
+        percentiles([], [50])
+
+
+def brute_auc(high: list[float], low: list[float]) -> float:
+    won = sum((a > b) + (a == b) / 2 for a in high for b in low)
+    return won / (len(high) * len(low))
+
+
+scores = st.lists(st.integers(-3, 3).map(float) | st.just(-math.inf), min_size=1, max_size=12)
+
+
+@given(high=scores, low=scores)
+def test_the_auc_is_that_of_all_pairs(high: list[float], low: list[float]) -> None:
+    result = separation(high, low)
+    assert result.auc == brute_auc(high, low)
+    assert 0 <= result.interval.low <= result.auc <= result.interval.high <= 1
+    mirrored = separation(low, high)
+    assert mirrored.interval.low == pytest.approx(1 - result.interval.high, abs=1e-9)
+
+
+def test_a_perfect_separation_is_not_certain() -> None:
+    few = separation([2.0] * 5, [1.0] * 5).interval
+    many = separation([2.0] * 50, [1.0] * 50).interval
+    assert few.high == many.high == 1.0
+    assert 0.5 < few.low < many.low < 1.0
+
+
+def test_the_ends_of_the_interval_are_where_the_equation_holds() -> None:
+    """Newcombe 2006, method 5, for 20 and 30 scores of each kind."""
+    high, low = list(range(10, 40)), list(range(20))
+    result = separation(high, low)
+    z = stats.norm.ppf(0.975)
+    half = (30 + 20) / 2 - 1
+    for end in (result.interval.low, result.interval.high):
+        spread = 1 + half * (1 - end) / (2 - end) + half * end / (1 + end)
+        error = z * math.sqrt(end * (1 - end) / (30 * 20) * spread)
+        assert abs(result.auc - end) == pytest.approx(error, rel=1e-9)
+
+
+finite = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=10)
+
+
+@given(high=finite, low=finite)
+def test_thresholds_by_brute_force(high: list[float], low: list[float]) -> None:
+    thresholds = Thresholds(high, low)
+    assert (thresholds.rightly[0], thresholds.wrongly[0]) == (0.0, 0.0)
+    assert (thresholds.rightly[-1], thresholds.wrongly[-1]) == (1.0, 1.0)
+    assert len(thresholds) == len({*high, *low}) + 1
+    accuracies = []
+    for at, threshold in enumerate(thresholds.threshold):
+        refused = sum(score < threshold for score in low) / len(low)
+        lost = sum(score < threshold for score in high) / len(high)
+        assert (thresholds.rightly[at], thresholds.wrongly[at]) == (refused, lost)
+        accuracies.append((refused + 1 - lost) / 2)
+    best = thresholds.best()
+    assert accuracies[best] == pytest.approx(max(accuracies))
+    assert all(accuracy < max(accuracies) - 1e-13 for accuracy in accuracies[:best])
+
+
+def test_a_threshold_between_neighbouring_numbers() -> None:
+    above = float(np.nextafter(1.0, 2.0))
+    thresholds = Thresholds([above], [1.0])
+    assert thresholds.balanced[thresholds.best()] == 1.0
+    huge = Thresholds([1e308], [-1e308])
+    assert np.isfinite(huge.threshold).all()
+
+
+def test_a_threshold_measured_fairly() -> None:
+    random = np.random.default_rng(2)
+    same = [random.normal(size=n) for n in (600, 400)]
+    fair = held_out_accuracy(*same)
+    fitted = Thresholds(*same)
+    assert fair is not None
+    assert fair == pytest.approx(0.5, abs=0.06)
+    assert fitted.balanced[fitted.best()] > fair  # chosen by the same scores: too good
+    assert held_out_accuracy(np.arange(10) + 100.0, np.arange(10.0)) == 1.0
+    assert held_out_accuracy(*same) == fair
+    assert held_out_accuracy([1.0], [0.0, 0.5]) is None
+
+
+def test_two_groups_as_scipy_has_them() -> None:
+    random = np.random.default_rng(3)
+    first, second = random.random(12), random.random(30) / 2
+    result = group_difference(first, second)
+    expected = stats.ttest_ind(first, second, equal_var=False)
+    assert result.p == pytest.approx(expected.pvalue)
+    interval = expected.confidence_interval()
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == pytest.approx(
+        (interval.low, interval.high)
+    )
+    assert result.is_shown(0.05) == (expected.pvalue <= 0.05)
+    assert (result.first_n, result.second_n) == (12, 30)
+
+
+def test_two_groups_that_do_not_vary() -> None:
+    clear = group_difference([1.0] * 12, [0.0] * 12, bounds=(0, 1))
+    assert clear.p == 2 / math.comb(24, 12)
+    assert clear.is_shown(0.05)
+    few = group_difference([1.0] * 2, [0.0] * 2, bounds=(0, 1))
+    assert few.p == pytest.approx(2 / 6)
+    assert not few.is_shown(0.05)
+    equal = group_difference([0.5] * 9, [0.5] * 9, bounds=(0, 1))
+    assert (equal.difference, equal.p, equal.is_shown(0.05)) == (0.0, 1.0, False)
+    single = group_difference([1.0], [0.0, 0.1])
+    assert (single.p, single.interval, single.is_shown(0.05)) == (None, None, False)
