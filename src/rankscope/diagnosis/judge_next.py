@@ -19,7 +19,7 @@ from rankscope.files import replacing, source_name, suffix_of
 from rankscope.part import Part
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.rankings import KeyArray, Rankings
+    from rankscope.diagnosis.rankings import KeyArray, Ranking, Rankings
     from rankscope.files import PathLike
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
 
@@ -103,15 +103,11 @@ class Unjudged:
             rank = np.zeros(len(key), np.int64)
             rank[place[at : at + len(mine)]] = ranking.rank[mine]
             at += len(mine)
-            if cutoff is None or cutoff > depth:
-                deeper = ~ranking.top(depth)
-                if cutoff is not None:
-                    deeper &= ranking.top(cutoff)
-                below = np.flatnonzero(deeper)
-                if len(key) and len(below):
-                    near = np.minimum(np.searchsorted(key, ranking.key[below]), len(key) - 1)
-                    same = key[near] == ranking.key[below]
-                    rank[near[same]] = ranking.rank[below[same]]
+            if len(key) and (cutoff is None or cutoff > depth):
+                below = _below(ranking, depth, cutoff, key)
+                near = np.minimum(np.searchsorted(key, ranking.key[below]), len(key) - 1)
+                same = key[near] == ranking.key[below]
+                rank[near[same]] = ranking.rank[below[same]]
             ranks[name] = rank
         rates = relevance_rates(rankings, depth=depth, level=level, pooled=pooled)
         highest = np.full(len(key), depth, np.int64)
@@ -150,6 +146,22 @@ class Unjudged:
             here = np.flatnonzero((sources >= low) & (sources < high))
             ids[here] = rankings.systems[name].doc_ids(mine[sources[here] - low])
         return [str(doc_id) for doc_id in ids]
+
+
+_BITS = np.uint64((1 << 22) - 1)
+
+
+def _below(ranking: Ranking, depth: int, cutoff: int | None, keys: KeyArray) -> IntArray:
+    """Return the rows below ``depth`` that may be documents of these keys.
+
+    Of millions of rows few are: their last bits tell at once that most are not.
+    """
+    wanted = np.zeros(int(_BITS) + 1, np.bool_)
+    wanted[keys & _BITS] = True
+    below = wanted[ranking.key & _BITS] & ~ranking.top(depth)
+    if cutoff is not None:
+        below &= ranking.top(cutoff)
+    return np.flatnonzero(below)
 
 
 def relevance_rates(rankings: Rankings, *, depth: int, level: float, pooled: bool) -> FloatArray:

@@ -356,7 +356,8 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     stays = from_end > judged.count(judged.hit_query[pooled])[judged.judged_query]
     all_query = np.concatenate([judged.judged_query[stays], query])
     all_grade = np.concatenate([judged.judged_grade[stays], grades])
-    by_grade = by_query_and_grade(all_query, all_grade)
+    levels = np.unique(np.append(judged.judged_grade, grade))
+    by_grade = by_query_and_grade(all_query, all_grade, levels)
     return replace(
         judged,
         hit_query=hit_query[order],
@@ -368,7 +369,9 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     )
 
 
-def by_query_and_grade(query: IntArray, grade: FloatArray) -> IntArray:
-    """Return the order by query, then by grade from high to low; equal ones as they come."""
-    levels = np.unique(-grade)
-    return np.argsort(query * len(levels) + np.searchsorted(levels, -grade), kind="stable")
+def by_query_and_grade(query: IntArray, grade: FloatArray, levels: FloatArray) -> IntArray:
+    """Return the order by query, then by grade from high to low; equal ones as they come.
+
+    ``levels`` are all grades there are, rising.
+    """
+    return np.argsort(query * len(levels) - np.searchsorted(levels, grade), kind="stable")

@@ -105,7 +105,8 @@ class Ways:
         rows, at = rows_of(np.searchsorted(judged.judged_query, numbers), self.query)
         all_way = np.concatenate([_numbered(at), self.way])
         all_grade = np.concatenate([judged.judged_grade[rows], np.full(len(self.way), grade)])
-        by_grade = by_query_and_grade(all_way, all_grade)
+        levels = np.unique(np.append(judged.judged_grade, grade))
+        by_grade = by_query_and_grade(all_way, all_grade, levels)
         return replace(
             judged,
             query_ids=("",) * len(self.query),
