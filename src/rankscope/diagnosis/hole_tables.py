@@ -21,7 +21,8 @@ from rankscope.document.blocks import (
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.holes import Holes, HoleValue, SystemHoles
+    from rankscope.diagnosis.hole_values import HoleValue
+    from rankscope.diagnosis.holes import Holes, SystemHoles
     from rankscope.diagnosis.judge_next import ToJudge
 
 SHOWN = 10
@@ -173,7 +174,7 @@ def _conclusions(result: Holes) -> Table:
             (
                 "certain: the worse system stays behind, whatever the unjudged documents are; "
                 "open: this could be reversed, and needs about so many of the unjudged documents "
-                "of both systems to be relevant; unknown: too many documents to tell"
+                "of both systems to be relevant; unknown: neither could be shown"
             ),
             (
                 "chance: that it would be reversed if each of them were relevant as often as "

@@ -8,11 +8,8 @@ each measure and to each comparison, and names those that are worth judging firs
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -26,6 +23,7 @@ from rankscope.diagnosis.hole_findings import (
     hole_findings,
 )
 from rankscope.diagnosis.hole_tables import holes_section
+from rankscope.diagnosis.hole_values import HoleContext, HoleValue, hole_values
 from rankscope.diagnosis.judge_next import LONGEST_TITLE, ToJudge, Unjudged, first_to_judge
 from rankscope.diagnosis.registry import (
     DEFAULT_CUTOFF,
@@ -41,42 +39,24 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.bounds import World, hole_bounds
 from rankscope.scoring.difference_bounds import EXACT
 from rankscope.scoring.judging_ways import (
     Range,
     changes_of_one,
-    fillable,
-    is_by_number,
-    is_rising,
-    value_range,
 )
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.rankings import Ranking, Rankings
+    from rankscope.diagnosis.rankings import Ranking
+    from rankscope.document.blocks import Section
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-    from rankscope.scoring.judgments import Judgments
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for RR and R."""
 
 DEPTHS = (1, 5, 10)
 """Unjudged documents are counted in the first so many, beside k and the whole answer."""
 
-MOST_PAIRS = 10
-"""No more systems are compared with the best, or the baseline."""
-
 MOST_CANDIDATES = 400_000
 """No more documents on top of answers, of all systems together, are looked at for judging."""
-
-MOST_FILLED = 1_500_000
-"""No more unjudged documents of all systems together are filled in to bound a measure that is not
-the main one."""
-
-MOST_ENTRIES = 2_000_000
-"""So many entries in all are made to find exact bounds."""
 
 
 class DepthShare(Part):
@@ -105,33 +85,6 @@ class SystemHoles(Part):
     """Of these, queries with nothing judged among the first k."""
     half_unjudged: int
     """Queries with at least half of the first k unjudged, these included."""
-
-
-class HoleValue(Part):
-    """What unjudged documents could make of a measure of one system."""
-
-    system: str
-    """The system."""
-    measure: str
-    """The measure."""
-    value: float | None
-    """Its mean as it is: unjudged documents count as nonrelevant."""
-    condensed: float | None
-    """Its mean with unjudged documents left out of the ranking and the others moved up; null for
-    measures that cannot be computed so. It tends to be too high."""
-    relevant: float | None
-    """Its mean if all unjudged documents that the measure looks at were relevant; null where that
-    was not tried."""
-    nonrelevant: float | None
-    """If all of them were judged nonrelevant; for most measures the value as it is."""
-    lowest: float | None
-    """The lowest mean that any way to judge them gives; null where it is not known."""
-    highest: float | None
-    """The highest."""
-    place: int | None
-    """The system's place by the value among all systems, from 1."""
-    condensed_place: int | None
-    """Its place by the condensed value."""
 
 
 class Uneven(Part):
@@ -194,100 +147,13 @@ class HolesConfig(AnalysisConfig):
     """How many pairs of query and document to name for judging."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Context:
-    """What is looked at, and what follows from it."""
-
-    inputs: Inputs
-    config: HolesConfig
-
-    @property
-    def rankings(self) -> Rankings:
-        return self.inputs.rankings
-
-    @property
-    def judgments(self) -> Judgments:
-        assert self.inputs.qrels is not None
-        return self.inputs.qrels
-
-    @cached_property
-    def measures(self) -> list[Measure]:
-        assert self.inputs.scores is not None
-        return [Measure.parse(name) for name in self.inputs.scores.measures]
-
-    @cached_property
-    def measure(self) -> Measure | None:
-        """The measure by which is judged next."""
-        return next((measure for measure in self.measures if fillable(measure)), None)
-
-    @cached_property
-    def grade(self) -> float:
-        if self.config.hole_grade is not None:
-            return self.config.hole_grade
-        level = cast("float", self.measures[0].options.get("rel", RELEVANT))
-        return max(RELEVANT, level)
-
-    @cached_property
-    def pooled(self) -> BoolArray:
-        """By query: whether anything but relevant documents was judged, or pooled."""
-        pooled = np.zeros(len(self.rankings.query_ids), np.bool_)
-        pooled[self.rankings.judged_query[self.rankings.judged_grade < RELEVANT]] = True
-        return pooled
-
-    @property
-    def by_design(self) -> bool:
-        return 2 * int(self.pooled.sum()) < len(self.pooled)
-
-    @cached_property
-    def worlds(self) -> dict[tuple[str, object], World]:
-        return {}
-
-    def world(self, system: str, measure: Measure) -> World:
-        """Return a run aligned as it was scored."""
-        assert self.inputs.scores is not None
-        assert self.inputs.runs is not None
-        rules = self.inputs.scores.profile.rules_for(measure)
-        key = system, rules
-        if key not in self.worlds:
-            self.worlds[key] = World(self.judgments, self.inputs.runs[system], rules)
-        return self.worlds[key]
-
-    @cached_property
-    def _ranges(self) -> dict[tuple[str, Measure], Range | None]:
-        return {}
-
-    def range_of(self, system: str, measure: Measure) -> Range | None:
-        """Return by query the lowest and highest value; None: not known, or too costly by now."""
-        key = system, measure
-        if key not in self._ranges:
-            used = sum(known.rows for known in self._ranges.values() if known is not None)
-            self._ranges[key] = value_range(
-                measure,
-                self.world(system, measure).judged,
-                self.grade,
-                most_rows=MOST_ENTRIES - used,
-            )
-        return self._ranges[key]
-
-    @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The systems that are compared: the baseline, or the best, and those nearest to it."""
-        assert self.inputs.scores is not None
-        base = self.inputs.baseline or self.inputs.focus
-        first = self.inputs.scores.measures[0]
-        means = {name: self.inputs.scores.run(name).means[first] for name in self.rankings.systems}
-        others = [name for name in means if name != base]
-        nearest = sorted(others, key=lambda name: abs(means[name] - means[base]))[:MOST_PAIRS]
-        return [(base, name) for name in others if name in nearest]
-
-
 def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
     rankings = inputs.rankings
     if not rankings.query_ids:
         return HOLES.not_applicable("no query is judged")
     if not any(len(ranking.key) for ranking in rankings.systems.values()):
         return HOLES.not_applicable("no run has a document for a judged query")
-    context = _Context(inputs, config)
+    context = HoleContext(inputs, config.hole_grade)
     notes: list[str] = []
     cutoff = inputs.cutoff
     longest = max(int(ranking.sizes.max()) for ranking in rankings.systems.values())
@@ -297,11 +163,13 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         _of_system(name, ranking, cutoff, depth, counts[name])
         for name, ranking in rankings.systems.items()
     )
-    values = _values(context, notes)
+    values = hole_values(context, notes)
     uneven = _uneven(context, counts)
     nothing: tuple[tuple[Conclusion, ...], tuple[ToJudge, ...], int, int] = (), (), 0, cutoff
     conclusions, judge, candidates, looked = (
-        nothing if context.measure is None else _judging(context, context.measure, notes)
+        nothing
+        if context.measure is None
+        else _judging(context, context.measure, config.judge, notes)
     )
     result = Holes(
         measure=inputs.scores.measures[0] if inputs.scores else "",
@@ -358,93 +226,9 @@ def _share(depth: int, documents: int, unjudged: int) -> DepthShare:
     return DepthShare(depth=depth, documents=documents, unjudged=unjudged, share=share)
 
 
-def _values(context: _Context, notes: list[str]) -> tuple[HoleValue, ...]:
-    """Measure each system as it is, condensed, and with all that is unjudged judged."""
-    rows: list[HoleValue] = []
-    skipped: list[str] = []
-    unknown: list[str] = []
-    for measure in context.measures:
-        worlds = {name: context.world(name, measure) for name in context.rankings.systems}
-        filled = sum(int(w.judged.shown(measure.cutoff).sum()) for w in worlds.values())
-        is_filled = fillable(measure) and (filled <= MOST_FILLED or measure == context.measure)
-        if not is_filled:
-            skipped.append(str(measure))
-        of_measure = [
-            _value(context, name, measure, world, is_filled) for name, world in worlds.items()
-        ]
-        if is_filled and any(row.lowest is None for row in of_measure):
-            unknown.append(str(measure))
-        rows += _placed(of_measure, measure)
-    if skipped:
-        notes.append(f"not tried with all unjudged documents relevant: {', '.join(skipped)}")
-    if unknown:
-        notes.append(
-            f"lowest and highest value not known: {', '.join(unknown)} (too many unjudged "
-            "documents, or a measure of which no ends are known)"
-        )
-    return tuple(rows)
-
-
-def _value(
-    context: _Context, name: str, measure: Measure, world: World, is_filled: bool
-) -> HoleValue:
-    assert context.inputs.scores is not None
-    value = _finite(context.inputs.scores.run(name).means[str(measure)])
-    nonrelevant = relevant = None
-    if is_filled and is_by_number(measure):
-        nonrelevant = value
-        filled = world.filled(context.grade, measure.cutoff)
-        relevant = _finite(world.mean(measure, filled))
-    elif is_filled:
-        judged = hole_bounds(measure, world, context.grade)
-        nonrelevant, relevant = _finite(judged.nonrelevant), _finite(judged.relevant)
-    lowest = highest = None
-    if is_filled and is_rising(measure, world.judged, context.grade):
-        lowest, highest = nonrelevant, relevant
-    elif is_filled:
-        ends = context.range_of(name, measure)
-        if ends is not None:
-            lowest = _finite(world.averaged(measure, ends.lowest))
-            highest = _finite(world.averaged(measure, ends.highest))
-    known = measure.definition.needs in {"", "subtopics"}
-    return HoleValue(
-        system=name,
-        measure=str(measure),
-        value=value,
-        condensed=_finite(world.mean(measure, world.judged.condensed())) if known else None,
-        relevant=relevant,
-        nonrelevant=nonrelevant,
-        lowest=lowest,
-        highest=highest,
-        place=None,
-        condensed_place=None,
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _placed(rows: Sequence[HoleValue], measure: Measure) -> list[HoleValue]:
-    """Add each system's place; equal values share the first."""
-    sign = 1 if measure.definition.higher_is_better else -1
-
-    def places(values: list[float | None]) -> list[int | None]:
-        known = [sign * value for value in values if value is not None]
-        return [
-            None if value is None else 1 + sum(other > sign * value for other in known)
-            for value in values
-        ]
-
-    by_value = places([row.value for row in rows])
-    by_condensed = places([row.condensed for row in rows])
-    return [
-        row.model_copy(update={"place": place, "condensed_place": condensed})
-        for row, place, condensed in zip(rows, by_value, by_condensed, strict=True)
-    ]
-
-
-def _uneven(context: _Context, counts: dict[str, tuple[IntArray, IntArray]]) -> tuple[Uneven, ...]:
+def _uneven(
+    context: HoleContext, counts: dict[str, tuple[IntArray, IntArray]]
+) -> tuple[Uneven, ...]:
     """Test of each pair whether one has more unjudged documents on top."""
     rows = []
     for base, other in context.pairs:
@@ -467,7 +251,7 @@ def _uneven(context: _Context, counts: dict[str, tuple[IntArray, IntArray]]) -> 
 
 
 def _judging(
-    context: _Context, measure: Measure, notes: list[str]
+    context: HoleContext, measure: Measure, judge_count: int, notes: list[str]
 ) -> tuple[tuple[Conclusion, ...], tuple[ToJudge, ...], int, int]:
     """Return the conclusions, what to judge next, of how many, and how deep was looked."""
     rankings, inputs = context.rankings, context.inputs
@@ -503,9 +287,7 @@ def _judging(
         )
     change = _change(context, sides, conclusions, keep[holes.query])
     texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
-    judge = first_to_judge(
-        holes, rankings, change, context.config.judge, texts=texts, title=_titles(inputs)
-    )
+    judge = first_to_judge(holes, rankings, change, judge_count, texts=texts, title=_titles(inputs))
     return conclusions, judge, len(holes), depth
 
 
@@ -516,7 +298,7 @@ def _turned(bounds: Range | None, sign: int) -> Range | None:
 
 
 def _change(
-    context: _Context,
+    context: HoleContext,
     sides: dict[str, Side],
     conclusions: tuple[Conclusion, ...],
     counts: BoolArray,
@@ -553,6 +335,10 @@ def _titles(inputs: Inputs) -> Callable[[str], str | None]:
     return title
 
 
+def _section(result: Holes) -> Section:
+    return holes_section(result, HOLES.title)
+
+
 HOLES = register(
     Analysis(
         name="holes",
@@ -565,7 +351,7 @@ HOLES = register(
         needs=("scores", "runs", "qrels"),
         uses=("queries", "corpus", "titles"),
         look=_look,
-        section=lambda result: holes_section(result, HOLES.title),
+        section=_section,
         codes=(MANY_UNJUDGED, UNEVEN_UNJUDGED, OPEN_CONCLUSION, OTHER_BEST),
         place=22,
     )

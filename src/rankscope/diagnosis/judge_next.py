@@ -89,9 +89,9 @@ class Unjudged:
             name: np.flatnonzero(ranking.top(depth) & ~ranking.is_judged)
             for name, ranking in rankings.systems.items()
         }
-        every = [rankings.systems[name].key[mine] for name, mine in rows.items()]
+        keys = [rankings.systems[name].key[mine] for name, mine in rows.items()]
         key, source, place = np.unique(
-            np.concatenate([*every, np.empty(0, np.uint64)]), return_index=True, return_inverse=True
+            np.concatenate([*keys, np.empty(0, np.uint64)]), return_index=True, return_inverse=True
         )
         query = np.concatenate([rankings.systems[name].query[mine] for name, mine in rows.items()])[
             source

@@ -47,7 +47,7 @@ class Conclusion(Part):
     """How much better its mean is; not negative."""
     verdict: Verdict
     """Certain: it stays better, however the unjudged documents are judged. Open: it does not, if
-    some of them are relevant. Unknown: too many documents to tell. Equal: both means are the
+    some of them are relevant. Unknown: neither could be shown. Equal: both means are the
     same."""
     lowest: float | None
     """The difference in the worst case for the better system; negative: it would be behind. Null
@@ -98,10 +98,11 @@ def conclude(
     mine = np.flatnonzero(
         keep[holes.query] & (holes.is_candidate(better.rank) | holes.is_candidate(worse.rank))
     )
-    about = {"better": better.name, "worse": worse.name, "difference": difference}
     if difference <= SAME * scale:
         return Conclusion(
-            **about | {"difference": 0.0},
+            better=better.name,
+            worse=worse.name,
+            difference=0.0,
             verdict="equal",
             lowest=None,
             unjudged=len(mine),
@@ -122,7 +123,9 @@ def conclude(
     elif exact or _is_apart(better, worse, keep):
         verdict = "certain"
     return Conclusion(
-        **about,
+        better=better.name,
+        worse=worse.name,
+        difference=difference,
         verdict=verdict,
         lowest=reach if exact else None,
         unjudged=len(mine),
@@ -192,8 +195,10 @@ def _shifts(  # noqa: PLR0917
 
 def _rows_of(bases: list[JudgedRun], query: IntArray, place: IntArray, depth: int) -> int:
     """Count the entries that ways of up to ``depth`` documents take."""
-    entries = sum(base.count(base.hit_query) + base.count(base.judged_query) for base in bases)
-    return int(entries[query].sum()) + 4 * int(place[place <= depth].sum())
+    entries = [base.count(base.hit_query) + base.count(base.judged_query) for base in bases]
+    return int(sum(counts[query].sum() for counts in entries)) + 4 * int(
+        place[place <= depth].sum()
+    )
 
 
 def _needed(shifts: FloatArray, difference: float) -> int:
