@@ -57,7 +57,7 @@ OPEN_CONCLUSION = declare(
     "warning",
     unit="document",
     advice="judge the pairs that diagnose --pool writes before you act on the difference",
-    meaning="""The order of two systems would be reversed if some of their unjudged documents were
+    meaning="""The order of two systems would be undone if some of their unjudged documents were
     relevant, and with unjudged documents as often relevant as judged ones at the same rank the
     chance of that is at least 5 %.""",
 )
@@ -136,11 +136,11 @@ def hole_findings(result: Holes, inputs: Inputs) -> list[Finding]:
 
 
 def reversing(conclusion: Conclusion) -> str:
-    """Say what would reverse a conclusion that is open, and how probable that is."""
+    """Say what would undo a conclusion that is open, and how probable the reverse is."""
     return (
-        f"it would be reversed if about {conclusion.needed} of "
-        f"{counted(conclusion.unjudged, 'unjudged document')} were relevant (chance about "
-        f"{conclusion.chance:.0%})"
+        f"the difference would be gone if about {conclusion.needed} of "
+        f"{counted(conclusion.unjudged, 'unjudged document')} were relevant (the chance of a "
+        f"reversal is about {conclusion.chance:.0%})"
     )
 
 

@@ -173,8 +173,8 @@ def _conclusions(result: Holes) -> Table:
             "worst case: the difference if they are judged as badly for the better as can be",
             (
                 "certain: the worse system stays behind, whatever the unjudged documents are; "
-                "open: this could be reversed, and needs about so many of the unjudged documents "
-                "of both systems to be relevant; unknown: neither could be shown"
+                "open: the difference is gone, or reversed, if about so many (needed) of the "
+                "unjudged documents of both systems are relevant; unknown: neither could be shown"
             ),
             (
                 "chance: that it would be reversed if each of them were relevant as often as "

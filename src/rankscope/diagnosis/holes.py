@@ -8,6 +8,7 @@ each measure and to each comparison, and names those that are worth judging firs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -39,9 +40,8 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
-from rankscope.scoring.difference_bounds import EXACT
+from rankscope.scoring.difference_bounds import difference_bounds
 from rankscope.scoring.judging_ways import (
-    Range,
     changes_of_one,
 )
 from rankscope.statistics.correction import corrected
@@ -51,9 +51,14 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
     from rankscope.document.blocks import Section
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.scoring.bounds import DifferenceBounds
 
 DEPTHS = (1, 5, 10)
 """Unjudged documents are counted in the first so many, beside k and the whole answer."""
+
+MOST_SLOW = 20_000
+"""Documents on top of answers of which differences are bounded query by query, where a measure
+needs it."""
 
 MOST_CANDIDATES = 400_000
 """No more documents on top of answers, of all systems together, are looked at for judging."""
@@ -274,15 +279,21 @@ def _judging(
         rank = holes.ranks[name]
         change = changes_of_one(measure, judged, holes.query, rank, context.grade)
         values = compute(measure, judged)
-        ends = None if measure.name in EXACT else _turned(context.range_of(name, measure), sign)
-        sides[name] = Side(name, judged, sign * values, rank, sign * change, ends)
+        sides[name] = Side(name, judged, sign * values, rank, sign * change)
         keep &= context.world(name, measure).keep
     conclusions: tuple[Conclusion, ...] = ()
     if measure.definition.aggregate == "geometric":
         notes.append(f"{measure} is no mean over queries: conclusions were not looked at")
     elif keep.any():
         conclusions = tuple(
-            conclude(measure, (sides[base], sides[other]), holes, keep, context.grade)
+            conclude(
+                measure,
+                (sides[base], sides[other]),
+                holes,
+                keep,
+                context.grade,
+                slowly=_slow_bounds(context, measure),
+            )
             for base, other in context.pairs
         )
     change = _change(context, sides, conclusions, keep[holes.query])
@@ -291,10 +302,28 @@ def _judging(
     return conclusions, judge, len(holes), depth
 
 
-def _turned(bounds: Range | None, sign: int) -> Range | None:
-    if bounds is None or sign > 0:
-        return bounds
-    return Range(-bounds.highest, -bounds.lowest)
+def _slow_bounds(
+    context: HoleContext, measure: Measure
+) -> Callable[[str, str], DifferenceBounds | None]:
+    """Return what bounds the difference of two systems query by query, where that is quick."""
+
+    def bounds(base: str, run: str) -> DifferenceBounds | None:
+        assert context.inputs.runs is not None
+        assert context.inputs.scores is not None
+        looked = (measure.cutoff or math.inf) * len(context.pooled)
+        if looked > MOST_SLOW:
+            return None
+        [bound] = difference_bounds(
+            context.judgments,
+            context.inputs.runs[base],
+            context.inputs.runs[run],
+            [measure],
+            hole_grade=context.grade,
+            profile=context.inputs.scores.profile,
+        )
+        return bound
+
+    return bounds
 
 
 def _change(

@@ -34,6 +34,10 @@ FAR = 5
 first `FAR`·k of the other."""
 
 
+ROUNDING = 1e-9
+"""An overlap nearer to 1 than this is 1."""
+
+
 class Spread(Part):
     """A number of each query, over the queries that have it."""
 
@@ -383,7 +387,7 @@ def _apart(
     values = [context.values[name] for name in (first, second)]
     change = np.nan_to_num(np.abs(values[0] - values[1]))
     order = np.lexsort((overlap, -change))
-    order = order[answered[order] & ((change > 0) | (overlap < 1))[order]][: context.show]
+    order = order[answered[order] & ((change > 0) | (overlap < 1 - ROUNDING))[order]][: context.show]
     texts = {query_id: text for query_id, text, _ in context.inputs.queries or ()}
 
     def value(side: int, query: int) -> float | None:

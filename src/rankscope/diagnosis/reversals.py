@@ -23,10 +23,12 @@ from rankscope.scoring.judging_ways import MOST_ROWS, Ways, as_seen, is_by_numbe
 from rankscope.statistics.arrays import SAME, special
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankscope.diagnosis.judge_next import Unjudged
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
-    from rankscope.scoring.judging_ways import Range
+    from rankscope.scoring.bounds import DifferenceBounds
 
 ENUMERATED = 12
 """Up to so many documents the chance of a reversal is found by trying all ways to judge them."""
@@ -46,9 +48,9 @@ class Conclusion(Part):
     difference: float
     """How much better its mean is; not negative."""
     verdict: Verdict
-    """Certain: it stays better, however the unjudged documents are judged. Open: it does not, if
-    some of them are relevant. Unknown: neither could be shown. Equal: both means are the
-    same."""
+    """Certain: it stays better, however the unjudged documents are judged. Open: the difference is
+    gone, or reversed, if some of them are relevant. Unknown: neither could be shown. Equal: both
+    means are the same."""
     lowest: float | None
     """The difference in the worst case for the better system; negative: it would be behind. Null
     where it is not known exactly."""
@@ -72,9 +74,8 @@ class Side:
     rank: IntArray
     """By unjudged document: its rank; 0 if the measure does not see it."""
     change: FloatArray
-    """By unjudged document: what it would add to its query's value if it alone were relevant."""
-    ends: Range | None
-    """By query: the lowest and highest value, turned such that higher is better; None: unknown."""
+    """By unjudged document: what it alone would add to its query's value if it were relevant,
+    turned likewise."""
 
 
 def conclude(
@@ -84,11 +85,13 @@ def conclude(
     keep: BoolArray,
     grade: float,
     *,
+    slowly: Callable[[str, str], DifferenceBounds | None],
     most_rows: int = MOST_ROWS // 2,
 ) -> Conclusion:
     """Tell what unjudged documents could make of the difference between two systems.
 
-    ``keep`` says by query whether it counts.
+    ``keep`` says by query whether it counts. ``slowly`` bounds the difference of two systems by
+    name, query by query, for measures of which no more is known; None: that would take too long.
     """
     queries = int(np.count_nonzero(keep))
     change = sum_of(sides[0].values[keep] - sides[1].values[keep]) / queries
@@ -117,17 +120,23 @@ def conclude(
     reach = difference - sum_of(shifts.max(axis=1, initial=0.0))
     tolerance = SAME * scale
     exact = complete and is_by_number(measure) and measure.name in EXACT
+    lowest = reach if exact else None
     verdict: Verdict = "unknown"
     if reach <= tolerance:
         verdict = "open"
-    elif exact or _is_apart(better, worse, keep):
+    elif exact:
         verdict = "certain"
+    elif complete:
+        bounds = slowly(worse.name, better.name)
+        if bounds is not None and bounds.is_certain:
+            verdict = "certain"
+            lowest = _nearest(bounds) if bounds.exact else None
     return Conclusion(
         better=better.name,
         worse=worse.name,
         difference=difference,
         verdict=verdict,
-        lowest=reach if exact else None,
+        lowest=lowest,
         unjudged=len(mine),
         needed=_needed(shifts, difference - tolerance) if verdict == "open" else None,
         chance=0.0
@@ -138,16 +147,14 @@ def conclude(
     )
 
 
+def _nearest(bounds: DifferenceBounds) -> float:
+    """Return the smallest difference that is possible, of bounds that do not hold 0."""
+    return min(abs(bounds.lowest or 0.0), abs(bounds.highest or 0.0))
+
+
 def sum_of(values: FloatArray) -> float:
     """Add values without rounding in between."""
     return math.fsum(values.tolist())
-
-
-def _is_apart(better: Side, worse: Side, keep: BoolArray) -> bool:
-    """Tell whether a system at its lowest is above the other at its highest."""
-    if better.ends is None or worse.ends is None:
-        return False
-    return sum_of((better.ends.lowest - worse.ends.highest)[keep]) > 0
 
 
 def _shifts(  # noqa: PLR0917

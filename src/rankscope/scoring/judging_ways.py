@@ -154,7 +154,7 @@ def value_range(
     >>> from rankscope.measures.language import Measure
     >>> from rankscope.scoring.align import align
     >>> from rankscope.scoring.inputs import as_judgments
-    >>> judged = align(as_judgments({"q": {"a": 1, "b": 1}}), {"q": ["a", "x"]}).judged
+    >>> judged = align(as_judgments({"q": {"a": 1, "b": 1}}), {"q": {"a": 2, "x": 1}}).judged
     >>> ends = value_range(Measure.parse("AP"), judged, 1.0)
     >>> ends.lowest.tolist(), ends.highest.tolist()  # (1 + 2/2) / 3 if x is relevant
     ([0.5], [0.6666666666666666])
