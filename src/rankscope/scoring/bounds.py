@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.measures.definition import GainTable
-    from rankscope.measures.judged import FloatArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.align import Hits
     from rankscope.scoring.judgments import Judgments
@@ -152,7 +152,7 @@ def bounds(
                 measure=str(measure),
                 value=world.mean(measure, world.judged),
                 ties=_tie_bounds(measure, world),
-                holes=_hole_bounds(measure, world, hole_grade) if fillable else None,
+                holes=hole_bounds(measure, world, hole_grade) if fillable else None,
                 against=differences.get(str(measure)),
             )
         )
@@ -218,7 +218,7 @@ class World:
         return self.averaged(measure, compute(measure, judged))
 
 
-def _hole_bounds(measure: Measure, world: World, grade: float) -> HoleBounds:
+def hole_bounds(measure: Measure, world: World, grade: float) -> HoleBounds:
     """Return the mean with all holes judged, either way."""
     nonrelevant, relevant = (
         world.mean(measure, world.filled(each, measure.cutoff)) for each in (0.0, grade)
@@ -325,22 +325,30 @@ class _Ties:
         )
 
 
+def holes_in(judged: JudgedRun, depth: int | None) -> tuple[IntArray, IntArray]:
+    """Return query and rank of every unjudged document down to ``depth``, by query and rank."""
+    sizes = judged.shown(depth)
+    starts = np.cumsum(sizes) - sizes
+    known = judged.hit_grade >= 0  # a negative grade means pooled and not judged
+    if depth is not None:
+        known &= judged.hit_rank <= depth
+    is_hole = np.ones(int(sizes.sum()), np.bool_)
+    is_hole[starts[judged.hit_query[known]] + judged.hit_rank[known] - 1] = False
+    query = np.repeat(np.arange(len(judged)), sizes)[is_hole]
+    return query, np.flatnonzero(is_hole) - starts[query] + 1
+
+
 def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
-    sizes = judged.shown(depth)
-    query = np.repeat(np.arange(len(judged)), sizes)
-    rank = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    known = judged.hit_grade >= 0  # a negative grade means pooled and not judged
-    height = int(judged.retrieved.max(initial=0)) + 1
-    hole = ~np.isin(
-        query * height + rank, judged.hit_query[known] * height + judged.hit_rank[known]
-    )
-    query, rank = query[hole], rank[hole]
+    query, rank = holes_in(judged, depth)
+    known = judged.hit_grade >= 0
     grades = np.full(len(query), float(grade))
     hit_query = np.concatenate([judged.hit_query[known], query])
     hit_rank = np.concatenate([judged.hit_rank[known], rank])
     hit_grade = np.concatenate([judged.hit_grade[known], grades])
-    order = np.lexsort((hit_rank, hit_query))
+    height = int(judged.retrieved.max(initial=0)) + 1
+    # both parts are in order, which a stable sort of one key makes use of
+    order = np.argsort(hit_query * height + hit_rank, kind="stable")
     # what was pooled and is filled now has its new grade only; negative grades end each query
     pooled = ~known if depth is None else ~known & (judged.hit_rank <= depth)
     ends = np.cumsum(judged.count(judged.judged_query))[judged.judged_query]
@@ -348,7 +356,8 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     stays = from_end > judged.count(judged.hit_query[pooled])[judged.judged_query]
     all_query = np.concatenate([judged.judged_query[stays], query])
     all_grade = np.concatenate([judged.judged_grade[stays], grades])
-    by_grade = np.lexsort((-all_grade, all_query))
+    levels = np.unique(np.append(judged.judged_grade, grade))
+    by_grade = by_query_and_grade(all_query, all_grade, levels)
     return replace(
         judged,
         hit_query=hit_query[order],
@@ -358,3 +367,11 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
         judged_grade=all_grade[by_grade],
         max_grade=max([judged.max_grade, *grades[:1].tolist()]),
     )
+
+
+def by_query_and_grade(query: IntArray, grade: FloatArray, levels: FloatArray) -> IntArray:
+    """Return the order by query, then by grade from high to low; equal ones as they come.
+
+    ``levels`` are all grades there are, rising.
+    """
+    return np.argsort(query * len(levels) - np.searchsorted(levels, grade), kind="stable")

@@ -45,6 +45,9 @@ _SUMS = ("DCG", "nDCG", "RBP")
 _FIRST = ("RR", "Success")
 """Measures that look at the first relevant document only."""
 
+EXACT = frozenset((*_COUNTS, *_SUMS, *_FIRST))
+"""Measures whose differences have exact bounds, however many documents are unjudged."""
+
 
 def difference_bounds(
     qrels: Any,

@@ -1,0 +1,252 @@
+"""What unjudged documents could make of each measure of each system.
+
+As it is (unjudged is nonrelevant), on condensed lists, with all of them relevant, and the lowest
+and highest value over all ways to judge them. `HoleContext` is what the whole analysis
+(`rankscope.diagnosis.holes`) looks at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rankscope.measures.language import Measure
+from rankscope.part import Part
+from rankscope.scoring.bounds import World, hole_bounds
+from rankscope.scoring.judging_ways import (
+    fillable,
+    is_by_number,
+    is_rising,
+    value_range,
+)
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.rankings import Rankings
+    from rankscope.diagnosis.registry import Inputs
+    from rankscope.measures.judged import BoolArray
+    from rankscope.scoring.judging_ways import Range
+    from rankscope.scoring.judgments import Judgments
+
+RELEVANT = 1.0
+"""From this grade on a document is relevant, as for RR and R."""
+
+MOST_PAIRS = 10
+"""No more systems are compared with the best, or the baseline."""
+
+MOST_FILLED = 1_500_000
+"""No more unjudged documents of all systems together are filled in to bound a measure that is not
+the main one."""
+
+MOST_ENTRIES = 2_000_000
+"""So many entries in all are made to find exact bounds."""
+
+
+class HoleValue(Part):
+    """What unjudged documents could make of a measure of one system."""
+
+    system: str
+    """The system."""
+    measure: str
+    """The measure."""
+    value: float | None
+    """Its mean as it is: unjudged documents count as nonrelevant."""
+    condensed: float | None
+    """Its mean with unjudged documents left out of the ranking and the others moved up; null for
+    measures that cannot be computed so. It tends to be too high."""
+    relevant: float | None
+    """Its mean if all unjudged documents that the measure looks at were relevant; null where that
+    was not tried."""
+    nonrelevant: float | None
+    """If all of them were judged nonrelevant; for most measures the value as it is."""
+    lowest: float | None
+    """The lowest mean that any way to judge them gives; null where it is not known."""
+    highest: float | None
+    """The highest."""
+    place: int | None
+    """The system's place by the value among all systems, from 1."""
+    condensed_place: int | None
+    """Its place by the condensed value."""
+
+
+@dataclass(frozen=True, eq=False)
+class HoleContext:
+    """What is looked at, and what follows from it."""
+
+    inputs: Inputs
+    hole_grade: float | None
+    """The grade of a relevant document that nobody judged; None: as the measure has it."""
+
+    @property
+    def rankings(self) -> Rankings:
+        """What every system put where."""
+        return self.inputs.rankings
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judgments."""
+        assert self.inputs.qrels is not None
+        return self.inputs.qrels
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """All measures, the main one first."""
+        assert self.inputs.scores is not None
+        return [Measure.parse(name) for name in self.inputs.scores.measures]
+
+    @cached_property
+    def measure(self) -> Measure | None:
+        """The measure by which is judged next."""
+        return next((measure for measure in self.measures if fillable(measure)), None)
+
+    @cached_property
+    def grade(self) -> float:
+        """The grade that an unjudged document would have if it were relevant."""
+        if self.hole_grade is not None:
+            return self.hole_grade
+        level = cast("float", self.measures[0].options.get("rel", RELEVANT))
+        return max(RELEVANT, level)
+
+    @cached_property
+    def pooled(self) -> BoolArray:
+        """By query: whether anything but relevant documents was judged, or pooled."""
+        pooled = np.zeros(len(self.rankings.query_ids), np.bool_)
+        pooled[self.rankings.judged_query[self.rankings.judged_grade < RELEVANT]] = True
+        return pooled
+
+    @property
+    def by_design(self) -> bool:
+        """Whether unjudged means nonrelevant: for most queries only relevant ones were judged."""
+        return 2 * int(self.pooled.sum()) < len(self.pooled)
+
+    @cached_property
+    def _worlds(self) -> dict[tuple[str, object], World]:
+        return {}
+
+    def world(self, system: str, measure: Measure) -> World:
+        """Return a run aligned as it was scored."""
+        assert self.inputs.scores is not None
+        assert self.inputs.runs is not None
+        rules = self.inputs.scores.profile.rules_for(measure)
+        key = system, rules
+        if key not in self._worlds:
+            self._worlds[key] = World(self.judgments, self.inputs.runs[system], rules)
+        return self._worlds[key]
+
+    @cached_property
+    def _ranges(self) -> dict[tuple[str, Measure], Range | None]:
+        return {}
+
+    def range_of(self, system: str, measure: Measure) -> Range | None:
+        """Return by query the lowest and highest value; None: not known, or too costly by now."""
+        key = system, measure
+        if key not in self._ranges:
+            used = sum(known.rows for known in self._ranges.values() if known is not None)
+            self._ranges[key] = value_range(
+                measure,
+                self.world(system, measure).judged,
+                self.grade,
+                most_rows=MOST_ENTRIES - used,
+            )
+        return self._ranges[key]
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The systems that are compared: the baseline, or the best, and those nearest to it."""
+        assert self.inputs.scores is not None
+        base = self.inputs.baseline or self.inputs.focus
+        first = self.inputs.scores.measures[0]
+        means = {name: self.inputs.scores.run(name).means[first] for name in self.rankings.systems}
+        others = [name for name in means if name != base]
+        nearest = sorted(others, key=lambda name: abs(means[name] - means[base]))[:MOST_PAIRS]
+        return [(base, name) for name in others if name in nearest]
+
+
+def hole_values(context: HoleContext, notes: list[str]) -> tuple[HoleValue, ...]:
+    """Measure each system as it is, condensed, and with all that is unjudged judged."""
+    rows: list[HoleValue] = []
+    skipped: list[str] = []
+    unknown: list[str] = []
+    for measure in context.measures:
+        worlds = {name: context.world(name, measure) for name in context.rankings.systems}
+        filled = sum(int(w.judged.shown(measure.cutoff).sum()) for w in worlds.values())
+        is_filled = fillable(measure) and (filled <= MOST_FILLED or measure == context.measure)
+        if not is_filled:
+            skipped.append(str(measure))
+        of_measure = [
+            _value(context, name, measure, world, is_filled) for name, world in worlds.items()
+        ]
+        if is_filled and any(row.lowest is None for row in of_measure):
+            unknown.append(str(measure))
+        rows += _placed(of_measure, measure)
+    if skipped:
+        notes.append(f"not tried with all unjudged documents relevant: {', '.join(skipped)}")
+    if unknown:
+        notes.append(
+            f"lowest and highest value not known: {', '.join(unknown)} (too many unjudged "
+            "documents, or a measure of which no ends are known)"
+        )
+    return tuple(rows)
+
+
+def _value(
+    context: HoleContext, name: str, measure: Measure, world: World, is_filled: bool
+) -> HoleValue:
+    assert context.inputs.scores is not None
+    value = _finite(context.inputs.scores.run(name).means[str(measure)])
+    nonrelevant = relevant = None
+    if is_filled and is_by_number(measure):
+        nonrelevant = value
+        filled = world.filled(context.grade, measure.cutoff)
+        relevant = _finite(world.mean(measure, filled))
+    elif is_filled:
+        judged = hole_bounds(measure, world, context.grade)
+        nonrelevant, relevant = _finite(judged.nonrelevant), _finite(judged.relevant)
+    lowest = highest = None
+    if is_filled and is_rising(measure, world.judged, context.grade):
+        lowest, highest = nonrelevant, relevant
+    elif is_filled:
+        ends = context.range_of(name, measure)
+        if ends is not None:
+            lowest = _finite(world.averaged(measure, ends.lowest))
+            highest = _finite(world.averaged(measure, ends.highest))
+    known = measure.definition.needs in {"", "subtopics"}
+    return HoleValue(
+        system=name,
+        measure=str(measure),
+        value=value,
+        condensed=_finite(world.mean(measure, world.judged.condensed())) if known else None,
+        relevant=relevant,
+        nonrelevant=nonrelevant,
+        lowest=lowest,
+        highest=highest,
+        place=None,
+        condensed_place=None,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _placed(rows: Sequence[HoleValue], measure: Measure) -> list[HoleValue]:
+    """Add each system's place; equal values share the first."""
+    sign = 1 if measure.definition.higher_is_better else -1
+
+    def places(values: list[float | None]) -> list[int | None]:
+        known = [sign * value for value in values if value is not None]
+        return [
+            None if value is None else 1 + sum(other > sign * value for other in known)
+            for value in values
+        ]
+
+    by_value = places([row.value for row in rows])
+    by_condensed = places([row.condensed for row in rows])
+    return [
+        row.model_copy(update={"place": place, "condensed_place": condensed})
+        for row, place, condensed in zip(rows, by_value, by_condensed, strict=True)
+    ]

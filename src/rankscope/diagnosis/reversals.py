@@ -1,0 +1,256 @@
+"""Reversals: could unjudged documents turn the order of two systems round, and how many would do?
+
+For each query the unjudged documents of both systems are ordered by what they would do for the
+system that is behind, and the first x of them are judged relevant, for every x. With a given number
+of relevant documents the divisors of P, R, F, nDCG, DCG and RBP are fixed, so no other choice of x
+does more, and of RR and Success one document decides: for these the worst case is exact, the same
+as in `rankscope.scoring.difference_bounds`, for all queries at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankscope.measures.judged import place_in
+from rankscope.measures.registry import compute
+from rankscope.part import Part
+from rankscope.scoring.difference_bounds import EXACT
+from rankscope.scoring.judging_ways import MOST_ROWS, Ways, as_seen, is_by_number
+from rankscope.statistics.arrays import SAME, special
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankscope.diagnosis.judge_next import Unjudged
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.language import Measure
+    from rankscope.scoring.bounds import DifferenceBounds
+
+ENUMERATED = 12
+"""Up to so many documents the chance of a reversal is found by trying all ways to judge them."""
+
+Verdict = Literal["certain", "open", "unknown", "equal"]
+"""Whether the order of two systems holds: however the unjudged are judged; not if some of them are
+relevant; not known; there is none."""
+
+
+class Conclusion(Part):
+    """Which of two systems is better, and what unjudged documents could make of it."""
+
+    better: str
+    """The system with the better mean; of equal ones the first."""
+    worse: str
+    """The other."""
+    difference: float
+    """How much better its mean is; not negative."""
+    verdict: Verdict
+    """Certain: it stays better, however the unjudged documents are judged. Open: the difference is
+    gone, or reversed, if some of them are relevant. Unknown: neither could be shown. Equal: both
+    means are the same."""
+    lowest: float | None
+    """The difference in the worst case for the better system; negative: it would be behind. Null
+    where it is not known exactly."""
+    unjudged: int
+    """How many unjudged documents of either system are looked at, over all queries."""
+    needed: int | None
+    """About how few of them must be relevant for the difference to be gone; null unless open."""
+    chance: float | None
+    """About how probable it is that the other system would be ahead if all of them were judged and
+    each were relevant as often as judged documents at its rank are; null if both are equal."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One of the two systems."""
+
+    name: str
+    judged: JudgedRun
+    values: FloatArray
+    """By query: the value, turned such that higher is better."""
+    rank: IntArray
+    """By unjudged document: its rank; 0 if the measure does not see it."""
+    change: FloatArray
+    """By unjudged document: what it alone would add to its query's value if it were relevant,
+    turned likewise."""
+
+
+def conclude(
+    measure: Measure,
+    sides: tuple[Side, Side],
+    holes: Unjudged,
+    keep: BoolArray,
+    grade: float,
+    *,
+    slowly: Callable[[str, str], DifferenceBounds | None],
+    most_rows: int = MOST_ROWS // 2,
+) -> Conclusion:
+    """Tell what unjudged documents could make of the difference between two systems.
+
+    ``keep`` says by query whether it counts. ``slowly`` bounds the difference of two systems by
+    name, query by query, for measures of which no more is known; None: that would take too long.
+    """
+    queries = int(np.count_nonzero(keep))
+    change = sum_of(sides[0].values[keep] - sides[1].values[keep]) / queries
+    better, worse = sides if change >= 0 else sides[::-1]
+    difference = abs(change)
+    scale = max(float(np.abs(side.values).max(initial=0.0)) for side in sides)
+    mine = np.flatnonzero(
+        keep[holes.query] & (holes.is_candidate(better.rank) | holes.is_candidate(worse.rank))
+    )
+    if difference <= SAME * scale:
+        return Conclusion(
+            better=better.name,
+            worse=worse.name,
+            difference=0.0,
+            verdict="equal",
+            lowest=None,
+            unjudged=len(mine),
+            needed=None,
+            chance=None,
+        )
+    gain = (worse.change - better.change)[mine] / queries  # what each does for the one behind
+    mine = mine[np.lexsort((-gain, holes.query[mine]))]
+    shifts, complete = _shifts(measure, better, worse, holes.query[mine], mine, grade, most_rows)
+    shifts /= queries
+    complete &= holes.is_complete
+    reach = difference - sum_of(shifts.max(axis=1, initial=0.0))
+    tolerance = SAME * scale
+    exact = complete and is_by_number(measure) and measure.name in EXACT
+    lowest = reach if exact else None
+    verdict: Verdict = "unknown"
+    if reach <= tolerance:
+        verdict = "open"
+    elif exact:
+        verdict = "certain"
+    elif complete:
+        bounds = slowly(worse.name, better.name)
+        if bounds is not None and bounds.is_certain:
+            verdict = "certain"
+            lowest = _nearest(bounds) if bounds.exact else None
+    return Conclusion(
+        better=better.name,
+        worse=worse.name,
+        difference=difference,
+        verdict=verdict,
+        lowest=lowest,
+        unjudged=len(mine),
+        needed=_needed(shifts, difference - tolerance) if verdict == "open" else None,
+        chance=0.0
+        if verdict == "certain"
+        else _chance(
+            difference, (worse.change - better.change)[mine] / queries, holes.probability[mine]
+        ),
+    )
+
+
+def _nearest(bounds: DifferenceBounds) -> float:
+    """Return the smallest difference that is possible, of bounds that do not hold 0."""
+    return min(abs(bounds.lowest or 0.0), abs(bounds.highest or 0.0))
+
+
+def sum_of(values: FloatArray) -> float:
+    """Add values without rounding in between."""
+    return math.fsum(values.tolist())
+
+
+def _shifts(  # noqa: PLR0917
+    measure: Measure,
+    better: Side,
+    worse: Side,
+    query: IntArray,
+    rows: IntArray,
+    grade: float,
+    most_rows: int,
+) -> tuple[FloatArray, bool]:
+    """Return what the first x documents of each query do for the system that is behind.
+
+    As ``[queries, x]``, x from 0; −∞ past a query's last document. No more of each query are
+    looked at than so many rows allow; the second value says whether that is all of them.
+    """
+    place = place_in(query)
+    most = int(place.max(initial=0))
+    if not most:
+        return np.zeros((0, 1)), True
+    bases = [as_seen(measure, side.judged) for side in (better, worse)]
+    depth = next(
+        (
+            x
+            for x in range(most, 1, -1)
+            if _rows_of(bases, query[place <= x], place, x) <= most_rows
+        ),
+        1,
+    )
+    looked = np.flatnonzero(place <= depth)
+    start, size = looked - place[looked] + 1, place[looked]
+    sign = 1 if measure.definition.higher_is_better else -1
+    shift = np.zeros(len(looked))
+    for base, side, direction in zip(bases, (better, worse), (-sign, sign), strict=True):
+        ways = Ways.slices(query, side.rank[rows], start, size)
+        shift += direction * (
+            compute(measure, ways.of(base, grade)) - compute(measure, base)[ways.query]
+        )
+    line = np.unique(query[looked], return_inverse=True)[1]
+    shifts = np.full((int(line.max()) + 1, depth + 1), -np.inf)
+    shifts[:, 0] = 0.0
+    shifts[line, size] = shift
+    return shifts, depth == most
+
+
+def _rows_of(bases: list[JudgedRun], query: IntArray, place: IntArray, depth: int) -> int:
+    """Count the entries that ways of up to ``depth`` documents take."""
+    entries = [base.count(base.hit_query) + base.count(base.judged_query) for base in bases]
+    return int(sum(counts[query].sum() for counts in entries)) + 4 * int(
+        place[place <= depth].sum()
+    )
+
+
+def _needed(shifts: FloatArray, difference: float) -> int:
+    """Return how few documents make up for a difference, over all queries.
+
+    Of each query the steps of its concave hull are taken, steepest first over all queries; where a
+    step is one document this is the fewest possible.
+    """
+    steps: list[FloatArray] = []
+    sizes: list[IntArray] = []
+    line, at = np.arange(len(shifts)), np.zeros(len(shifts), np.int64)
+    columns = np.arange(shifts.shape[1])
+    while len(line):
+        length = columns - at[:, np.newaxis]
+        ahead = shifts[line] - shifts[line, at][:, np.newaxis]
+        slope = np.where(length > 0, ahead / np.maximum(length, 1), -np.inf)
+        following = slope.argmax(axis=1)
+        best = slope[np.arange(len(line)), following]
+        rises = best > 0
+        steps.append(best[rises])
+        sizes.append((following - at)[rises])
+        line, at = line[rises], following[rises]
+    slope, size = np.concatenate(steps), np.concatenate(sizes)
+    order = np.argsort(-slope, kind="stable")
+    total = np.cumsum(slope[order] * size[order])
+    last = min(int(np.searchsorted(total, difference * (1 - SAME))), len(total) - 1)
+    return int(size[order][: last + 1].sum())
+
+
+def _chance(difference: float, gain: FloatArray, probability: FloatArray) -> float:
+    """Return about how probable it is that a difference is turned round.
+
+    Each document is relevant independently of the others and adds what it would add alone. Up to
+    `ENUMERATED` documents all ways to judge them are tried; of more the sum is taken to be normal.
+    Reference: Carterette, Allan and Sitaraman, Minimal test collections for retrieval evaluation,
+    SIGIR 2006.
+    """
+    moving = gain != 0
+    gain, probability = gain[moving], probability[moving]
+    if len(gain) <= ENUMERATED:
+        sums, weights = np.zeros(1), np.ones(1)
+        for step, share in zip(gain.tolist(), probability.tolist(), strict=True):
+            sums = np.concatenate([sums, sums + step])
+            weights = np.concatenate([weights * (1 - share), weights * share])
+        return min(sum_of(weights[sums > difference * (1 + SAME)]), 1.0)
+    expected = difference - sum_of(probability * gain)
+    spread = math.sqrt(sum_of(probability * (1 - probability) * gain**2))
+    return float(special().ndtr(-expected / spread)) if spread else float(expected < 0)

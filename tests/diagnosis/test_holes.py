@@ -1,0 +1,560 @@
+"""Unjudged documents: planted ones are found, and what they could change is what judging does."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis.holes import HOLES, Holes
+from rankscope.diagnosis.judge_next import SMOOTHING, write_pool
+from rankscope.diagnosis.reversals import Conclusion
+from rankscope.document.blocks import Table
+from rankscope.errors import InputError
+from rankscope.findings import NotApplicable
+from rankscope.scoring.difference_bounds import difference_bounds
+from real import COLLECTIONS
+
+DOCS = list("abcdefgh")
+
+
+def look(qrels: Any, runs: Any, measures: Any = "P@2", **given_inputs: Any) -> Holes:
+    asked = [measures] if isinstance(measures, str) else measures
+    diagnosis = rs.diagnose(qrels, runs, asked, only="holes", **given_inputs)
+    answer = diagnosis.analyses.holes  # type: ignore[attr-defined]
+    assert isinstance(answer, Holes)
+    json.dumps(answer.to_dict(), allow_nan=False)
+    assert any(isinstance(block, Table) for block in HOLES.section(answer).all_blocks)
+    return answer
+
+
+def codes(result: Holes) -> list[str]:
+    return [finding.code for finding in result.findings]
+
+
+# --- what is unjudged
+
+
+def test_planted_documents_are_counted_at_each_depth() -> None:
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1, "b": 0}}
+    run = {"q1": ["a", "x"], "q2": ["x", "y", "a", "z", "b", "v", "w"]}
+    [system] = look(qrels, {"s": run}).systems
+    assert [(row.depth, row.documents, row.unjudged, row.share) for row in system.shares] == [
+        (1, 2, 1, 1 / 2),
+        (2, 4, 3, 3 / 4),
+        (5, 7, 4, 4 / 7),
+        (7, 9, 6, 6 / 9),
+    ]
+    assert (system.answered, system.half_unjudged, system.all_unjudged) == (2, 2, 1)
+
+
+def test_pooled_documents_are_unjudged() -> None:
+    [system] = look({"q": {"a": 1, "b": 0, "c": -1}}, {"s": {"q": ["c", "a"]}}).systems
+    assert [row.unjudged for row in system.shares] == [1, 1]
+
+
+def test_many_unjudged_are_a_finding_and_advice() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 1} for n in range(20)}
+    runs = {
+        "new": {q: ["x", "a", "y", "z", "c"] for q in qrels},
+        "old": {q: ["b", "b2", "b3", "a"] for q in qrels},
+    }
+    qrels = {q: {**grades, "b2": 0, "b3": 0} for q, grades in qrels.items()}
+    result = look(qrels, runs, "P@4")
+    assert codes(result) == ["RS675", "RS676"]  # both have a P@4 of 1/4, and new could have more
+    result = look(qrels, runs, "RR@4")
+    assert codes(result) == ["RS675"]  # old has nothing that could make it better
+    assert "75% of the first 4 documents of new are unjudged" in result.findings[0].message
+    [advice] = result.advice
+    assert advice.text == (
+        "Judgments: 75% of the first 4 documents of new are unjudged (old: 0%); without them its "
+        "RR@4 would be 1.000 instead of 0.500; judge the 20 pairs of --pool first"
+    )
+    assert advice.gain == 0.5
+
+
+def test_a_system_with_more_unjudged_documents_is_compared_unfairly() -> None:
+    qrels = {f"q{n}": {"a": 1, "c": 1, "b": 0} for n in range(20)}
+    runs = {
+        "new": {q: ["x", "y", "a"] if n % 2 else ["x", "a"] for n, q in enumerate(qrels)},
+        "old": {q: ["b", "a"] if n % 2 else ["a", "b"] for n, q in enumerate(qrels)},
+    }
+    result = look(qrels, runs, "RR@2")
+    [row] = result.uneven
+    assert (row.more, row.less, row.difference) == ("new", "old", 0.75)
+    [finding] = [finding for finding in result.findings if finding.code == "RS676"]
+    assert "75% of the first 2 documents of new are unjudged, and 0% of old's" in finding.message
+    # the same with as many holes in both
+    runs["old"] = {q: ["a", "z"] if n % 4 else ["w", "v"] for n, q in enumerate(qrels)}
+    assert "RS676" not in codes(look(qrels, runs, "RR@2"))
+
+
+def test_condensed_values_beside_plain_ones() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 1} for n in range(10)}
+    runs = {
+        "s": {q: ["x", "a", "y", "c"] for q in qrels},
+        "t": {q: ["a", "b", "c"] for q in qrels},
+    }
+    result = look(qrels, runs, ["RR", "P@2"])
+    rows = {(row.measure, row.system): row for row in result.values}
+    assert (rows["RR", "s"].value, rows["RR", "s"].condensed) == (1 / 2, 1)
+    assert (rows["P@2", "s"].value, rows["P@2", "s"].condensed) == (1 / 2, 1)
+    assert (rows["P@2", "t"].value, rows["P@2", "t"].condensed) == (1 / 2, 1 / 2)
+    assert [rows["P@2", name].place for name in "st"] == [1, 1]
+    assert [rows["P@2", name].condensed_place for name in "st"] == [1, 2]
+    assert [rows["RR", name].place for name in "st"] == [2, 1]
+    assert [rows["RR", name].condensed_place for name in "st"] == [1, 1]
+    # P@2 of s: x and a are looked at; of t nothing is unjudged
+    assert (rows["P@2", "s"].lowest, rows["P@2", "s"].highest) == (1 / 2, 1)
+    assert (rows["P@2", "t"].lowest, rows["P@2", "t"].highest) == (1 / 2, 1 / 2)
+
+
+def test_another_system_is_best_without_unjudged_documents() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(10)}
+    runs = {
+        "plain": {q: ["b", "a"] if n else ["a"] for n, q in enumerate(qrels)},
+        "holes": {q: ["x", "y", "a"] for q in qrels},
+    }
+    result = look(qrels, runs, "RR")
+    [finding] = [finding for finding in result.findings if finding.code == "RS678"]
+    assert "without unjudged documents holes has (1.0000 against 0.5500)" in finding.message
+
+
+def test_where_only_relevant_documents_were_judged_nothing_is_alarming() -> None:
+    qrels = {f"q{n}": {"a": 1} for n in range(20)}
+    runs = {"s": {q: ["x", "y", "z", "a"] for q in qrels}, "t": {q: ["a"] for q in qrels}}
+    result = look(qrels, runs, "nDCG@5")
+    assert result.by_design
+    assert result.pooled == 0
+    assert result.systems[0].shares[-1].share == 3 / 4
+    assert (result.findings, result.advice) == ((), ())
+    [table, *_] = HOLES.section(result).all_blocks
+    assert isinstance(table, Table)
+    assert "no cause for alarm" in " ".join(table.notes)
+    # a nonrelevant judgment of half of the queries is enough to be judged by a pool
+    qrels = {
+        q: {**grades, "n": 0} if n < 10 else grades for n, (q, grades) in enumerate(qrels.items())
+    }
+    assert look(qrels, runs, "nDCG@5").findings
+
+
+def test_all_judged_is_nothing_to_remark() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 0} for n in range(12)}
+    runs = {"s": {q: ["b", "a"] for q in qrels}, "t": {q: ["a", "c"] for q in qrels}}
+    result = look(qrels, runs, ["nDCG@10", "AP"])
+    assert (result.findings, result.advice, result.judge, result.candidates) == ((), (), (), 0)
+    [conclusion] = result.conclusions
+    assert (conclusion.verdict, conclusion.unjudged) == ("certain", 0)
+    assert conclusion.lowest == pytest.approx(conclusion.difference)
+    for row in result.values:
+        assert row.value == row.condensed == row.lowest == row.highest == row.relevant
+
+
+# --- conclusions
+
+
+def conclusion_of(qrels: Any, runs: Any, measure: str, **options: Any) -> Conclusion:
+    [conclusion] = look(qrels, runs, measure, **options).conclusions
+    return conclusion
+
+
+def test_a_conclusion_that_is_certain() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 1, "n": 0} for n in range(4)}
+    runs = {
+        "ahead": {q: ["a", "b"] for q in qrels},
+        "behind": {q: ["n", "x"] if q == "q0" else ["n", "m"] for q in qrels},
+    }
+    qrels = {q: {**grades, "m": 0} for q, grades in qrels.items()}
+    conclusion = conclusion_of(qrels, runs, "P@2")
+    assert (conclusion.better, conclusion.worse) == ("ahead", "behind")
+    assert (conclusion.verdict, conclusion.needed, conclusion.chance) == ("certain", None, 0.0)
+    assert conclusion.difference == 1.0
+    assert conclusion.lowest == pytest.approx(1 - 1 / 8)  # x relevant: 1 of 2 in 1 of 4 queries
+    assert conclusion.unjudged == 1
+
+
+def test_a_conclusion_that_is_open() -> None:
+    # ahead finds a in 3 of 4 queries, behind in none; each unjudged document is worth 1/8
+    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(4)}
+    runs = {
+        "ahead": {q: ["a", "n"] if q != "q3" else ["n"] for q in qrels},
+        "behind": {q: ["x", "y", "a"] for q in qrels},
+    }
+    result = look(qrels, runs, "P@2")
+    [conclusion] = result.conclusions
+    assert conclusion.verdict == "open"
+    assert conclusion.unjudged == 8
+    assert conclusion.needed == 3
+    assert conclusion.lowest == pytest.approx(3 / 8 - 8 / 8)
+    assert "RS677" in codes(result)
+    [advice] = [advice for advice in result.advice if "reversal" in advice.text]
+    assert advice.gain == pytest.approx(3 / 8)
+
+
+def test_equal_systems_have_no_conclusion_to_turn_round() -> None:
+    runs = {"s": {"q": ["a", "x"]}, "t": {"q": ["a", "y"]}}
+    conclusion = conclusion_of({"q": {"a": 1, "b": 0}}, runs, "P@2")
+    assert (conclusion.verdict, conclusion.difference, conclusion.chance) == ("equal", 0.0, None)
+
+
+def test_a_document_that_both_have_decides_nothing() -> None:
+    runs = {"s": {"q": ["a", "x"]}, "t": {"q": ["b", "x"]}}
+    conclusion = conclusion_of({"q": {"a": 1, "b": 0}}, runs, "P@2")
+    assert (conclusion.verdict, conclusion.lowest) == ("certain", 0.5)
+
+
+WORLD = st.tuples(
+    st.dictionaries(st.sampled_from(DOCS), st.sampled_from([0, 1, 2]), min_size=1, max_size=5),
+    st.permutations(DOCS),
+    st.permutations(DOCS),
+    st.integers(1, 5),
+)
+
+
+@settings(max_examples=4, deadline=None)
+@given(worlds=st.lists(WORLD, min_size=1, max_size=3))
+def test_conclusions_are_those_of_all_ways_to_judge(worlds: list[Any]) -> None:
+    queries = [f"q{n}" for n in range(len(worlds))]
+    qrels = {q: {**world[0], "i": 0} for q, world in zip(queries, worlds, strict=True)}
+    runs = {
+        name: {q: list(world[side])[: world[3]] for q, world in zip(queries, worlds, strict=True)}
+        for side, name in ((1, "s"), (2, "t"))
+    }
+    qrels["sound"], qrels["known"] = {"a": 2, "n": 0}, {"b": 1, "n": 0}
+    for run in runs.values():
+        run["sound"], run["known"] = ["a"], ["b"]
+    for measure in ("nDCG@2", "P@2", "RR@3", "R@2"):
+        conclusion = conclusion_of(qrels, runs, measure)
+        if conclusion.verdict == "equal":
+            continue
+        pair = [runs[conclusion.worse], runs[conclusion.better]]
+        [bound] = difference_bounds(qrels, *pair, measure)
+        assert conclusion.difference == pytest.approx(bound.difference)
+        assert conclusion.lowest == pytest.approx(bound.lowest, abs=1e-9)
+        assert conclusion.unjudged == bound.unjudged
+        assert (conclusion.verdict == "certain") == (conclusion.lowest > 1e-9)
+        if bound.unjudged <= 4:
+            assert conclusion.needed == fewest(qrels, pair, measure)
+
+
+def fewest(qrels: Any, pair: list[Any], measure: str) -> int | None:
+    """Return the fewest relevant documents that take the difference away, by trying all."""
+    depth = int(measure.partition("@")[2])
+    holes = sorted(
+        {
+            (q, doc_id)
+            for run in pair
+            for q, docs in run.items()
+            for doc_id in docs[:depth]
+            if doc_id not in qrels[q]
+        }
+    )
+    enough = []
+    for way in product((0, 1), repeat=len(holes)):
+        judged = {q: dict(grades) for q, grades in qrels.items()}
+        for (query_id, doc_id), grade in zip(holes, way, strict=True):
+            judged[query_id][doc_id] = grade
+        worse, better = (rs.evaluate(judged, run, measure)[measure] for run in pair)
+        if better - worse <= 1e-9:
+            enough.append(sum(way))
+    return min(enough, default=None)
+
+
+def test_the_chance_of_few_documents_is_that_of_all_ways() -> None:
+    # one document decides, and it is relevant as often as judged ones at rank 1 are:
+    # ranks 1: a, n in 2 systems over 3 queries
+    qrels = {"q1": {"a": 1, "n": 0}, "q2": {"a": 1, "n": 0}, "q3": {"a": 1, "n": 0}}
+    runs = {
+        "s": {"q1": ["a"], "q2": ["n"], "q3": ["n"]},
+        "t": {"q1": ["n"], "q2": ["x"], "q3": ["y"]},
+    }
+    result = look(qrels, runs, "P@1")
+    [conclusion] = result.conclusions
+    assert conclusion.needed == 1  # then they are equal; to be ahead t needs both
+    rate = (1 + SMOOTHING * (1.5 / 5)) / (4 + SMOOTHING)
+    assert [pair.probability for pair in result.judge] == pytest.approx([rate, rate])
+    assert conclusion.chance == pytest.approx(rate**2)
+
+
+def test_a_measure_without_cutoff_is_not_said_to_be_certain_without_proof() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(3)}
+    deep = [f"x{n}" for n in range(30)]
+    runs = {"s": {q: ["a", "b"] for q in qrels}, "t": {q: ["b", *deep, "a"] for q in qrels}}
+    conclusion = conclusion_of(qrels, runs, "RR")
+    assert (conclusion.verdict, conclusion.lowest) == ("unknown", None)
+    short = {"s": runs["s"], "t": {q: ["b", "x", "a"] for q in qrels}}
+    conclusion = conclusion_of(qrels, short, "RR")
+    assert conclusion.verdict == "certain"
+    assert conclusion.lowest == pytest.approx(1 / 2)
+
+
+def test_average_precision_is_bounded_query_by_query() -> None:
+    # with y relevant: (1 + 2/2) / 2 = 1 against (1/2) / 2; both relevant: 2/3 against (1/2 + 2/3)/3
+    qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(3)}
+    runs = {"s": {q: ["a", "y"] for q in qrels}, "t": {q: ["b", "x", "y"] for q in qrels}}
+    runs["t"]["q0"] = ["b", "a"]
+    conclusion = conclusion_of(qrels, runs, "AP@3")
+    assert conclusion.verdict == "certain"
+    ways = [
+        rs.evaluate(judged, runs["s"], "AP@3")["AP@3"]
+        - rs.evaluate(judged, runs["t"], "AP@3")["AP@3"]
+        for grades in product((0, 1), repeat=5)
+        for judged in [
+            {
+                "q0": {**qrels["q0"], "y": grades[0]},
+                "q1": {**qrels["q1"], "x": grades[1], "y": grades[2]},
+                "q2": {**qrels["q2"], "x": grades[3], "y": grades[4]},
+            }
+        ]
+    ]
+    assert conclusion.lowest == pytest.approx(min(ways))
+    # the other system's unjudged documents also count against the one ahead
+    runs = {"s": {q: ["b", "a"] for q in qrels}, "t": {q: ["b", "c", "x", "y"] for q in qrels}}
+    qrels = {q: {**grades, "c": 0} for q, grades in qrels.items()}
+    runs["t"]["q0"] = ["b", "c", "a"]
+    assert conclusion_of(qrels, runs, "AP@4").verdict == "open"
+
+
+# --- what to judge next
+
+
+def test_the_order_of_what_to_judge_by_hand() -> None:
+    qrels = {q: {"a": 1, "n": 0, "m": 0} for q in ("q1", "q2")}
+    runs = {
+        "base": {"q1": ["a", "x"], "q2": ["a", "n"]},
+        "new": {"q1": ["y", "x"], "q2": ["n", "z"]},
+    }
+    result = look(
+        qrels, runs, "DCG@2", baseline="base", queries={"q1": "what?"}, corpus={"y": "Ypsilon"}
+    )
+    # x is in both at rank 2 and changes nothing; y is worth 1 at rank 1, z 1/log2(3) at rank 2
+    second = 1 / math.log2(3)
+    assert [(pair.query_id, pair.doc_id) for pair in result.judge] == [("q1", "y"), ("q2", "z")]
+    first, last = result.judge
+    assert (first.text, first.title, first.ranks) == ("what?", "Ypsilon", {"new": 1})
+    assert (last.text, last.title, last.ranks) == (None, None, {"new": 2})
+    assert first.change == pytest.approx(1 / 2)  # of the mean of two queries
+    assert last.change == pytest.approx(second / 2)
+    # judged at rank 1: a, a, n; at rank 2: n only. Overall 2 of 4 are relevant
+    overall = 2.5 / 5
+    assert first.probability == pytest.approx((2 + SMOOTHING * overall) / (3 + SMOOTHING))
+    assert last.probability == pytest.approx((0 + SMOOTHING * overall) / (1 + SMOOTHING))
+    assert first.priority == first.change * first.probability
+    assert result.candidates == 3
+
+
+def test_with_one_system_its_mean_counts_and_ties_go_by_id() -> None:
+    qrels = {q: {"a": 1, "n": 0} for q in ("q2", "q1")}
+    run = {"q2": ["y", "x", "a"], "q1": ["z", "b", "a"]}
+    result = look(qrels, {"s": run}, "P@2", configs={"holes": {"judge": 3}})
+    assert result.conclusions == ()
+    assert [(pair.query_id, pair.doc_id) for pair in result.judge] == [
+        ("q1", "b"),
+        ("q1", "z"),
+        ("q2", "x"),
+    ]
+    assert [pair.change for pair in result.judge] == [1 / 4] * 3
+
+
+def test_only_pairs_that_are_open_are_worth_judging() -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 1, "n": 0, "m": 0} for n in range(4)}
+    runs = {
+        "best": {q: ["a", "b"] for q in qrels},
+        "near": {q: ["a", "b"] if q != "q0" else ["a", "x"] for q in qrels},
+        "far": {q: ["n", "m"] if q != "q1" else ["n", "y"] for q in qrels},
+    }
+    result = look(qrels, runs, "P@2")
+    assert [row.verdict for row in result.conclusions] == ["open", "certain"]
+    assert [pair.doc_id for pair in result.judge] == ["x"]
+
+
+def test_the_pool_is_a_file_of_judgments_to_be_made(tmp_path: Path) -> None:
+    qrels = {q: {"a": 1, "n": 0} for q in ("q1", "q2")}
+    runs = {"s": {"q1": ["a"], "q2": ["n", "x"]}, "t": {"q1": ["y", "z"], "q2": ["a"]}}
+    result = look(qrels, runs, "P@2", queries={"q1": 'a "quoted", question'})
+    pairs = {(pair.query_id, pair.doc_id) for pair in result.judge}
+    assert pairs == {("q2", "x"), ("q1", "y"), ("q1", "z")}
+    for name in ("pool.qrels", "pool.txt", "pool.qrels.gz"):
+        write_pool(result.judge, tmp_path / name)
+        back = rs.read_qrels(tmp_path / name).to_dict()
+        assert {(q, doc_id) for q, docs in back.items() for doc_id in docs} == pairs
+        assert {grade for docs in back.values() for grade in docs.values()} == {-1}
+    assert (tmp_path / "pool.qrels").read_text() == "q1 0 y -1\nq1 0 z -1\nq2 0 x -1\n"
+    # put beside the judgments they change nothing: pooled is not judged
+    both = {q: {**qrels[q], **back[q]} for q in qrels}
+    assert rs.evaluate(both, runs["t"], "P@2")["P@2"] == rs.evaluate(qrels, runs["t"], "P@2")["P@2"]
+    write_pool(result.judge, tmp_path / "pool.jsonl")
+    lines = (tmp_path / "pool.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [pair.to_dict() for pair in result.judge]
+    import polars as pl
+
+    for name, separator in (("pool.csv", ","), ("pool.tsv", "\t")):
+        write_pool(result.judge, tmp_path / name)
+        table = pl.read_csv(tmp_path / name, separator=separator)
+        assert table["doc_id"].to_list() == [pair.doc_id for pair in result.judge]
+        assert table["priority"].to_list() == [pair.priority for pair in result.judge]
+        assert table["text"].to_list() == [pair.text for pair in result.judge]
+        assert table["rank"].to_list() == [min(pair.ranks.values()) for pair in result.judge]
+    with pytest.raises(InputError, match=r"use .qrels or .txt"):
+        write_pool(result.judge, tmp_path / "pool.pdf")
+
+
+def test_ids_that_trec_cannot_hold_are_written_so_that_they_come_back(tmp_path: Path) -> None:
+    qrels = {"a query": {"a": 1, "n": 0}}
+    result = look(qrels, {"s": {"a query": ["some doc", "a"]}}, "P@2")
+    write_pool(result.judge, tmp_path / "pool.qrels")
+    assert rs.read_qrels(tmp_path / "pool.qrels").to_dict() == {"a query": {"some doc": -1}}
+
+
+def test_an_empty_pool_is_an_empty_file(tmp_path: Path) -> None:
+    for name in ("pool.qrels", "pool.csv", "pool.jsonl"):
+        write_pool((), tmp_path / name)
+        assert (tmp_path / name).exists()
+
+
+# --- odd but legal
+
+
+ODD: list[tuple[str, Any, Any, list[str]]] = [
+    (
+        "one query",
+        {"q": {"a": 1, "b": 0}},
+        {"s": {"q": ["x", "a"]}, "t": {"q": ["a"]}},
+        ["nDCG@10"],
+    ),
+    (
+        "a query without relevant documents",
+        {"q": {"b": 0}, "p": {"a": 1}},
+        {"s": {"q": ["x"], "p": ["a"]}, "t": {"p": ["x", "a"]}},
+        ["nDCG@3", "AP", "RR"],
+    ),
+    (
+        "empty and missing answers",
+        {"q": {"a": 1, "b": 0}, "p": {"a": 1, "b": 0}},
+        {"s": {"q": [], "p": ["a"]}, "t": {"p": ["x", "a"]}},
+        ["P@5", "R@5"],
+    ),
+    (
+        "all ties and negative grades",
+        {"q": {"a": 1, "b": -1, "c": 0}},
+        {"s": {"q": {"a": 1.0, "b": 1.0, "x": 1.0}}, "t": {"q": {"c": 1.0, "a": 1.0}}},
+        ["nDCG@2", "Bpref"],
+    ),
+    (
+        "sums, geometric means and less is better",
+        {"q": {"a": 1, "b": 0}, "p": {"a": 1}},
+        {"s": {"q": ["x", "a"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x"]}},
+        ["GMAP", "NumRelRet", "FallOut@2"],
+    ),
+    (
+        "less is better",
+        {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}},
+        {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x"]}},
+        ["FallOut@2", "P@1"],
+    ),
+    (
+        "a measure that looks at what is judged",
+        {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}},
+        {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x", "a"]}},
+        ["nDCG(judged_only=True)@2", "Judged@2", "Bpref"],
+    ),
+    (
+        "a higher level of relevance",
+        {"q": {"a": 2, "b": 1, "c": 0}},
+        {"s": {"q": ["x", "a"]}, "t": {"q": ["b", "a"]}},
+        ["P(rel=2)@2"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("qrels", "runs", "measures"), [case[1:] for case in ODD])
+@pytest.mark.parametrize("profile", ["rankscope", "beir", "ir_measures"])
+def test_odd_but_legal_data(qrels: Any, runs: Any, measures: list[str], profile: str) -> None:
+    result = look(qrels, runs, measures, profile=profile)
+    assert [system.system for system in result.systems] == list(runs)
+    assert len(result.values) == len(runs) * len(measures)
+    alone = look(qrels, {"t": runs.get("t", runs["s"])}, measures, profile=profile)
+    assert alone.conclusions == ()
+
+
+def test_the_grade_of_a_hole_is_relevant_to_the_main_measure() -> None:
+    qrels, runs = {"q": {"a": 2, "b": 1, "c": 0}}, {"s": {"q": ["x", "a"]}}
+    assert look(qrels, runs, "P(rel=2)@2").grade == 2
+    assert look(qrels, runs, "P(rel=2)@2").judge
+    assert look(qrels, runs, "P@2").grade == 1
+    assert look(qrels, runs, "P@2", configs={"holes": {"hole_grade": 3}}).grade == 3
+
+
+def test_measures_by_subtopic_are_left_to_others() -> None:
+    qrels = {"q": {"a": {"1": 1, "2": 0}, "b": {"2": 1}}}
+    runs = {"s": {"q": ["x", "a"]}, "t": {"q": ["a", "b"]}}
+    result = look(qrels, runs, ["alpha_nDCG@5", "P@2"])
+    assert (result.measure, result.judged_by) == ("alpha_nDCG@5", "P@2")
+    first = result.values[0]
+    assert (first.relevant, first.lowest) == (None, None)
+    alone = look(qrels, runs, ["alpha_nDCG@5"])
+    assert (alone.judged_by, alone.conclusions, alone.judge) == (None, (), ())
+
+
+def test_without_documents_it_is_not_applicable() -> None:
+    qrels = {"q": {"a": 1}, "p": {"a": 1}}
+    runs = {"s": rs.Run({"q": ["a"]})}
+    inputs_of = rs.diagnose(qrels, runs, ["P@1"], only="holes").analyses
+    assert isinstance(inputs_of.holes, Holes)  # type: ignore[attr-defined]
+    answer = HOLES.answer(HOLES.config(), _inputs({"q": {"a": 1}}, {"s": rs.Run({"p": ["a"]})}))
+    assert answer == NotApplicable(name="holes", reason="no run has a document for a judged query")
+
+
+def _inputs(qrels: Any, runs: Any) -> Any:
+    from rankscope.diagnosis.registry import Inputs
+    from rankscope.scoring.inputs import as_judgments
+
+    scores = rs.evaluate({"p": {"a": 1}}, runs, ["P@1"])
+    return Inputs(scores=scores, runs=runs, qrels=as_judgments(qrels))
+
+
+def test_more_documents_than_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(4)}
+    runs = {
+        "s": {q: ["a", "x", "y", "z"] for q in qrels},
+        "t": {q: ["v", "w", "n", "a"] for q in qrels},
+    }
+    whole = look(qrels, runs, "nDCG@4")
+    monkeypatch.setattr("rankscope.diagnosis.holes.MOST_CANDIDATES", 16)
+    monkeypatch.setattr("rankscope.diagnosis.hole_values.MOST_ENTRIES", 10)
+    monkeypatch.setattr("rankscope.diagnosis.hole_values.MOST_FILLED", 10)
+    part = look(qrels, runs, ["nDCG@4", "P@4"])
+    assert (whole.depth, part.depth) == (4, 2)
+    assert {row.lowest for row in part.values} == {None}
+    assert part.conclusions[0].lowest is None
+    assert part.conclusions[0].verdict in {"open", "unknown"}
+    assert len(part.notes) == 3
+
+
+ROBUST = COLLECTIONS / "robust03"
+
+
+@pytest.mark.skipif(not ROBUST.exists(), reason="the collection robust03 is not here")
+def test_official_runs_as_bounds_has_them() -> None:
+    runs = {name: rs.read_run(ROBUST / f"{name}.run.gz") for name in ("THUIRr0301", "uic0301")}
+    qrels = rs.read_qrels(ROBUST / "qrels.txt.gz")
+    result = look(qrels, runs, ["nDCG@10", "P@10"])
+    for row in result.values:
+        [bound] = rs.bounds(qrels, runs[row.system], row.measure)
+        assert bound.holes is not None
+        assert row.value == bound.value
+        assert row.relevant == pytest.approx(bound.holes.relevant)
+        assert row.nonrelevant == pytest.approx(bound.holes.nonrelevant)
+    [conclusion] = result.conclusions
+    [bound] = difference_bounds(qrels, runs["uic0301"], runs["THUIRr0301"], "nDCG@10")
+    assert conclusion.lowest == pytest.approx(bound.lowest)
+    assert conclusion.unjudged == bound.unjudged
+    assert np.isfinite(conclusion.difference)

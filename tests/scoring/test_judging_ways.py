@@ -1,0 +1,98 @@
+"""Ways to judge: bounds and changes against every way there is, judged one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.measures.judged import JudgedRun
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import compute
+from rankscope.scoring.align import align
+from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judging_ways import as_seen, changes_of_one, is_by_number, value_range
+
+DOCS = list("abcdefg")
+GRADES = st.dictionaries(st.sampled_from(DOCS), st.sampled_from([-1, 0, 1, 1, 2, 3]), max_size=6)
+ORDER = st.permutations(DOCS).flatmap(
+    lambda docs: st.integers(1, 6).map(lambda size: list(docs)[:size])
+)
+BOUNDED = [
+    Measure.parse(text)
+    for text in (
+        "P@2 P@5 R@3 R@6 R_cap@3 F@3 Success@2 RR RR@3 CG@3 DCG@3 DCG(gain=exp) nDCG@2 nDCG@4 nDCG "
+        "nDCG(gain=exp)@3 nDCG(gain=binary)@3 AP AP@3 AP(norm=min)@3 AP(norm=retrieved)@3 Rprec "
+        "RBP(p=0.8) RBP(p=0.8)@3 AP(rel=2) R(rel=2)@4"
+    ).split()
+]
+OTHERS = [Measure.parse(text) for text in ("Bpref", "ERR@3", "P(judged_only=True)@3", "infAP")]
+
+
+def judged(grades: Mapping[str, float], order: list[str]) -> JudgedRun:
+    qrels = {"q": grades, "sound": {"a": 3}}
+    scores = {doc_id: -float(place) for place, doc_id in enumerate(order)}
+    return align(as_judgments(qrels), {"q": scores, "sound": {"a": 1.0}}).judged
+
+
+def value(measure: Measure, grades: Mapping[str, float], order: list[str]) -> float:
+    return float(compute(measure, judged(grades, order))[0])
+
+
+def unjudged(grades: Mapping[str, float], order: list[str], depth: int | None) -> list[str]:
+    return [doc_id for doc_id in order[:depth] if grades.get(doc_id, -1) < 0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(grades=GRADES, order=ORDER, grade=st.sampled_from([1.0, 2.0]))
+def test_the_range_is_that_of_all_ways(
+    grades: dict[str, float], order: list[str], grade: float
+) -> None:
+    for measure in BOUNDED:
+        holes = unjudged(grades, order, measure.cutoff)
+        ways = [
+            value(measure, {**grades, **dict(zip(holes, way, strict=True))}, order)
+            for way in product((0.0, grade), repeat=len(holes))
+        ]
+        ends = value_range(measure, judged(grades, order), grade)
+        assert ends is not None
+        assert (ends.lowest[0], ends.highest[0]) == pytest.approx((min(ways), max(ways))), measure
+
+
+@settings(max_examples=20, deadline=None)
+@given(grades=GRADES, order=ORDER)
+def test_the_change_by_one_document_is_that_of_judging_it(
+    grades: dict[str, float], order: list[str]
+) -> None:
+    here = judged(grades, order)
+    for measure in (*BOUNDED, *OTHERS):
+        plain = value(measure, {d: g for d, g in grades.items() if g >= 0}, order)
+        for doc_id in [*unjudged(grades, order, None), "elsewhere"]:
+            rank = order.index(doc_id) + 1 if doc_id in order else 0
+            [change] = changes_of_one(measure, here, np.array([0]), np.array([rank]), 1.0)
+            known = {other: each for other, each in grades.items() if each >= 0}
+            expected = value(measure, {**known, doc_id: 1.0}, order) - plain
+            assert change == pytest.approx(expected, abs=1e-12), (measure, doc_id)
+
+
+def test_a_measure_sees_the_same_in_what_is_left_of_a_run() -> None:
+    run = judged({"a": 2, "b": 0, "c": -1, "x": 1}, ["b", "a", "c", "d"])
+    for measure in BOUNDED:
+        assert compute(measure, as_seen(measure, run)).tolist() == compute(measure, run).tolist()
+
+
+def test_what_is_not_known_is_not_answered() -> None:
+    run = judged({"a": 2}, ["x", "y", "a"])
+    for measure in OTHERS:
+        assert not is_by_number(measure)
+        assert value_range(measure, run, 1.0) is None
+    # a table may give grade 0 a gain; a grade above all others changes what RBP divides by
+    assert value_range(Measure.parse("nDCG(gain={0:1,1:3})@3"), run, 1.0) is None
+    assert value_range(Measure.parse("RBP(p=0.8)"), run, 4.0) is None
+    # too many ways: unless all or none are the ends
+    assert value_range(Measure.parse("nDCG"), run, 1.0, most_rows=3) is None
+    assert value_range(Measure.parse("P@2"), run, 1.0, most_rows=3) is not None
