@@ -14,7 +14,7 @@ import numpy as np
 
 from rankscope.diagnosis.ranked_run import RELEVANT, RankedRun
 from rankscope.diagnosis.rankings import Rankings
-from rankscope.diagnosis.stage_roles import NEARLY_ALL, Seen, Step
+from rankscope.diagnosis.stage_roles import NEARLY_ALL, Lookup, Seen, Step
 from rankscope.errors import UnknownNameError
 from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.language import Measure
@@ -39,6 +39,7 @@ class Pipeline:
     """Of all the runs."""
     shared: Rankings | None = None
     """The rankings of the runs, if they were made already."""
+    _lookups: dict[str, Lookup] = field(default_factory=dict, init=False)
     _steps: dict[tuple[str, str], Step] = field(default_factory=dict, init=False)
 
     @property
@@ -86,8 +87,9 @@ class Pipeline:
         if self.rankings is None:
             return None
         if (below, above) not in self._steps:
-            systems = self.rankings.systems
-            self._steps[below, above] = Step(systems[below], systems[above])
+            for name in (below, above):
+                self._lookups.setdefault(name, Lookup(self.rankings.systems[name]))
+            self._steps[below, above] = Step(self._lookups[below], self._lookups[above])
         return self._steps[below, above]
 
     def seen(self, spec: StageSpec) -> Seen | None:

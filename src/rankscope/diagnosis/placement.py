@@ -105,6 +105,7 @@ def ceilings(judged: JudgedRun, depths: Sequence[int], trial: Trial) -> list[flo
     query, rank, grade = judged.hit_query, judged.hit_rank, judged.hit_grade
     by_grade = np.lexsort((-grade, query))
     by_grade = by_grade[grade[by_grade] > 0]
+    first = np.searchsorted(query, query)  # the first hit of each hit's query
     means = []
     for depth in depths:
         moved = by_grade[rank[by_grade] <= depth]
@@ -113,7 +114,7 @@ def ceilings(judged: JudgedRun, depths: Sequence[int], trial: Trial) -> list[flo
         jumps = np.zeros(len(rank), np.int64)
         jumps[moved] = 1
         above = np.cumsum(jumps) - jumps
-        above -= above[np.searchsorted(query, query)]
+        above -= above[first]
         passed = (rank <= depth) & (jumps == 0)
         new[passed] += judged.count(query[moved])[query[passed]] - above[passed]
         means.append(trial.mean(trial.values(_reordered(judged, query, new, grade, trial))))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.rankings import Ranking
+    from rankscope.diagnosis.rankings import KeyArray, Ranking
     from rankscope.measures.judged import BoolArray, IntArray
 
 Role = Literal["rerank", "rerank and cut", "filter", "fuse", "same", "other"]
@@ -45,23 +45,49 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
+class Lookup:
+    """A ranking with its rows by key: a search is faster with both sides in order."""
+
+    ranking: Ranking
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """The rows, by key."""
+        return np.argsort(self.ranking.key)
+
+    @cached_property
+    def keys(self) -> KeyArray:
+        """The keys, the lowest first."""
+        return self.ranking.key[self.rows]
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """A stage and what it builds on: where each document of the one is in the other."""
 
-    below: Ranking
-    above: Ranking
+    _below: Lookup
+    _above: Lookup
+
+    @property
+    def below(self) -> Ranking:
+        """What the stage builds on."""
+        return self._below.ranking
+
+    @property
+    def above(self) -> Ranking:
+        """The stage."""
+        return self._above.ranking
 
     @cached_property
     def rank_below(self) -> IntArray:
         """By row of the stage: the rank below; `_NOWHERE` for documents from elsewhere."""
-        keys = self.below.key
-        if not len(keys):
-            return np.full(len(self.above.key), _NOWHERE)
-        order = np.argsort(keys)
-        ordered = keys[order]
-        at = np.minimum(np.searchsorted(ordered, self.above.key), len(keys) - 1)
-        is_there = ordered[at] == self.above.key
-        return np.where(is_there, self.below.rank[order[at]], _NOWHERE)
+        ranks = np.full(len(self.above.key), _NOWHERE)
+        keys = self._below.keys
+        if len(keys):
+            at = np.minimum(np.searchsorted(keys, self._above.keys), len(keys) - 1)
+            is_there = keys[at] == self._above.keys
+            ranks[self._above.rows[is_there]] = self.below.rank[self._below.rows[at[is_there]]]
+        return ranks
 
     @property
     def is_new(self) -> BoolArray:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rankscope.tables.record_rows import Origin, Row
 
-Kind = Literal["qrels", "run", "queries", "corpus"]
+Kind = Literal["qrels", "run", "queries", "corpus", "costs"]
 
 
 def _words(text: str) -> tuple[str, ...]:
