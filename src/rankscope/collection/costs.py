@@ -122,7 +122,7 @@ def _number(name: str, value: object) -> float:
         number = float(value)
     elif not isinstance(value, bool | str | bytes | Mapping) and hasattr(value, "__float__"):
         try:
-            number = float(value)  # type: ignore[arg-type]
+            number = float(value)
         except (ValueError, OverflowError, TypeError):  # an array; a whole number beyond all bounds
             number = math.nan
     if not math.isfinite(number) or number < 0:

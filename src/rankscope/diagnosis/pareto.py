@@ -130,7 +130,8 @@ def _look(config: ParetoConfig, inputs: Inputs) -> Pareto | NotApplicable:
     priced = {name: _known(inputs.costs, name, matrix.systems) for name in config.costs or names}
     if all(len(costs) < 2 for costs in priced.values()):
         return PARETO.not_applicable("it needs the costs of two systems at least")
-    fronts, findings = [], []
+    fronts: list[ParetoFront] = []
+    findings: list[Finding] = []
     for measure in wanted or means[:1]:
         tested = _Tested(matrix, means.index(measure), inputs.settings)
         for cost, costs in priced.items():
