@@ -233,7 +233,7 @@ def _harms(result: Stages) -> Iterator[Finding]:
     for group in result.harmed:
         is_gain = scale.is_better(group.overall)
         numbers = measured(
-            group.difference, group.interval, _p(group.p_corrected, result.group_tests)
+            group.difference, group.interval, _p(group.p_corrected, result.group_tests or 0)
         )
         overall = number(group.overall, sign=True)
         whole = (

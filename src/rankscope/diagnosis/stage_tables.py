@@ -229,7 +229,7 @@ def _limits_table(stages: Sequence[StageRow]) -> list[Table]:
     uncertain = [stage for stage in stages if stage.exceptions]
     notes += [
         f"{stage.system} is something else than a {_ROLES[stage.role or 'other']} for "
-        f"{counted(stage.exceptions, 'query')}"
+        f"{counted(stage.exceptions or 0, 'query')}"
         for stage in uncertain
     ]
     notes += [
@@ -354,7 +354,7 @@ def _harmed_table(result: Stages) -> list[Table]:
     if not rows:
         return []
     main = result.measure or ""
-    fields = ", ".join(result.group_fields)
+    fields, tests = ", ".join(result.group_fields), result.group_tests or 0
     return [
         Table(
             (
@@ -368,8 +368,8 @@ def _harmed_table(result: Stages) -> list[Table]:
             title="Groups of queries that a stage makes worse",
             notes=(
                 (
-                    f"paired tests, p corrected over {result.group_tests:,} groups of at least "
-                    f"{FEWEST} queries (by {fields}); all intervals hold at once"
+                    f"paired tests, p corrected over {tests:,} groups of at least {FEWEST} queries (by "
+                    f"{fields}); all intervals hold at once"
                 ),
             ),
             name_columns=3,

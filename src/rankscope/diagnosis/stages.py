@@ -38,7 +38,7 @@ from rankscope.errors import InputError
 from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
-from rankscope.part import Part
+from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix, Scale
@@ -90,12 +90,12 @@ class StageRow(Part):
     """What it builds on."""
     depth: int | None
     """How many documents a reranker looks at; null for other stages."""
-    depth_source: DepthSource | None = None
-    """How that is known: given, seen in the runs, or at least this; null in older records."""
-    role: Role | None = None
-    """What it does with what it builds on, as was said or as the runs show; null for the first
-    stage, where that cannot be seen, and in older records."""
-    exceptions: int = 0
+    depth_source: DepthSource | None = left_out()
+    """How that is known: given, seen in the runs, or at least this; left out of other stages."""
+    role: Role | None = left_out()
+    """What it does with what it builds on, as was said or as the runs show; left out of a stage
+    that builds on none, and where that cannot be seen."""
+    exceptions: int | None = left_out()
     """For a role that was seen: queries for which the stage does something else."""
     measures: dict[str, float]
     """Its means."""
@@ -104,31 +104,31 @@ class StageRow(Part):
     ceiling: dict[str, float] = Field(default_factory=dict)
     """The means that the best order of its input would have; of a reranker, of what it looks at.
     Empty for a stage that has documents from elsewhere."""
-    headroom: dict[str, float] = Field(default_factory=dict)
-    """How far its means are below the ceiling."""
+    headroom: dict[str, float] | None = left_out()
+    """How far its means are below the ceiling; left out where there is none."""
     input_recall: float | None = None
     """Recall of its input, the most its own can be; of a reranker at its depth."""
     output_recall: float | None = None
     """Recall of its output, likewise; of a reranker anything but that of its input is an error."""
-    improvements: tuple[Improvement, ...] = ()
+    improvements: tuple[Improvement, ...] = left_out_if_empty()
     """The same changes as per cents, of the main measure and of nDCG."""
     cutoff: int
     """The rank that lost, promoted and labels are counted to."""
-    kept: int | None = None
-    """Relevant documents that both have up to the cutoff; null in older records, and for a stage
-    that builds on none."""
+    kept: int | None = left_out()
+    """Relevant documents that both have up to the cutoff; left out of a stage that builds on
+    none."""
     lost: int = 0
     """Relevant documents that the system below has up to the cutoff, and this one not."""
     promoted: int = 0
     """Relevant documents that this one has up to the cutoff, and the system below not."""
     labels: dict[str, int] = Field(default_factory=dict)
     """How many documents up to the cutoff have each grade; 'unjudged' for those nobody judged."""
-    dropped: int | None = None
+    dropped: int | None = left_out()
     """Relevant documents that the systems below have at any rank, and this one at none: lost for
-    good. Null in older records, and for a stage that has documents from elsewhere."""
-    dropped_queries: int | None = None
+    good. Left out of a stage that has documents from elsewhere."""
+    dropped_queries: int | None = left_out()
     """Of how many queries."""
-    dropped_ceiling: float | None = None
+    dropped_ceiling: float | None = left_out()
     """How much the best order of its output is below that of its input, in the main measure."""
 
 
@@ -141,13 +141,13 @@ class Stages(Analysed):
     """A p-value up to this counts as a change."""
     stages: tuple[StageRow, ...]
     """The stages, in the order of the systems."""
-    placements: tuple[Placement, ...] = ()
+    placements: tuple[Placement, ...] = left_out_if_empty()
     """What reranking would keep and give at several depths, by system."""
-    harmed: tuple[HarmedGroup, ...] = ()
+    harmed: tuple[HarmedGroup, ...] = left_out_if_empty()
     """Groups of queries that a stage makes worse."""
-    group_fields: tuple[str, ...] = ()
+    group_fields: tuple[str, ...] = left_out_if_empty()
     """By which fields queries were grouped for that."""
-    group_tests: int = 0
+    group_tests: int | None = left_out()
     """How many groups were tested, over all fields and stages."""
 
 
@@ -249,7 +249,7 @@ def _table(
                     "role": seen.role,
                     "depth": seen.depth or spec.depth,
                     "depth_source": seen.source,
-                    "exceptions": seen.exceptions,
+                    "exceptions": seen.exceptions or None,
                 }
             row = row.model_copy(update=update)
             row = row.model_copy(update=limits(pipeline, row, ordered))
@@ -329,7 +329,7 @@ def _look(config: StagesConfig, inputs: Inputs) -> Stages | NotApplicable:
         placements=tuple(_placements(pipeline, rows, config.depths, settings)),
         harmed=harm.groups,
         group_fields=harm.fields,
-        group_tests=harm.tests,
+        group_tests=harm.tests or None,
     )
     queries = len(inputs.qrels.query_ids)
     return result.model_copy(
