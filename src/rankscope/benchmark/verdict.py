@@ -429,7 +429,7 @@ def _about_recall(report: BenchmarkReport, system: SystemRecord) -> str:
 def _about_ceiling(report: BenchmarkReport, system: SystemRecord, stage: StageRow | None) -> str:
     """Say how far a reranker is from the best order of what it was given."""
     info = report.measures[0]
-    if stage is None or not info.higher_is_better:
+    if stage is None or stage.role == "fuse" or not info.higher_is_better:
         return ""
     ceiling, value = stage.ceiling.get(info.measure), stage.measures.get(info.measure)
     if not ceiling or value is None:

@@ -18,9 +18,14 @@ from rankscope.document.blocks import (
     plain_rows,
     text_columns,
 )
+from rankscope.errors import counted
+from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.matrix import Scale
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
+    from rankscope.diagnosis.placement import Placement, PlacementRow
+    from rankscope.diagnosis.stage_roles import Role
     from rankscope.diagnosis.stages import StageChange, StageRow, Stages
 
 
@@ -32,7 +37,11 @@ def stages_section(result: Stages) -> Section:
     changes = _changes_table(stages, result.alpha)
     details: list[Block] = [_means_table(stages)]
     details += _other_changes(stages)
-    details += _rerankers_table(stages)
+    details += _improvements_table(stages)
+    details += _limits_table(stages)
+    details += _reach_table(result.placements)
+    details += [_depths_table(placement) for placement in result.placements if placement.reranker]
+    details += _harmed_table(result)
     details.append(_tops_table(stages))
     return Section("Stages", (changes,) if changes.rows else (), tuple(details))
 
@@ -45,17 +54,19 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
     """Return what each stage changed in the main measure."""
     main = _main(stages)
     with_ceiling = any(main in stage.ceiling for stage in stages)
+    with_kept = any(stage.kept is not None for stage in stages)
     rows = []
     for stage in stages:
         changes = [change for change in stage.changes if change.measure == main]
         for place, change in enumerate(changes):
             is_better = Scale.of(main).is_better(change.difference)
             cell = Cell(change.difference, ends(change.interval))
-            whole: list[Value] = [stage.promoted, stage.lost] if place == 0 else ["", ""]
+            counts = (*([stage.kept] if with_kept else []), stage.promoted, stage.lost)
+            whole: list[Value] = list(counts) if place == 0 else [""] * len(counts)
             ceiling: Value = stage.ceiling.get(main, "") if place == 0 else ""
             rows.append(
                 (
-                    Cell(f"{stage.system} ({stage.kind})"),
+                    Cell(f"{stage.system} ({_kind(stage)})"),
                     Cell(change.of),
                     marked(cell, change.p, alpha=alpha, is_better=is_better),
                     Cell(change.p),
@@ -64,10 +75,11 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
                 )
             )
     cutoff = stages[0].cutoff
+    which = "kept / gained / lost" if with_kept else "gained / lost"
     notes = [
         (
-            f"gained, lost: relevant documents gained / lost in the top {cutoff}, against the best "
-            "of the systems the stage builds on"
+            f"{'kept, ' if with_kept else ''}gained, lost: relevant documents {which} in the "
+            f"top {cutoff}, against the best of the systems the stage builds on"
         ),
         (
             f"† better (↑) or worse (↓) at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}; paired test, not "
@@ -75,14 +87,14 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
         ),
     ]
     if with_ceiling:
-        notes.insert(0, f"ceiling: {main} if the documents it looks at were in the best order")
+        notes.insert(0, f"ceiling: {main} if the documents it is given were in the best order")
     return Table(
         (
             *text_columns("stage", "against"),
             Column(f"change in {main}", digits=3, signed=True),
             Column("p", "p"),
             *([Column("ceiling", digits=3)] if with_ceiling else []),
-            *map(Column, ("gained", "lost")),
+            *map(Column, ("kept", "gained", "lost") if with_kept else ("gained", "lost")),
         ),
         tuple(rows),
         notes=tuple(notes),
@@ -104,7 +116,24 @@ def _means_table(stages: Sequence[StageRow]) -> Table:
 
 def _described(stage: StageRow) -> str:
     of = f" of {' + '.join(stage.of)}" if stage.of else ""
-    return f"{stage.system} ({stage.kind}{of})"
+    return f"{stage.system} ({_kind(stage)}{of})"
+
+
+_ROLES: dict[Role, str] = {
+    "rerank": "reranker",
+    "rerank and cut": "reranker that cuts",
+    "filter": "filter",
+    "fuse": "fusion",
+    "same": "no change",
+    "other": "stage",
+}
+
+
+def _kind(stage: StageRow) -> str:
+    """Name what a stage is: its kind or, where only the runs tell, what it does."""
+    if stage.kind != "stage" or stage.role is None:
+        return stage.kind
+    return _ROLES[stage.role]
 
 
 def _other_changes(stages: Sequence[StageRow]) -> list[Table]:
@@ -133,29 +162,219 @@ def _change_cell(change: StageChange | None) -> Cell:
     return Cell() if change is None else Cell(change.difference, ends(change.interval))
 
 
-def _rerankers_table(stages: Sequence[StageRow]) -> list[Table]:
-    """Return how far rerankers are from the best order of their input."""
+def _improvements_table(stages: Sequence[StageRow]) -> list[Table]:
+    """Return the changes in per cent of what was there."""
+    rows = [
+        (
+            *cells(stage.system, change.of, change.measure, change.base_mean, change.mean),
+            Cell(change.percent, ends(change.interval)),
+        )
+        for stage in stages
+        for change in stage.improvements
+    ]
+    if not rows:
+        return []
+    note = (
+        "improvement: (after − before) / before × 100, of the means over the queries that all "
+        "systems have, with Fieller's interval; – where the mean before is 0"
+    )
+    return [
+        Table(
+            (
+                *text_columns("stage", "against", "measure"),
+                Column("before", digits=3),
+                Column("after", digits=3),
+                Column("improvement in %", digits=1, signed=True),
+            ),
+            tuple(rows),
+            title="Improvement in per cent",
+            notes=(note,),
+            name_columns=3,
+        )
+    ]
+
+
+def _limits_table(stages: Sequence[StageRow]) -> list[Table]:
+    """Return how far stages are from the best order of their input."""
     main = _main(stages)
-    rows: list[list[Value]] = []
-    for stage in stages:
-        if not stage.ceiling and stage.input_recall is None:
-            continue
+    shown = [stage for stage in stages if stage.ceiling or stage.input_recall is not None]
+    with_dropped = any(stage.dropped is not None for stage in shown)
+    rows: list[tuple[Cell, ...]] = []
+    for stage in shown:
         value, ceiling = stage.measures.get(main), stage.ceiling.get(main)
         room = None if value is None or ceiling is None else ceiling - value
         recall = (stage.input_recall, stage.output_recall)
-        rows.append([stage.system, stage.depth, *recall, value, ceiling, room])
-    titles = ("looks at", "recall before", "recall after", main, "ceiling", "headroom")
-    note = (
+        rows.append(
+            (
+                Cell(stage.system),
+                _depth_cell(stage),
+                *cells(*recall, value, ceiling, room),
+                *([Cell(stage.dropped)] if with_dropped else []),
+            )
+        )
+    titles = ["looks at", "recall before", "recall after", main, "ceiling", "headroom"]
+    limits = (
         f"ceiling: {main} if the documents it looks at were in the best order; headroom: how far "
         "that is; recall: within these documents, which reranking cannot change"
     )
+    notes = [limits]
+    if with_dropped:
+        titles.append("dropped")
+        notes.append(
+            "dropped: relevant documents that the systems below have at some rank and the stage at "
+            "none"
+        )
+    if any(stage.depth_source in ("seen", "at least") for stage in shown):
+        notes.append("seen: nobody said how many documents it looks at; its run shows that")
+    uncertain = [stage for stage in stages if stage.exceptions]
+    notes += [
+        f"{stage.system} is something else than a {_ROLES[stage.role or 'other']} for "
+        f"{counted(stage.exceptions or 0, 'query')}"
+        for stage in uncertain
+    ]
+    notes += [
+        f"{stage.system} has documents that are not in {_run_of(stage.of)}, so it has no ceiling"
+        for stage in stages
+        if stage.role is not None and stage.input_recall is None
+    ]
+    only_rerankers = all(stage.kind == "rerank" or stage.role == "rerank" for stage in shown)
     table = Table(
-        (Column("reranker", "text"), *(Column(title, digits=3) for title in titles)),
-        plain_rows(rows),
-        title="What rerankers made of their input",
-        notes=(note,),
+        (
+            Column("reranker" if only_rerankers else "stage", "text"),
+            *(Column(title, digits=3) for title in titles),
+        ),
+        tuple(rows),
+        title="What rerankers made of their input"
+        if only_rerankers
+        else "What each stage made of its input",
+        notes=tuple(notes),
     )
     return [table] if rows else []
+
+
+def _run_of(names: Sequence[str]) -> str:
+    return f"the run{'s' if len(names) > 1 else ''} of {listed(names)}"
+
+
+def _depth_cell(stage: StageRow) -> Cell:
+    if stage.depth is None:
+        return Cell("all")
+    notes = {"seen": "seen", "at least": "or more, seen"}
+    return Cell(stage.depth, note=notes.get(stage.depth_source or "", ""))
+
+
+def _reach_table(placements: Sequence[Placement]) -> list[Table]:
+    """Return what reranking each system could reach, by depth."""
+    by_system = {placement.of: placement for placement in placements}
+    depths = sorted({row.depth for placement in by_system.values() for row in placement.rows})
+    if len(depths) < 2:
+        return []
+    rows = []
+    for name, placement in by_system.items():
+        known = {row.depth: row for row in placement.rows}
+        rows.append((Cell(name), Cell(placement.value), *(_reach(known.get(n)) for n in depths)))
+    measure = placements[0].measure
+    return [
+        Table(
+            (
+                Column("system", "text"),
+                Column("as it is", digits=3),
+                *(Column(f"first {depth:,}", digits=3) for depth in depths),
+            ),
+            tuple(rows),
+            title="What reranking could reach",
+            notes=(
+                (
+                    f"{measure} if the first documents were in the best order; in parentheses: the "
+                    "share of the relevant documents that is among them"
+                ),
+            ),
+        )
+    ]
+
+
+def _reach(row: PlacementRow | None) -> Cell:
+    if row is None:
+        return Cell()
+    return Cell(row.ceiling, note=f"{100 * row.recall:.0f} %")
+
+
+def _depths_table(placement: Placement) -> Table:
+    """Return what a reranker would give if it looked at fewer documents."""
+    tried = [row for row in placement.rows if row.value is not None]
+    with_kept = any(row.gain_kept is not None for row in tried)
+    rows = []
+    for row in tried:
+        loss = None if row.loss_interval is None else row.loss
+        kept = None if row.gain_kept is None else 100 * row.gain_kept
+        rows.append(
+            (
+                *cells(row.depth, 100 * row.recall, row.ceiling, row.value),
+                Cell(loss, ends(row.loss_interval)),
+                *([Cell(kept)] if with_kept else []),
+            )
+        )
+    rows = [(*cells(0, None, None, placement.value), *[Cell()] * (1 + with_kept)), *rows]
+    columns = [
+        Column("documents reranked"),
+        Column("recall in %", digits=1),
+        Column("ceiling", digits=3),
+        Column(placement.measure, digits=3),
+        Column("loss", digits=3, signed=True),
+    ]
+    trial = (
+        f"{placement.measure} if {placement.reranker} looked at so many documents of "
+        f"{placement.of} and left the others below them as they were; recall: the share of the "
+        "relevant documents that is among them; loss: against its own depth"
+    )
+    notes = [trial]
+    if with_kept:
+        columns.append(Column("gain kept in %", digits=0))
+        notes.append("gain kept: of what it gains with its own depth")
+    return Table(
+        tuple(columns),
+        tuple(rows),
+        title=f"If {placement.reranker} looked at fewer documents of {placement.of}",
+        notes=tuple(notes),
+    )
+
+
+def _harmed_table(result: Stages) -> list[Table]:
+    """Return the groups of queries that a stage makes worse."""
+    rows = []
+    for group in result.harmed:
+        cell = Cell(group.difference, ends(group.interval))
+        rows.append(
+            (
+                *cells(group.system, group.of, f"{group.field}: {group.label}", group.n),
+                marked(cell, group.p_corrected, alpha=result.alpha, is_better=False),
+                *cells(group.p_corrected, group.overall),
+            )
+        )
+    if not rows:
+        return []
+    main = result.measure or ""
+    fields, tests = ", ".join(result.group_fields), result.group_tests or 0
+    return [
+        Table(
+            (
+                *text_columns("stage", "against", "group"),
+                Column("queries"),
+                Column(f"change in {main}", digits=3, signed=True),
+                Column("p", "p"),
+                Column("over all", digits=3, signed=True),
+            ),
+            tuple(rows),
+            title="Groups of queries that a stage makes worse",
+            notes=(
+                (
+                    f"paired tests, p corrected over {tests:,} groups of at least {FEWEST} queries (by "
+                    f"{fields}); all intervals hold at once"
+                ),
+            ),
+            name_columns=3,
+        )
+    ]
 
 
 def _tops_table(stages: Sequence[StageRow]) -> Table:

@@ -5,54 +5,53 @@ An analysis: retrieval sets the ceiling, a reranker works within it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from rankscope.diagnosis.ranked_run import RankedRun, best_order
+from rankscope.diagnosis.improvements import Improvement, improvements, ndcg_at_10
+from rankscope.diagnosis.labels import check_field
+from rankscope.diagnosis.pipeline import Pipeline
+from rankscope.diagnosis.placement import Placement, Trial, depths_up_to, placement
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.stage_advice import (
+    GROUP_WORSE,
+    RELEVANT_DROPPED,
+    SHALLOWER,
+    STAGE_LOSES,
+    stage_advice,
+    stage_findings,
+)
+from rankscope.diagnosis.stage_checks import (
+    RERANKER_CHANGED_RECALL,
+    TOO_SHALLOW,
+    checked_recall,
+)
+from rankscope.diagnosis.stage_groups import Harm, HarmedGroup, harmed_groups
+from rankscope.diagnosis.stage_limits import limits
+from rankscope.diagnosis.stage_roles import DepthSource, Role
 from rankscope.diagnosis.stage_tables import stages_section
-from rankscope.errors import UnknownNameError, counted
-from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare
+from rankscope.errors import InputError
+from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.parts import gains_of
-from rankscope.measures.registry import aggregate, compute
-from rankscope.part import Part
-from rankscope.scoring.inputs import as_judgments, without_identical
+from rankscope.part import Part, left_out, left_out_if_empty
+from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.pairwise import differences_alone
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.diagnosis.labels import Query
+    from rankscope.measures.judged import FloatArray
     from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
-
-RERANKER_CHANGED_RECALL = declare(
-    "RS701",
-    "reranker-changed-recall",
-    "error",
-    unit="query",
-    advice="a reranker may reorder what it is given and not add or drop a document; check that "
-    "both runs are of the same queries, index and depth",
-    meaning="""A relevant document enters or leaves the ranks that a reranker looks at. Queries that
-    one of the two runs lacks are not looked at.""",
-)
-TOO_SHALLOW = declare(
-    "RS702",
-    "too-shallow-to-check",
-    "note",
-    unit="query",
-    advice="let the runs hold as many documents as the reranker looks at",
-    meaning="""The runs hold fewer documents than a reranker looks at, so what it was given cannot
-    be seen; its recall and ceiling are those of the part that is seen.""",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +90,46 @@ class StageRow(Part):
     """What it builds on."""
     depth: int | None
     """How many documents a reranker looks at; null for other stages."""
+    depth_source: DepthSource | None = left_out()
+    """How that is known: given, seen in the runs, or at least this; left out of other stages."""
+    role: Role | None = left_out()
+    """What it does with what it builds on, as was said or as the runs show; left out of a stage
+    that builds on none, and where that cannot be seen."""
+    exceptions: int | None = left_out()
+    """For a role that was seen: queries for which the stage does something else."""
     measures: dict[str, float]
     """Its means."""
     changes: tuple[StageChange, ...]
     """What it changed."""
     ceiling: dict[str, float] = Field(default_factory=dict)
-    """For a reranker: the means that the best order of its input would have."""
+    """The means that the best order of its input would have; of a reranker, of what it looks at.
+    Empty for a stage that has documents from elsewhere."""
+    headroom: dict[str, float] | None = left_out()
+    """How far its means are below the ceiling; left out where there is none."""
     input_recall: float | None = None
-    """For a reranker: recall of its input at its depth, the most its own can be."""
+    """Recall of its input, the most its own can be; of a reranker at its depth."""
     output_recall: float | None = None
-    """For a reranker: recall of its output at that depth; anything else is an error."""
+    """Recall of its output, likewise; of a reranker anything but that of its input is an error."""
+    improvements: tuple[Improvement, ...] = left_out_if_empty()
+    """The same changes as per cents, of the main measure and of nDCG."""
     cutoff: int
     """The rank that lost, promoted and labels are counted to."""
+    kept: int | None = left_out()
+    """Relevant documents that both have up to the cutoff; left out of a stage that builds on
+    none."""
     lost: int = 0
     """Relevant documents that the system below has up to the cutoff, and this one not."""
     promoted: int = 0
     """Relevant documents that this one has up to the cutoff, and the system below not."""
     labels: dict[str, int] = Field(default_factory=dict)
     """How many documents up to the cutoff have each grade; 'unjudged' for those nobody judged."""
+    dropped: int | None = left_out()
+    """Relevant documents that the systems below have at any rank, and this one at none: lost for
+    good. Left out of a stage that has documents from elsewhere."""
+    dropped_queries: int | None = left_out()
+    """Of how many queries."""
+    dropped_ceiling: float | None = left_out()
+    """How much the best order of its output is below that of its input, in the main measure."""
 
 
 class Stages(Analysed):
@@ -120,6 +141,14 @@ class Stages(Analysed):
     """A p-value up to this counts as a change."""
     stages: tuple[StageRow, ...]
     """The stages, in the order of the systems."""
+    placements: tuple[Placement, ...] = left_out_if_empty()
+    """What reranking would keep and give at several depths, by system."""
+    harmed: tuple[HarmedGroup, ...] = left_out_if_empty()
+    """Groups of queries that a stage makes worse."""
+    group_fields: tuple[str, ...] = left_out_if_empty()
+    """By which fields queries were grouped for that."""
+    group_tests: int | None = left_out()
+    """How many groups were tested, over all fields and stages."""
 
 
 class StagesConfig(AnalysisConfig):
@@ -127,6 +156,18 @@ class StagesConfig(AnalysisConfig):
 
     cutoff: int = Field(default=10, ge=1)
     """The rank that documents gained and lost are counted to."""
+    depths: tuple[int, ...] = (10, 20, 50, 100, 200, 500, 1000)
+    """How many documents reranking is tried with, up to as many as the runs hold."""
+    fields: tuple[str, ...] | None = None
+    """By what queries are grouped, to find groups that a stage makes worse: fields of their
+    metadata, or ``words``; null: all of these."""
+
+    @field_validator("depths")
+    @classmethod
+    def _from_1(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
+        if any(depth < 1 for depth in depths):
+            raise ValueError("depths are whole numbers from 1 up")
+        return depths
 
 
 def stage_table(
@@ -147,35 +188,43 @@ def stage_table(
     - ``changes``: mean paired difference to each system the stage builds on, with the interval and
       the test of ``settings``, over the queries all runs have; p is not corrected. Measures that
       are no mean over queries (sums, GMAP) are left out.
-    - ``ceiling``: the means if the first ``spec.depth`` documents of the input were ordered by
-      grade from high to low, unjudged and negative ones as 0 and in the order they had, those below
-      as they were. Left out: measures for which less is better, that may fall when a relevant
-      document moves up, or that need subtopics or lengths.
-    - ``input_recall``, ``output_recall``: R at ``spec.depth``. A reranker changes places only, so a
+    - ``role``: what it does with what it builds on (`rankscope.diagnosis.stage_roles`); where
+      nobody said how deep a reranker looks, the runs show it.
+    - ``ceiling``: the means if the first ``depth`` documents of the input were ordered by grade
+      from high to low, unjudged and negative ones as 0 and in the order they had, those below as
+      they were. For filters all documents of the input, for fusions those of all inputs. Left out:
+      measures for which less is better, that may fall when a relevant document moves up, or that
+      need subtopics or lengths; for stages that choose documents also those that count them.
+    - ``input_recall``, ``output_recall``: R at ``depth``. A reranker changes places only, so a
       relevant document that enters or leaves these ranks is an error (RS701), query by query;
-      queries that one of the two runs lacks are not looked at. Runs that are cut above
-      ``spec.depth`` hide what the reranker was given: a relevant document may then rise above the
-      cut, the recalls are those of the part that is seen, and a note says so (RS702). Queries with
-      fewer documents than the runs were asked for are checked all the same.
-    - ``lost``, ``promoted``: relevant documents up to ``cutoff`` that only the input has, that only
-      the stage has. Of several inputs the one with the best mean of the first measure counts.
+      queries that one of the two runs lacks are not looked at. Runs that are cut above ``depth``
+      hide what the reranker was given: a relevant document may then rise above the cut, the
+      recalls are those of the part that is seen, and a note says so (RS702). Queries with fewer
+      documents than the runs were asked for are checked all the same. Only rerankers that were
+      said to be some are checked.
+    - ``improvements``: (mean − base mean) / base mean × 100 of the main measure (of which higher is
+      better), and of nDCG@10 where that is no nDCG, with Fieller's interval.
+    - ``kept``, ``lost``, ``promoted``: relevant documents up to ``cutoff`` that both have, that
+      only the input has, that only the stage has. Of several inputs the one with the best mean of
+      the first measure counts.
+    - ``dropped``: relevant documents that the stage has nowhere, though an input has them.
     - ``labels``: the grades up to ``cutoff`` over all judged queries; a negative grade is unjudged.
     """
-    judgments = as_judgments(qrels)
-    keep_identical = scores.profile.identical_ids
-    ranked: dict[str, RankedRun] = {}
-    for name in _systems(stages, runs, scores):
-        run: Any = runs[name] if keep_identical else without_identical(runs[name])
-        ranked[name] = RankedRun.of(judgments, run)
-    grades = judgments.judged_grade
-    changes = _changes(stages, scores, settings or Settings())
+    pipeline = Pipeline(as_judgments(qrels), runs, stages, scores)
+    return _table(pipeline, cutoff=cutoff, settings=settings or Settings(), depth=depth)
+
+
+def _table(
+    pipeline: Pipeline, *, cutoff: int, settings: Settings, depth: int | None
+) -> tuple[list[StageRow], list[Finding]]:
+    scores, ranked = pipeline.scores, pipeline.ranked
+    grades = pipeline.judgments.judged_grade
+    ordered = {name for name in scores.measures if _grades_rule(Measure.parse(name), grades)}
+    changes = _changes(pipeline.stages, scores, settings)
     rows, findings = [], []
-    for spec in stages:
+    for spec in pipeline.stages:
         after = ranked[spec.system]
-        update: dict[str, Any] = {}
-        if spec.of:
-            base = ranked[_best(spec.of, scores)]
-            update = {"lost": base.only(after, cutoff), "promoted": after.only(base, cutoff)}
+        seen = pipeline.seen(spec)
         row = StageRow(
             system=spec.system,
             kind=spec.kind,
@@ -185,35 +234,31 @@ def stage_table(
             changes=tuple(changes[spec.system]),
             cutoff=cutoff,
             labels=after.labels(cutoff, grades),
-            **update,
         )
-        if _is_reranker(spec):
+        if spec.of:
+            base = ranked[pipeline.best(spec.of)]
+            lost = base.only(after, cutoff)
+            update: dict[str, Any] = {
+                "kept": len(base.top(cutoff)) - lost,
+                "lost": lost,
+                "promoted": after.only(base, cutoff),
+                "improvements": tuple(improvements(pipeline, row, settings)),
+            }
+            if seen is not None:
+                update |= {
+                    "role": seen.role,
+                    "depth": seen.depth or spec.depth,
+                    "depth_source": seen.source,
+                    "exceptions": seen.exceptions or None,
+                }
+            row = row.model_copy(update=update)
+            row = row.model_copy(update=limits(pipeline, row, ordered))
+        if row.depth_source == "given":
+            removed = int(not pipeline.keeps_identical)
             before = ranked[spec.of[0]]
-            row = _with_ceiling(row, before, after, scores)
-            findings += _checked(row, before, after, asked=depth, removed=int(not keep_identical))
+            findings += checked_recall(row, before, after, asked=depth, removed=removed)
         rows.append(row)
     return rows, findings
-
-
-def _systems(stages: Sequence[StageSpec], runs: Mapping[str, Run], scores: Scores) -> list[str]:
-    """Return the systems that are looked at; one without run or scores is an error."""
-    names = list(dict.fromkeys(name for spec in stages for name in (spec.system, *spec.of)))
-    for name in names:
-        if name not in runs:
-            raise UnknownNameError("run", name, runs)
-        scores.run(name)
-    return names
-
-
-def _is_reranker(spec: StageSpec) -> bool:
-    return spec.kind == "rerank" and spec.depth is not None and len(spec.of) == 1
-
-
-def _best(names: Sequence[str], scores: Scores) -> str:
-    """Return the run with the best mean of the first measure; of equal ones the first."""
-    first = scores.measures[0]
-    sign = 1 if Measure.parse(first).definition.higher_is_better else -1
-    return max(names, key=lambda name: sign * scores.run(name).means[first])
 
 
 def _changes(
@@ -247,29 +292,6 @@ def _changes(
     return changes
 
 
-def _with_ceiling(row: StageRow, before: RankedRun, after: RankedRun, scores: Scores) -> StageRow:
-    """Add what a reranker was given, kept, and could have made of it."""
-    assert row.depth is not None
-    averaged = set(scores.run(row.system).query_ids)
-    ids = before.judged.query_ids
-    mask = np.fromiter((query_id in averaged for query_id in ids), np.bool_, len(ids))
-    given, returned = (run.judged.only(mask) for run in (before, after))
-    best = best_order(given, row.depth)
-    recall = Measure.of("R", cutoff=row.depth)
-    measures = [Measure.parse(name) for name in scores.measures]
-    return row.model_copy(
-        update={
-            "ceiling": {
-                str(measure): aggregate(measure, compute(measure, best))
-                for measure in measures
-                if _grades_rule(measure, given.judged_grade)
-            },
-            "input_recall": aggregate(recall, compute(recall, given)),
-            "output_recall": aggregate(recall, compute(recall, returned)),
-        }
-    )
-
-
 def _grades_rule(measure: Measure, grades: FloatArray) -> bool:
     """Tell whether no order is better than the one by grade from high to low."""
     definition = measure.definition
@@ -282,85 +304,6 @@ def _grades_rule(measure: Measure, grades: FloatArray) -> bool:
     return bool((np.diff(gains) >= 0).all())
 
 
-def _checked(
-    row: StageRow, before: RankedRun, after: RankedRun, *, asked: int | None, removed: int
-) -> list[Finding]:
-    """Look whether a reranker added or dropped a relevant document, where that can be seen.
-
-    ``removed`` is how many documents of a query the profile may have left out.
-    """
-    assert row.depth is not None
-    sizes = before.judged.retrieved, after.judged.retrieved
-    asked = asked or int(max(retrieved.max(initial=0) for retrieved in sizes))
-    in_both = before.judged.in_run & after.judged.in_run
-    hidden = np.zeros_like(in_both)
-    if row.depth > asked:
-        hidden = in_both & (sizes[0] + removed >= asked)
-    return [
-        *_recall_changed(row, before, after, in_both & ~hidden),
-        *_too_shallow(row, before, np.flatnonzero(hidden), asked),
-    ]
-
-
-def _recall_changed(
-    row: StageRow, before: RankedRun, after: RankedRun, looked_at: BoolArray
-) -> list[Finding]:
-    assert row.depth is not None
-    given, returned = before.top(row.depth), after.top(row.depth)  # rows of judgments
-    query_of = before.pairs["query"].to_numpy()
-    dropped, added = (
-        documents[looked_at[query_of[documents]]]
-        for documents in (given[~np.isin(given, returned)], returned[~np.isin(returned, given)])
-    )
-    changed = np.sort(np.concatenate([dropped, added]))
-    if not len(changed):
-        return []
-    queries, first = np.unique(query_of[changed], return_index=True)
-    places = tuple(
-        Place(row.system, None, before.judged.query_ids[query], before.pairs["doc_id"][doc])
-        for query, doc in zip(
-            queries[:PLACES_SHOWN].tolist(), changed[first][:PLACES_SHOWN].tolist(), strict=True
-        )
-    )
-    have = "has" if len(queries) == 1 else "have"
-    return [
-        RERANKER_CHANGED_RECALL.finding(
-            f"{counted(len(queries), 'query')} {have} other relevant documents in the first "
-            f"{row.depth:,} of {row.system} than of {row.of[0]}: {len(dropped):,} dropped, "
-            f"{len(added):,} added",
-            count=len(queries),
-            places=places,
-            evidence={
-                "system": row.system,
-                "of": row.of[0],
-                "depth": row.depth,
-                "dropped": len(dropped),
-                "added": len(added),
-                "input_recall": row.input_recall,
-                "output_recall": row.output_recall,
-            },
-        )
-    ]
-
-
-def _too_shallow(row: StageRow, before: RankedRun, queries: IntArray, asked: int) -> list[Finding]:
-    if not len(queries):
-        return []
-    return [
-        TOO_SHALLOW.finding(
-            f"{row.system} reranks {row.depth:,} documents and the runs hold {asked:,}, so "
-            f"what it was given cannot be seen for {counted(len(queries), 'query')}; recall "
-            "and ceiling are those of the part that is seen",
-            count=len(queries),
-            places=tuple(
-                Place(row.system, query_id=before.judged.query_ids[query])
-                for query in queries[:PLACES_SHOWN].tolist()
-            ),
-            evidence={"system": row.system, "depth": row.depth, "run_depth": asked},
-        )
-    ]
-
-
 # --- the analysis --------------------------------------------------------------------------------
 
 
@@ -371,21 +314,92 @@ def _look(config: StagesConfig, inputs: Inputs) -> Stages | NotApplicable:
     assert inputs.pipeline is not None
     if not any(spec.of for spec in inputs.pipeline):
         return STAGES.not_applicable("no system builds on another")
-    rows, findings = stage_table(
-        inputs.qrels,
-        inputs.runs,
-        inputs.pipeline,
-        inputs.scores,
-        cutoff=config.cutoff,
-        settings=inputs.settings,
-        depth=inputs.depth,
-    )
-    return Stages(
+    if config.fields is not None and inputs.queries is not None:
+        for name in config.fields:
+            check_field(inputs.queries, name)
+    shared = None if inputs.qrels.gold is not None else inputs.rankings
+    pipeline = Pipeline(inputs.qrels, inputs.runs, inputs.pipeline, inputs.scores, shared)
+    settings = inputs.settings
+    rows, findings = _table(pipeline, cutoff=config.cutoff, settings=settings, depth=inputs.depth)
+    harm = _harm(pipeline, inputs, config.fields)
+    result = Stages(
         measure=inputs.scores.measures[0],
-        alpha=inputs.settings.alpha,
+        alpha=settings.alpha,
         stages=tuple(rows),
-        findings=tuple(findings),
+        placements=tuple(_placements(pipeline, rows, config.depths, settings)),
+        harmed=harm.groups,
+        group_fields=harm.fields,
+        group_tests=harm.tests or None,
     )
+    queries = len(inputs.qrels.query_ids)
+    return result.model_copy(
+        update={
+            "findings": (*findings, *stage_findings(result, pipeline)),
+            "advice": tuple(stage_advice(result, inputs.focus, queries)),
+        }
+    )
+
+
+def _harm(pipeline: Pipeline, inputs: Inputs, fields: tuple[str, ...] | None) -> Harm:
+    """Look for groups of queries that a stage makes worse in the main measure."""
+    scores = pipeline.scores
+    main = Measure.parse(scores.measures[0])
+    if inputs.queries is None or main.definition.aggregate != "mean":
+        return Harm()
+    matrix = Matrix.of_scores(scores, only_means=True).only_measures(1)
+    pairs = [
+        (matrix.systems.index(pipeline.best(spec.of)), matrix.systems.index(spec.system))
+        for spec in pipeline.stages
+        if spec.of
+    ]
+    return harmed_groups(matrix, pairs, inputs.queries, inputs.settings, fields)
+
+
+def _placements(
+    pipeline: Pipeline, rows: Sequence[StageRow], wanted: Sequence[int], settings: Settings
+) -> Iterator[Placement]:
+    """Say of each system what reranking it would give, with the rerankers that there are."""
+    main = Measure.parse(pipeline.scores.measures[0])
+    if main.definition.aggregate != "mean" or main.definition.needs:
+        main = ndcg_at_10()
+    with_ceiling = _grades_rule(main, pipeline.judgments.judged_grade)
+    rerankers = [row for row in rows if row.role in ("rerank", "rerank and cut")]
+    reranked = [(row.of[0], row) for row in rerankers if row.role == "rerank"]
+    plain = [row.system for row in rows if row not in rerankers]
+    bare = [(name, None) for name in plain if name not in {below for below, _ in reranked}]
+    for of, row in [*bare, *reranked]:
+        judged = pipeline.ranked[of].judged
+        most = int(judged.retrieved.max(initial=0))
+        if not most:
+            continue
+        reranker, is_gain = None, False
+        if row is not None and row.depth is not None:
+            step = pipeline.step(of, row.system)
+            reranker = None if step is None else (row.system, step, min(row.depth, most))
+            is_gain = any(
+                change.measure == str(main)
+                and change.p <= settings.alpha
+                and Scale.of(change.measure).is_better(change.difference)
+                for change in row.changes
+            )
+        yield placement(
+            of,
+            judged,
+            depths_up_to(most, wanted, None if reranker is None else reranker[2]),
+            Trial(main, pipeline.counted(of if row is None else row.system)),
+            with_ceiling=with_ceiling,
+            reranker=reranker,
+            is_gain=is_gain,
+            level=settings.level,
+        )
+
+
+def _check(config: StagesConfig, queries: Sequence[Query]) -> None:
+    for name in config.fields or ():
+        try:
+            check_field(queries, name)
+        except InputError as error:
+            raise InputError(f"stages: {error}") from None
 
 
 STAGES = register(
@@ -399,7 +413,16 @@ STAGES = register(
         needs=("scores", "runs", "qrels", "pipeline"),
         look=_look,
         section=stages_section,
-        codes=(RERANKER_CHANGED_RECALL, TOO_SHALLOW),
+        check=_check,
+        uses=("queries",),
+        codes=(
+            RERANKER_CHANGED_RECALL,
+            TOO_SHALLOW,
+            STAGE_LOSES,
+            RELEVANT_DROPPED,
+            GROUP_WORSE,
+            SHALLOWER,
+        ),
         place=10,
     )
 )

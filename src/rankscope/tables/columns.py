@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rankscope.tables.record_rows import Origin, Row
 
-Kind = Literal["qrels", "run", "queries", "corpus", "decisions"]
+Kind = Literal["qrels", "run", "queries", "corpus", "decisions", "costs"]
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,0 +1,86 @@
+"""Improvements: what a stage adds, in per cent of what was there.
+
+Reranking improvement = (nDCG reranked − nDCG before) / nDCG before × 100, of means over the same
+queries, and the same of the main measure where that is no nDCG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.measures.language import Measure
+from rankscope.measures.registry import aggregate, compute
+from rankscope.part import Part
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.relative import relative_change
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.pipeline import Pipeline
+    from rankscope.diagnosis.stages import StageRow
+    from rankscope.measures.judged import FloatArray
+    from rankscope.statistics.settings import Settings
+
+
+class Improvement(Part):
+    """How many per cent a stage improves one measure, against one system it builds on."""
+
+    measure: str
+    """The main measure, or nDCG@10 where that is no nDCG."""
+    of: str
+    """The system below."""
+    base_mean: float
+    """The mean of the system below, over the queries that all systems have."""
+    mean: float
+    """The mean of the stage, over the same queries."""
+    percent: float | None
+    """(mean − base mean) / base mean × 100; null where the base mean is 0."""
+    interval: Interval | None
+    """Of the per cents, by Fieller: it holds 0 if and only if that of the difference does."""
+
+
+def ndcg_at_10() -> Measure:
+    """Return what an improvement is told in where the main measure is no nDCG."""
+    return Measure.of("nDCG", cutoff=10)
+
+
+def improvements(pipeline: Pipeline, row: StageRow, settings: Settings) -> Iterator[Improvement]:
+    """Tell the changes of the main measure, and of nDCG, in per cent of what was there."""
+    main = Measure.parse(pipeline.scores.measures[0])
+    measures = [main] if main.name == "nDCG" else [main, ndcg_at_10()]
+    p_values = {(change.measure, change.of): change.p for change in row.changes}
+    for measure in measures:
+        definition = measure.definition
+        if definition.aggregate != "mean" or not definition.higher_is_better:
+            continue
+        for below in row.of:
+            base, system = _paired_values(pipeline, measure, below, row.system)
+            change = relative_change(base, system, level=settings.level, bounds=definition.range)
+            interval, p = change.interval, p_values.get((str(measure), below))
+            if interval is not None and change.percent is not None and p is not None:
+                least = interval.low if definition.range[0] < 0 else -100.0
+                interval = agreeing(interval, change.percent, p, settings.alpha)
+                interval = interval.model_copy(update={"low": max(interval.low, least)})
+            yield Improvement(
+                measure=str(measure),
+                of=below,
+                base_mean=aggregate(measure, base),
+                mean=aggregate(measure, system),
+                percent=change.percent,
+                interval=interval,
+            )
+
+
+def _paired_values(pipeline: Pipeline, measure: Measure, *systems: str) -> tuple[FloatArray, ...]:
+    """Return the values of some systems on the queries that all systems of the scores have."""
+    scores = pipeline.scores
+    if str(measure) in scores.measures:
+        matrix = Matrix.of_scores(scores.only([str(measure)]))
+        return tuple(matrix.values[0, matrix.systems.index(name)] for name in systems)
+    counted = np.logical_and.reduce([pipeline.counted(name) for name in scores.runs])
+    judged = [pipeline.ranked[name].judged for name in systems]
+    return tuple(np.asarray(compute(measure, run)[counted], np.float64) for run in judged)

@@ -1,0 +1,285 @@
+"""What is to be said of stages: those that lose, that drop what is relevant, that harm a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.diagnosis.registry import Advice
+from rankscope.errors import Place, counted, shown
+from rankscope.findings import PLACES_SHOWN, Finding, declare
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.matrix import Scale
+from rankscope.statistics.sentences import ends, measured, number, p_text, percent
+
+if TYPE_CHECKING:
+    from rankscope.diagnosis.pipeline import Pipeline
+    from rankscope.diagnosis.placement import Placement, PlacementRow
+    from rankscope.diagnosis.stage_groups import HarmedGroup
+    from rankscope.diagnosis.stages import StageChange, StageRow, Stages
+
+ENOUGH = 0.95
+"""A shallower reranker that keeps this part of the gain is worth knowing of."""
+
+STAGE_LOSES = declare(
+    "RS711",
+    "stage-loses",
+    "warning",
+    unit="stage",
+    advice="leave the stage out, or mend it, unless a later one needs what it adds",
+    meaning="""A stage is significantly worse in the main measure than the best system it builds on;
+    corrected over the stages.""",
+)
+RELEVANT_DROPPED = declare(
+    "RS712",
+    "relevant-dropped",
+    "warning",
+    unit="query",
+    advice="loosen the filter, or return more documents: no later stage can bring them back",
+    meaning="""A stage leaves out relevant documents that the system below has retrieved. A warning
+    of a filter, which keeps the order of the others; a note of a reranker that returns fewer
+    documents than it is given.""",
+)
+GROUP_WORSE = declare(
+    "RS713",
+    "stage-harms-group",
+    "warning",
+    unit="group",
+    advice="leave such queries to the system below, or tell the stage about them",
+    meaning="""A stage makes the queries of a group significantly worse in the main measure;
+    corrected over all groups of all fields and stages. A note where it is worse over all queries,
+    too.""",
+)
+SHALLOWER = declare(
+    "RS714",
+    "shallower-reranking-would-do",
+    "note",
+    unit="system",
+    advice="rerank fewer documents if time or money matters",
+    meaning="""A reranker that is shown to gain would keep at least 95 % of its gain in the main
+    measure if it looked at fewer documents.""",
+)
+
+
+def stage_findings(result: Stages, pipeline: Pipeline) -> list[Finding]:
+    """Say what a reader should know of the stages."""
+    shallower = map(_shallower, result.placements)
+    return [
+        *_losses(result),
+        *(_dropped(row, pipeline) for row in result.stages if _drops(row)),
+        *_harms(result),
+        *(finding for finding in shallower if finding is not None),
+    ]
+
+
+def stage_advice(result: Stages, focus: str, queries: int) -> list[Advice]:
+    """Say what to do about the stages of the best system, and of those on top of it."""
+    below = _connected(result.stages, focus, upwards=False)
+    above = _connected(result.stages, focus, upwards=True)
+    used = {name for row in result.stages for name in row.of}
+    advice = [
+        Advice(
+            text=f"Leave {row.system} out: it is worse than {change.of}, which it builds on, by "
+            f"{abs(change.difference):.3f} {_ends(change)} in {change.measure}",
+            gain=abs(change.difference),
+        )
+        for row, change, _ in _losing(result)
+        if row.system in above and row.system not in used
+    ]
+    advice += [
+        Advice(
+            text=f"Filtering: {row.system} drops {_documents(row)} that {row.of[0]} has retrieved; "
+            f"with them, the best order would have up to {row.dropped_ceiling:.3f} more "
+            f"{result.measure}",
+            gain=row.dropped_ceiling,
+        )
+        for row in result.stages
+        if row.system in below and row.role == "filter" and row.dropped and row.dropped_ceiling
+    ]
+    advice += [
+        Advice(
+            text=f"Leave {_queries(group)} to {group.of}: {group.system}, better over all, is "
+            f"worse for them by {abs(group.difference):.3f} {_ends(group)} in {result.measure}",
+            gain=abs(group.difference) * group.n / queries,
+        )
+        for group in result.harmed
+        if group.system == focus and Scale.of(str(result.measure)).is_better(group.overall)
+    ]
+    return advice
+
+
+def _connected(stages: Sequence[StageRow], focus: str, *, upwards: bool) -> set[str]:
+    """Return a system with all that it builds on, or with all that builds on it."""
+    known = {focus}
+    ordered = stages if upwards else list(reversed(stages))
+    for _ in stages:  # stages may be in any order: at worst each pass finds one more
+        size = len(known)
+        for row in ordered:
+            if upwards and known.intersection(row.of):
+                known.add(row.system)
+            elif not upwards and row.system in known:
+                known.update(row.of)
+        if len(known) == size:
+            break
+    return known
+
+
+def _ends(change: StageChange | HarmedGroup) -> str:
+    """Return the interval of a loss, as a positive number, with three decimals."""
+    low, high = sorted((abs(change.interval.low), abs(change.interval.high)))
+    return f"[{low:.3f}, {high:.3f}]"
+
+
+# --- stages that lose ----------------------------------------------------------------------------
+
+
+def _losing(result: Stages) -> list[tuple[StageRow, StageChange, float]]:
+    """Return the stages that are worse than the best they build on, with corrected p-values."""
+    best = []
+    for row in result.stages:
+        changes = [change for change in row.changes if change.measure == result.measure]
+        if changes:
+            # the smallest gain is the one over the best system below
+            sign = 1 if Scale.of(changes[0].measure).higher_is_better else -1
+            best.append((row, min(changes, key=lambda change: sign * change.difference)))
+    p_values = corrected([change.p for _, change in best], "holm").tolist()
+    return [
+        (row, change, p)
+        for (row, change), p in zip(best, p_values, strict=True)
+        if p <= result.alpha
+        and change.difference
+        and not Scale.of(change.measure).is_better(change.difference)
+    ]
+
+
+def _losses(result: Stages) -> Iterator[Finding]:
+    tests = sum(bool(row.changes) for row in result.stages)
+    for row, change, p in _losing(result):
+        numbers = measured(change.difference, change.interval, _p(p, tests))
+        yield STAGE_LOSES.finding(
+            f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
+            f"{numbers}",
+            evidence={
+                "system": row.system,
+                "of": change.of,
+                "measure": change.measure,
+                "difference": change.difference,
+                "p_corrected": p,
+                "promoted": row.promoted,
+                "lost": row.lost,
+            },
+        )
+
+
+def _p(p: float, tests: int) -> str:
+    return f"{p_text(p)} corrected for {tests:,} tests" if tests > 1 else p_text(p)
+
+
+# --- stages that drop relevant documents ---------------------------------------------------------
+
+
+def _drops(row: StageRow) -> bool:
+    """Tell whether a stage leaves out relevant documents; of fusions the depth of runs does."""
+    return bool(row.dropped) and row.depth_source != "given" and row.role != "fuse"
+
+
+def _documents(row: StageRow) -> str:
+    documents = counted(row.dropped or 0, "relevant document")
+    return f"{documents} of {counted(row.dropped_queries or 0, 'query')}"
+
+
+def _dropped(row: StageRow, pipeline: Pipeline) -> Finding:
+    missing = np.setdiff1d(
+        pipeline.relevant(*row.of), pipeline.relevant(row.system), assume_unique=True
+    )
+    pairs = pipeline.ranked[row.system].pairs[missing[:PLACES_SHOWN]]
+    query_ids = pipeline.judgments.query_ids
+    worth = ""
+    if row.dropped_ceiling:
+        worth = f"; the best order of what is left has {number(row.dropped_ceiling)} less"
+    return RELEVANT_DROPPED.finding(
+        f"{row.system} drops {_documents(row)} that {row.of[0]} has retrieved{worth}",
+        count=row.dropped_queries or 0,
+        places=tuple(
+            Place(row.system, None, query_ids[query], doc_id)
+            for doc_id, query in pairs.select("doc_id", "query").iter_rows()
+        ),
+        evidence={
+            "system": row.system,
+            "of": row.of[0],
+            "role": row.role,
+            "dropped": row.dropped,
+            "dropped_ceiling": row.dropped_ceiling,
+        },
+        severity="warning" if row.role == "filter" else "note",
+    )
+
+
+# --- groups that a stage makes worse -------------------------------------------------------------
+
+
+def _queries(group: HarmedGroup) -> str:
+    """Return ``the 40 queries with category = 'soup'``."""
+    if group.field == "words":
+        return f"the {counted(group.n, 'query')} of {group.label} words"
+    return f"the {counted(group.n, 'query')} with {group.field} = {shown(group.label, 40)}"
+
+
+def _harms(result: Stages) -> Iterator[Finding]:
+    """Name each group that a stage makes worse."""
+    scale = Scale.of(str(result.measure))
+    for group in result.harmed:
+        is_gain = scale.is_better(group.overall)
+        numbers = measured(
+            group.difference, group.interval, _p(group.p_corrected, result.group_tests or 0)
+        )
+        overall = number(group.overall, sign=True)
+        whole = (
+            f"although it gains over all ({overall})" if is_gain else f"and over all ({overall})"
+        )
+        yield GROUP_WORSE.finding(
+            f"{group.system} makes {_queries(group)} worse than {group.of}, which it builds on: "
+            f"{result.measure} {numbers}, {whole}",
+            evidence=group.to_dict() | {"measure": result.measure},
+            severity="warning" if is_gain else "note",
+        )
+
+
+# --- depth ---------------------------------------------------------------------------------------
+
+
+def shallower(placement: Placement) -> tuple[PlacementRow, PlacementRow] | None:
+    """Return the lowest depth that keeps nearly all of a reranker's gain, and its own depth."""
+    tried = [row for row in placement.rows if row.gain_kept is not None]
+    enough = [row for row in tried[:-1] if (row.gain_kept or 0.0) >= ENOUGH]
+    return (enough[0], tried[-1]) if enough else None
+
+
+def _shallower(placement: Placement) -> Finding | None:
+    rows = shallower(placement)
+    if rows is None:
+        return None
+    less, full = rows
+    kept = less.gain_kept or 0.0
+    share = percent(round(kept, 2)) if kept < 1 else "all"
+    loss = less.loss or 0.0
+    within = (
+        ""
+        if less.loss_interval is None
+        else f", a loss of {number(loss)} {ends(less.loss_interval)}"
+    )
+    return SHALLOWER.finding(
+        f"reranking {less.depth:,} documents of {placement.of} instead of {full.depth:,} would "
+        f"keep {share} of what {placement.reranker} gains: {placement.measure} of "
+        f"{number(less.value or 0.0)} instead of {number(full.value or 0.0)}{within}",
+        evidence={
+            "reranker": placement.reranker,
+            "of": placement.of,
+            "depth": less.depth,
+            "instead_of": full.depth,
+            "gain_kept": kept,
+            "loss": loss,
+        },
+    )

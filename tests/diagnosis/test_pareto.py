@@ -1,0 +1,213 @@
+"""Quality against cost: fronts by hand, with ties and equal costs, and what the tests show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis.pareto import PARETO, Pareto, ParetoConfig, ParetoFront
+from rankscope.diagnosis.registry import Inputs
+from rankscope.document.blocks import Plot, Table
+from rankscope.errors import UnknownNameError
+from rankscope.findings import NotApplicable
+from rankscope.statistics.settings import Settings
+
+QUERIES = [f"q{number:02}" for number in range(40)]
+QRELS = {query_id: {"d": 1} for query_id in QUERIES}
+
+
+def ranked(*ranks: int) -> dict[str, list[str]]:
+    """Make a run that has the one relevant document at these ranks, again and again."""
+    return {
+        query_id: [*(f"x{n}" for n in range(1, ranks[place % len(ranks)])), "d"]
+        for place, query_id in enumerate(QUERIES)
+    }
+
+
+# RR: bad 0.25, middle 0.5, alike 0.5, near 0.5125, good 0.75, best 1
+RUNS = {
+    "bad": ranked(4),
+    "middle": ranked(2),
+    "alike": ranked(2),
+    "near": ranked(*[2] * 39, 1),
+    "good": ranked(1, 2),
+    "best": ranked(1),
+}
+
+
+def inputs(costs: Any, runs: Any = None, measures: Any = ("RR", "nDCG@10"), **more: Any) -> Inputs:
+    scores = rs.evaluate(QRELS, RUNS if runs is None else runs, list(measures))
+    return Inputs(scores=scores, costs=costs, settings=Settings(resamples=999), **more)
+
+
+def looked(costs: Any, config: ParetoConfig | None = None, **more: Any) -> Pareto:
+    answer = PARETO.answer(config or ParetoConfig(), inputs(costs, **more))
+    assert isinstance(answer, Pareto)
+    assert Pareto.model_validate(answer.to_dict()) == answer
+    return answer
+
+
+def on_front(front: ParetoFront) -> set[str]:
+    return {system.system for system in front.systems if system.on_front}
+
+
+def test_a_front_by_hand() -> None:
+    milliseconds = {"bad": 1, "middle": 2, "alike": 5, "near": 6, "good": 4, "best": 9}
+    answer = looked({name: {"ms": float(ms)} for name, ms in milliseconds.items()})
+    [front] = answer.fronts
+    assert (front.measure, front.cost, front.left_out) == ("RR", "ms", ())
+    assert [system.system for system in front.systems] == [
+        *("bad", "middle", "good", "alike", "near", "best")
+    ]
+    assert on_front(front) == {"bad", "middle", "good", "best"}
+    by_name = {system.system: system for system in front.systems}
+    assert by_name["alike"].dominated_by == ("good", "middle")  # the best first
+    assert by_name["near"].dominated_by == ("good",)
+    assert by_name["alike"].beaten_by == ("good",)
+    assert all(system.shown for system in front.systems)
+    assert by_name["best"].not_better_than == ()
+    assert by_name["best"].quality == 1
+    assert [finding.code for finding in answer.findings] == ["RS671", "RS671"]
+    assert answer.findings[0].message.startswith(
+        "alike costs 5 ms against 4 of good and is worse: RR -0.2500 ["
+    )
+
+
+def test_a_dearer_system_that_is_not_shown_to_be_better() -> None:
+    answer = looked({"middle": {"ms": 12.0}, "near": {"ms": 340.0}, "bad": {"ms": 1.0}})
+    [front] = answer.fronts
+    by_name = {system.system: system for system in front.systems}
+    assert by_name["near"].on_front
+    assert not by_name["near"].shown
+    assert by_name["near"].not_better_than == ("middle",)
+    codes = {finding.code: finding for finding in answer.findings}
+    assert set(codes) == {"RS672", "RS673"}
+    assert codes["RS672"].message.startswith(
+        "near costs 340 ms against 12 of middle and is not shown to be better: RR +0.0125 ["
+    )
+    assert (
+        codes["RS673"].message
+        == "ms is not known of alike, good and best, and 3 systems are compared"
+    )
+    assert front.left_out == ("alike", "good", "best")
+
+
+def test_ties_and_equal_costs() -> None:
+    """Of systems that are equal in both neither dominates; else the better or the cheaper does."""
+    [front] = looked({"middle": {"ms": 3.0}, "alike": {"ms": 3.0}}).fronts
+    assert on_front(front) == {"middle", "alike"}
+    assert all(system.shown and not system.not_better_than for system in front.systems)
+    [front] = looked({"good": {"ms": 3.0}, "best": {"ms": 3.0}}).fronts
+    assert on_front(front) == {"best"}
+    [front] = looked({"middle": {"ms": 3.0}, "alike": {"ms": 2.0}}).fronts
+    assert on_front(front) == {"alike"}
+    [dominated] = [system for system in front.systems if not system.on_front]
+    assert (dominated.dominated_by, dominated.beaten_by, dominated.shown) == (("alike",), (), False)
+
+
+def test_more_is_better() -> None:
+    costs = {"bad": {"qps": 1.0}, "middle": {"qps": 100.0}, "best": {"qps": 2.0}}
+    [front] = looked(costs, ParetoConfig(higher=("qps",))).fronts
+    assert front.higher_is_better
+    assert [system.system for system in front.systems] == ["middle", "best", "bad"]
+    assert on_front(front) == {"middle", "best"}
+    [other] = looked(costs).fronts
+    assert on_front(other) == {"bad", "best"}
+
+
+def test_less_of_a_measure_is_better() -> None:
+    costs = {"bad": {"ms": 1.0}, "best": {"ms": 2.0}, "middle": {"ms": 3.0}}
+    [front] = looked(costs, measures=["Unjudged@2"]).fronts  # bad 1, best 0, middle 0.5
+    assert on_front(front) == {"bad", "best"}
+    by_name = {system.system: system for system in front.systems}
+    assert by_name["middle"].beaten_by == ("best",)
+
+
+def test_several_measures_and_costs() -> None:
+    costs = {"bad": {"ms": 1.0, "euros": 3.0}, "best": {"ms": 2.0, "euros": 1.0, "mb": 1.0}}
+    config = ParetoConfig(measures=("nDCG@10", "RR"))
+    answer = looked(costs, config)
+    pairs = [(front.measure, front.cost) for front in answer.fronts]
+    assert pairs == [("nDCG@10", "ms"), ("nDCG@10", "euros"), ("RR", "ms"), ("RR", "euros")]
+    missing = [finding for finding in answer.findings if finding.code == "RS673"]
+    assert len(missing) == 2  # once for each cost
+    only = looked(costs, ParetoConfig(costs=("euros",)))
+    assert [front.cost for front in only.fronts] == ["euros"]
+
+
+def test_what_it_needs() -> None:
+    def reason(costs: Any, config: ParetoConfig | None = None, **more: Any) -> str:
+        answer = PARETO.answer(config or ParetoConfig(), inputs(costs, **more))
+        assert isinstance(answer, NotApplicable)
+        return answer.reason
+
+    assert reason(None) == "nothing is known about what the systems cost"
+    assert reason({"bad": {"ms": 1.0}}) == "it needs the costs of two systems at least"
+    assert reason({}) == "it needs the costs of two systems at least"
+    two = {"bad": {"ms": 1.0}, "best": {"ms": 1.0}}
+    assert reason(two, measures=["NumRelRet"]) == "no measure is a mean over queries"
+    config = ParetoConfig(measures=("NumRelRet",))
+    assert reason(two, config, measures=["RR", "NumRelRet"]) == "NumRelRet is no mean over queries"
+    assert reason(two, runs={"bad": RUNS["bad"]}) == "it needs the costs of two systems at least"
+    with pytest.raises(UnknownNameError, match=r"unknown cost \(pareto\) 'mss'; nearest: ms"):
+        PARETO.answer(ParetoConfig(higher=("mss",)), inputs(two))
+    with pytest.raises(UnknownNameError, match="AP"):
+        PARETO.answer(ParetoConfig(measures=("AP",)), inputs(two))
+
+
+def test_one_query() -> None:
+    scores = rs.evaluate({"q": {"d": 1}}, {"a": {"q": ["d"]}, "b": {"q": ["x", "d"]}}, ["RR"])
+    answer = PARETO.answer(
+        ParetoConfig(), Inputs(scores=scores, costs={"a": {"ms": 2.0}, "b": {"ms": 1.0}})
+    )
+    assert isinstance(answer, Pareto)
+    [front] = answer.fronts
+    assert on_front(front) == {"a", "b"}
+    assert [finding.code for finding in answer.findings] == ["RS672"]
+
+
+def test_the_section() -> None:
+    costs: dict[str, Any] = {"bad": {"ms": 1.0}, "good": {"ms": 12345.6, "euros": 1.0}}
+    costs |= {
+        "middle": {"ms": 20_000.0},
+        "near": {"ms": 1.5},
+        "best": {"ms": 30_000.0, "euros": 2.0},
+    }
+    section = PARETO.section(looked(costs))
+    [table] = section.blocks
+    assert isinstance(table, Table)
+    rows = [[cell.value for cell in row] for row in table.rows]
+    assert rows == [
+        ["bad", "1", 0.25, "✓", "the cheapest"],
+        ["near", "1.5", pytest.approx(0.5125), "✓", "better than all cheaper ones"],
+        ["good", "12,346", 0.75, "✓", "better than all cheaper ones"],
+        ["middle", "20,000", 0.5, "", "worse than good, and no cheaper"],
+        ["best", "30,000", 1.0, "✓", "better than all cheaper ones"],
+    ]
+    plots = [block for block in section.details if isinstance(block, Plot)]
+    assert len(plots) == 2
+    front, dominated = plots[0].curves
+    assert front.names == ("bad", "near", "good", "best")
+    assert dominated.points == ((20_000.0, 0.5),)
+    assert not dominated.joined
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=6, max_size=6), st.booleans())
+def test_a_front_is_what_nobody_dominates(prices: list[int], higher: bool) -> None:
+    costs = {name: {"ms": float(price)} for name, price in zip(RUNS, prices, strict=True)}
+    [front] = looked(costs, ParetoConfig(higher=("ms",) if higher else ())).fronts
+    quality = {"bad": 0.25, "middle": 0.5, "alike": 0.5, "near": 0.5125, "good": 0.75, "best": 1.0}
+    sign = -1 if higher else 1
+    for system in front.systems:
+        mine = (sign * costs[system.system]["ms"], -quality[system.system])
+        others = [(sign * costs[name]["ms"], -quality[name]) for name in RUNS]
+        is_dominated = any(
+            other[0] <= mine[0] and other[1] <= mine[1] and other != mine for other in others
+        )
+        assert system.on_front == (not is_dominated)
+        assert set(system.beaten_by) <= set(system.dominated_by)
