@@ -181,7 +181,7 @@ class Experiment:
                 for name, own_values in values.items()
                 for value in own_values
             ],
-figure_kpis=figure_kpis(analyses, self.benchmark.targets.figure_goals),
+            figure_kpis=figure_kpis(analyses, self.benchmark.targets.figure_goals),
             analyses=analyses,
             summary=self._summary(),
             findings=self._findings(),
