@@ -381,6 +381,7 @@ def _analyse(
         pipeline=benchmark.pipeline(),
         baseline=loaded.config.baseline,
         depth=loaded.config.depth,
+        documents=None if collection.info.chunks_sha256 else collection.info.documents,
         settings=benchmark.settings,
     )
 
@@ -421,6 +422,7 @@ def _analyse(
         "corpus": collection.info.corpus_sha256,
         "titles": collection.info.corpus_sha256,
         "pipeline": [asdict(spec) for spec in given.pipeline or ()],
+        "search": None,  # it needs the corpus, which an experiment does not keep
     }
     parts = analysis.key_parts(config, given, hashes)
     return _stage(analysis.name, work, AnswerForm(analysis), needs, parts)
