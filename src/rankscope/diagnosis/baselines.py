@@ -34,6 +34,7 @@ from rankscope.scoring.inputs import without_identical
 from rankscope.statistics.arrays import SAME, SMALLEST
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Matrix, Scale
+from rankscope.statistics.pairwise import agreeing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,8 +242,9 @@ class _Look:
                 if not place:
                     against = self._against_random(measure, random, systems)
             scale = self.matrix.scales[place]
-            tested = not place and bool(self.searched)
-            gained += improvements(scale, searches, systems, self.inputs.settings, tested=tested)
+            tested = not place and bool(by_name)
+            rows = improvements(scale, searches, systems, self.inputs.settings, tested=tested)
+            gained += rows if place else self._agreeing(rows, against)
         main = self.matrix.scales[0]
         result = Baselines(
             measure=main.name,
@@ -361,6 +363,22 @@ class _Look:
             )
             for row, p_better, p_worse in zip(systems, better, worse, strict=True)
         ]
+
+    def _agreeing(
+        self, rows: list[Improvement], tests: Sequence[AgainstRandom]
+    ) -> list[Improvement]:
+        """Return improvements over a random ranking with intervals that agree with its tests."""
+        by_system = {test.system: test for test in tests}
+        scale = self.matrix.scales[0]
+        agreed = []
+        for row in rows:
+            test = by_system.get(row.system) if row.against == RANDOM else None
+            if test is not None:
+                p = test.p_better if scale.is_better(row.difference) else test.p_worse
+                interval = agreeing(row.interval, row.difference, p, self.inputs.settings.alpha)
+                row = row.model_copy(update={"interval": interval})  # noqa: PLW2901
+            agreed.append(row)
+        return agreed
 
     # --- plain search ----------------------------------------------------------------------------
 
