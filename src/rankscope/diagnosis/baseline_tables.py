@@ -18,7 +18,7 @@ from rankscope.document.blocks import (
     ends,
     good_if,
 )
-from rankscope.document.text import percent
+from rankscope.document.text import number, percent
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
 
@@ -90,10 +90,10 @@ def _gained(result: Baselines, row: Improvement) -> str:
     """Return a name with its mean, and what it gains: "full text 73 % (+25 pp)"."""
     if result.in_points:
         change = f"{_points(row.difference)} pp"
-    elif row.relative is None:
-        change = f"{row.difference:+z.4f}"
+    elif row.relative is None or row.against == "random":
+        change = number(row.difference, signed=True)
     else:
-        change = f"{row.difference:+z.4f}, {_points(row.relative)} %"
+        change = f"{number(row.difference, signed=True)}, {_points(row.relative)} %"
     return f"{row.system} {_value(result, row.mean)} ({change})"
 
 

@@ -112,7 +112,7 @@ Question = Literal[
 ]
 
 
-class Answer(Part):
+class LintAnswer(Part):
     """The answer to one question."""
 
     question: Question
@@ -151,7 +151,7 @@ class NeededQueries(Part):
 class Lint(Analysed):
     """The questions, each with its answer."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[LintAnswer, ...]
     """Of all five questions."""
     needed: NeededQueries | None = left_out()
     """What the queries can show; left out where no measure is a mean over queries."""
@@ -165,20 +165,20 @@ class LintConfig(AnalysisConfig):
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Outcome:
     """An answer with the finding that follows from it."""
 
-    answer: Answer
+    answer: LintAnswer
     finding: Finding | None = None
 
 
-def _good(question: Question, text: str) -> _Told:
-    return _Told(Answer(question=question, good=True, text=text))
+def _good(question: Question, text: str) -> _Outcome:
+    return _Outcome(LintAnswer(question=question, good=True, text=text))
 
 
-def _pitfall(question: Question, code: Code, text: str, **more: object) -> _Told:
-    answer = Answer(question=question, good=False, text=text)
-    return _Told(answer, code.finding(text, **more))  # type: ignore[arg-type]
+def _pitfall(question: Question, code: Code, text: str, **more: object) -> _Outcome:
+    answer = LintAnswer(question=question, good=False, text=text)
+    return _Outcome(answer, code.finding(text, **more))  # type: ignore[arg-type]
 
 
 def _look(config: LintConfig, inputs: Inputs) -> Lint | NotApplicable:
@@ -188,16 +188,16 @@ def _look(config: LintConfig, inputs: Inputs) -> Lint | NotApplicable:
     if inputs.qrels.gold is not None:
         return LINT.not_applicable("what is to be found is passages, and not documents")
     claim = _claim(config, inputs)
-    told = [
+    outcomes = [
         _cutoffs(inputs.scores.measures),
         _baseline(inputs),
         _segments(inputs),
         _enough(config, claim),
         _collections(inputs),
     ]
-    findings = tuple(each.finding for each in told if each.finding is not None)
+    findings = tuple(each.finding for each in outcomes if each.finding is not None)
     return Lint(
-        answers=tuple(each.answer for each in told),
+        answers=tuple(each.answer for each in outcomes),
         needed=claim,
         findings=findings,
         advice=_advice(findings, claim, inputs),
@@ -207,7 +207,7 @@ def _look(config: LintConfig, inputs: Inputs) -> Lint | NotApplicable:
 # --- the questions -------------------------------------------------------------------------------
 
 
-def _cutoffs(measures: list[str]) -> _Told:
+def _cutoffs(measures: list[str]) -> _Outcome:
     """Ask whether measures look at several depths."""
     cutoffs = sorted({Measure.parse(name).cutoff or math.inf for name in measures})
     if len(cutoffs) > 1:
@@ -222,7 +222,7 @@ def _cutoffs(measures: list[str]) -> _Told:
     return _pitfall("several cutoffs", ONE_CUTOFF, text, count=len(measures))
 
 
-def _baseline(inputs: Inputs) -> _Told:
+def _baseline(inputs: Inputs) -> _Outcome:
     """Ask whether there is anything to compare with."""
     assert inputs.scores is not None
     names = inputs.scores.runs
@@ -238,7 +238,7 @@ def _baseline(inputs: Inputs) -> _Told:
     return _pitfall("a baseline", NO_BASELINE, text)
 
 
-def _segments(inputs: Inputs) -> _Told:
+def _segments(inputs: Inputs) -> _Outcome:
     """Ask whether anything is known by which queries can be grouped."""
     if inputs.queries is None:
         text = "no queries were given, so no mean can be taken apart by kinds of queries"
@@ -318,12 +318,12 @@ def _single(config: LintConfig, matrix: Matrix) -> NeededQueries:
     )
 
 
-def _enough(config: LintConfig, claim: NeededQueries | None) -> _Told:
+def _enough(config: LintConfig, claim: NeededQueries | None) -> _Outcome:
     """Ask whether there are enough queries for what the means seem to say."""
     question: Question = "enough queries"
     if claim is None:
         text = "no measure is a mean over queries that all systems answer"
-        return _Told(Answer(question=question, good=None, text=text))
+        return _Outcome(LintAnswer(question=question, good=None, text=text))
     low, high = Measure.parse(claim.measure).definition.range
     matters = config.difference * (high - low)
     if claim.against is None:
@@ -353,12 +353,12 @@ def _enough(config: LintConfig, claim: NeededQueries | None) -> _Told:
     )
 
 
-def _enough_for_one(claim: NeededQueries, matters: float) -> _Told:
+def _enough_for_one(claim: NeededQueries, matters: float) -> _Outcome:
     question: Question = "enough queries"
     size = counted(claim.queries, "query")
     if not math.isfinite(matters):
         text = f"{claim.measure} has no highest value, and there is one system only"
-        return _Told(Answer(question=question, good=None, text=text))
+        return _Outcome(LintAnswer(question=question, good=None, text=text))
     about_mean = f"the mean {claim.measure} of {claim.system} to ±{claim.difference:.4f}"
     if claim.difference <= matters:
         return _good(question, f"{size} give {about_mean}")
@@ -375,7 +375,7 @@ def _enough_for_one(claim: NeededQueries, matters: float) -> _Told:
 # --- the same collection? ------------------------------------------------------------------------
 
 
-def _collections(inputs: Inputs) -> _Told:
+def _collections(inputs: Inputs) -> _Outcome:
     """Ask whether all systems are about the same queries and documents."""
     question: Question = "the same collection"
     texts, systems, evidence = _apart(inputs)
