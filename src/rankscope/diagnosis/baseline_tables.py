@@ -171,7 +171,7 @@ def _mean_cells(row: MeasureBaselines, columns: Sequence[str], names: Sequence[s
 def _improvements(result: Baselines, rows: Sequence[Improvement]) -> Table:
     """Show differences by the main measure in points and per cent with their intervals."""
     scale, digits, unit = (100.0, 1, "pp") if result.in_points else (1.0, 4, "")
-    lines = []
+    lines: list[tuple[Cell, ...]] = []
     for row in rows:
         relative = None if row.relative is None else 100 * row.relative
         percents = Cell(relative, _scaled(row.relative_interval, 100.0))
@@ -180,25 +180,30 @@ def _improvements(result: Baselines, rows: Sequence[Improvement]) -> Table:
         lines.append(
             (Cell(row.system), Cell(row.mean), Cell(row.against), _change(row, scale), percents)
         )
+    columns = [
+        Column("system", "text"),
+        Column("mean"),
+        Column("against", "text"),
+        Column("difference", digits=digits, signed=True, note=unit),
+        Column("relative", digits=1, signed=True, note="%"),
+    ]
     in_points = "in percentage points (pp) " if unit else ""
     how = f"each with its {percent(result.level)} interval (Student's t; Fieller)"
     notes = [f"difference {in_points}and relative to the mean it is compared with, {how}"]
     tested = [row for row in rows if row.verdict is not None]
     if tested:
+        several = f", corrected over {len(tested)} systems; their intervals hold at once"
         notes.append(
-            f"↑ better, ↓ worse than {tested[0].against} at p ≤ {result.alpha:g}, corrected over "
-            f"{counted(len(tested), 'system')}; their intervals hold at once"
+            f"↑ better, ↓ worse than {tested[0].against} at p ≤ {result.alpha:g}"
+            f"{several if len(tested) > 1 else ''}"
         )
     if result.against_random:
         notes.append(_against_random(result))
+    if all(row.against == "random" for row in rows):
+        columns, lines = columns[:-1], [line[:-1] for line in lines]
+        notes[0] = f"difference {in_points}with its {percent(result.level)} interval (Student's t)"
     return Table(
-        (
-            Column("system", "text"),
-            Column("mean"),
-            Column("against", "text"),
-            Column("difference", digits=digits, signed=True, note=unit),
-            Column("relative", digits=1, signed=True, note="%"),
-        ),
+        tuple(columns),
         tuple(lines),
         title=f"Improvement in {result.measure}",
         notes=tuple(notes),
@@ -215,46 +220,43 @@ def _change(row: Improvement, scale: float) -> Cell:
 
 def _other_improvements(result: Baselines) -> list[Table]:
     """Show differences by the measures behind the first: those with a scale in points."""
-    others = [mean.measure for mean in result.means[1:]]
-    tables = []
-    for in_points in (True, False):
-        names = [name for name in others if _is_share(name) == in_points]
-        rows = [row for row in result.improvements if row.measure in names]
-        if not rows:
-            continue
-        systems = list(dict.fromkeys(row.system for row in rows))
-        cells = {(row.measure, row.system): row for row in rows}
-        scale, digits, unit = (100.0, 1, "pp") if in_points else (1.0, 4, "")
-        lines = [
-            (
-                Cell(name),
-                *(
-                    _change(cells[name, system], scale) if (name, system) in cells else Cell()
-                    for system in systems
-                ),
-            )
-            for name in names
-            if any(row.measure == name for row in rows)
-        ]
-        against = {row.system: row.against for row in rows}
-        pairs = [f"{system} against {base}" for system, base in against.items()]
-        where = "in percentage points (pp), " if in_points else ""
-        tables.append(
-            Table(
-                (
-                    Column("measure", "text"),
-                    *(Column(name, digits=digits, signed=True, note=unit) for name in systems),
-                ),
-                tuple(lines),
-                title="Improvement in other measures",
-                notes=(
-                    f"difference {where}with its {percent(result.level)} interval; not tested",
-                    ", ".join(pairs),
-                ),
-                columns_are="system",
-            )
-        )
-    return tables
+    if all(row.against == "random" for row in result.improvements):
+        return []  # next to nothing: the differences are the means
+    rows = [row for row in result.improvements if row.measure != result.measure]
+    in_points = [row for row in rows if _is_share(row.measure)]
+    plain = [row for row in rows if not _is_share(row.measure)]
+    return [
+        _differences(part, unit, result.level)
+        for part, unit in ((in_points, "pp"), (plain, ""))
+        if part
+    ]
+
+
+def _differences(rows: Sequence[Improvement], unit: str, level: float) -> Table:
+    """Show differences with their intervals, a measure a row."""
+    scale, digits = (100.0, 1) if unit else (1.0, 4)
+    known = {(row.measure, row.system): _change(row, scale) for row in rows}
+    systems = list(dict.fromkeys(row.system for row in rows))
+    by_base: dict[str, dict[str, None]] = {}
+    for row in rows:
+        by_base.setdefault(row.against, {})[row.system] = None
+    where = "in percentage points (pp), " if unit else ""
+    return Table(
+        (
+            Column("measure", "text"),
+            *(Column(name, digits=digits, signed=True, note=unit) for name in systems),
+        ),
+        tuple(
+            (Cell(measure), *(known.get((measure, system), Cell()) for system in systems))
+            for measure in dict.fromkeys(row.measure for row in rows)
+        ),
+        title="Improvement in other measures",
+        notes=(
+            f"difference {where}with its {percent(level)} interval; not tested",
+            "; ".join(f"{', '.join(names)} against {base}" for base, names in by_base.items()),
+        ),
+        columns_are="system",
+    )
 
 
 def _is_share(measure: str) -> bool:

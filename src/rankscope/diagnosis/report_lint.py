@@ -54,6 +54,10 @@ retrieved by another, however different they are."""
 FEWEST_DOCUMENTS = 50
 """Of fewer different documents on top, no share is worth mentioning."""
 
+ROUGHLY = 2
+"""A mean that is known to so many times the difference that matters is a note: by itself it claims
+little."""
+
 MOST_FLIPPED = 1_000
 """With more queries than this Student's t tests differences: it says the same as sign flips."""
 
@@ -94,7 +98,7 @@ TOO_FEW_QUERIES = declare(
     advice="add queries before you decide by this, or say that no difference is shown",
     meaning="""The difference between the best system and the one it is compared with is smaller
     than what so many queries can show; or the mean of a single system is known too roughly. A note
-    where the queries would show a difference that matters (``difference``).""",
+    where the queries would show a difference that matters (``difference``), or nearly so.""",
 )
 
 DIFFERENT_COLLECTIONS = declare(
@@ -368,6 +372,7 @@ def _enough_for_one(claim: NeededQueries, matters: float) -> _Outcome:
         TOO_FEW_QUERIES,
         f"{size} give {about_mean} only{more}",
         count=claim.queries,
+        severity="note" if claim.difference <= ROUGHLY * matters else None,
         evidence=claim.to_dict(),
     )
 
@@ -394,7 +399,9 @@ def _collections(inputs: Inputs) -> _Outcome:
     names = list(inputs.rankings.systems)
     if len(names) == 1 and inputs.corpus is None:
         return _good(question, "one system: nothing is compared")
-    same = "" if len(names) == 1 else "the systems answer the same queries, and "
+    if len(names) == 1:
+        return _good(question, f"the documents of {names[0]} on top are in the corpus")
+    same = "the systems answer the same queries, and "
     where = "in the corpus" if inputs.corpus is not None else "judged or known to another system"
     some = "" if inputs.corpus is not None else "enough of "
     return _good(question, f"{same}{some}their documents on top are {where}")
