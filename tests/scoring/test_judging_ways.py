@@ -24,7 +24,34 @@ ORDER = st.permutations(DOCS).flatmap(
 )
 BOUNDED = [
     Measure.parse(text)
-    for text in ["P@2", "P@5", "R@3", "R@6", "R_cap@3", "F@3", "Success@2", "RR", "RR@3", "CG@3", "DCG@3", "DCG(gain=exp)", "nDCG@2", "nDCG@4", "nDCG", "nDCG(gain=exp)@3", "nDCG(gain=binary)@3", "AP", "AP@3", "AP(norm=min)@3", "AP(norm=retrieved)@3", "Rprec", "RBP(p=0.8)", "RBP(p=0.8)@3", "AP(rel=2)", "R(rel=2)@4"]
+    for text in [
+        "P@2",
+        "P@5",
+        "R@3",
+        "R@6",
+        "R_cap@3",
+        "F@3",
+        "Success@2",
+        "RR",
+        "RR@3",
+        "CG@3",
+        "DCG@3",
+        "DCG(gain=exp)",
+        "nDCG@2",
+        "nDCG@4",
+        "nDCG",
+        "nDCG(gain=exp)@3",
+        "nDCG(gain=binary)@3",
+        "AP",
+        "AP@3",
+        "AP(norm=min)@3",
+        "AP(norm=retrieved)@3",
+        "Rprec",
+        "RBP(p=0.8)",
+        "RBP(p=0.8)@3",
+        "AP(rel=2)",
+        "R(rel=2)@4",
+    ]
 ]
 OTHERS = [Measure.parse(text) for text in ("Bpref", "ERR@3", "P(judged_only=True)@3", "infAP")]
 

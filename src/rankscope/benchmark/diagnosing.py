@@ -14,7 +14,11 @@ from rankscope.diagnosis.labels import Query
 from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
+from rankscope.retrieval.lexical.plain_search import PlainSearch
 from rankscope.scoring.evaluate import Scores
+
+MOST_SEARCHED = 100_000
+"""A larger corpus is not indexed only for baselines: a config can name bm25 as a system."""
 
 Answer = Analysed | NotApplicable
 """What an analysis says."""
@@ -66,10 +70,12 @@ class _Evidence:
     ) -> None:
         loaded, self.collection = benchmark.loaded, benchmark.collection
         self.fetches, self.score = fetches, score
+        info = self.collection.info
         self.given = Inputs(
             pipeline=benchmark.pipeline(),
             baseline=loaded.config.baseline,
             depth=loaded.config.depth,
+            documents=None if info.chunks_sha256 else info.documents,
             settings=benchmark.settings,
         )
         self._made: tuple[Scores, Inputs] | None = None
@@ -86,6 +92,13 @@ class _Evidence:
         fetched = {
             name: results[stage] for name, stage in self.fetches.items() if name in scores.runs
         }
+        # of chunks, the ids are not those that are judged
+        corpus = collection.corpus if collection.chunking is None else None
+        asked = [
+            query
+            for query in collection.queries
+            if query.query_id not in collection.judgments.no_answer
+        ]
         return replace(
             given,
             scores=scores,
@@ -97,18 +110,14 @@ class _Evidence:
             ],
             baseline=given.baseline if given.baseline in scores.runs else None,
             qrels=collection.judgments,
-            queries=[
-                (query.query_id, query.text, query.metadata)
-                for query in collection.queries
-                if query.query_id not in collection.judgments.no_answer
-            ],
-            # of chunks, the ids are not those that are judged
-            corpus=collection.corpus if collection.chunking is None else None,
+            queries=[(query.query_id, query.text, query.metadata) for query in asked],
+            corpus=corpus,
             titles=collection.title_of,
             decisions=collection.decisions,
             ratings=collection.ratings,
             training=self._training(),
             costs=_costs(fetched) or None,
+            search=None if corpus is None else PlainSearch(corpus, asked, most=MOST_SEARCHED),
         )
 
     def _training(self) -> list[Query] | None:
@@ -133,6 +142,7 @@ class _Evidence:
             "ratings": info.ratings_sha256,
             "training": info.training,
             "costs": runs,
+            "search": [info.corpus_sha256, info.queries_sha256],
         }
 
 

@@ -136,7 +136,7 @@ def _taken_over(recorded: Recorded, corpus: Path | None) -> dict[str, Answer | N
     info = recorded.report.collection
     gone: list[Need] = []
     if corpus is None and info.documents is not None and info.chunks_sha256 is None:
-        gone.append("corpus")
+        gone += ["corpus", "search"]
     if info.training not in (None, CROSS_VALIDATION):
         gone.append("training")
     gone += ["decisions"] if info.decisions_sha256 is not None else []

@@ -28,7 +28,8 @@ __all__ = [
     "stream_corpus",
 ]
 
-_TITLES = ("title", "product_title", "headline", "name")
+TITLES = ("title", "product_title", "headline", "name")
+"""What a title may be called; the first that a document has is its title."""
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "product_description")
 
 CORPUS = RecordLayout(
@@ -39,7 +40,7 @@ CORPUS = RecordLayout(
     noun="document",
     id_column="doc_id",
     id_names=("_id", "doc_id", "docid", "docno", "id", "pid", "corpus_id", "product_id"),
-    text_names=(*_TEXTS, *_TITLES),
+    text_names=(*_TEXTS, *TITLES),
     columns=("title", "text"),
     markup={
         "trec": TextFormat(r"<(DOC[\s>]|[?!])", read_documents),
@@ -59,7 +60,7 @@ class Document:
     @property
     def title(self) -> str:
         """The field ``title``, or the first of its other names; empty if there is none."""
-        return self._first(_TITLES)
+        return self._first(TITLES)
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import ConfigDict, Field, create_model
 
@@ -46,6 +46,7 @@ Need = Literal[
     "ratings",
     "training",
     "costs",
+    "search",
 ]
 """What an analysis may need to look at."""
 
@@ -64,7 +65,26 @@ _WORDS: dict[Need, str] = {
     "ratings": "no ratings of several judges were given",
     "training": "no training questions were given",
     "costs": "nothing is known about what the systems cost",
+    "search": "a corpus and queries were not both given",
 }
+
+
+class Search(Protocol):
+    """Plain lexical search in the corpus, with which baselines are made.
+
+    It is made by whoever has a corpus and queries: retrieval comes later in the flow.
+    """
+
+    @property
+    def obstacle(self) -> str:
+        """Why nothing can be searched, and what to do about it; '' if it can."""
+
+    def run(self, part: Literal["title", "text"], depth: int, language: str) -> Run:
+        """Search titles only, or all text, for every query.
+
+        Raises:
+            RankscopeError: there is nothing to search, or an option is wrong.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +113,14 @@ class Inputs:
     """The questions that something was trained on."""
     costs: Mapping[str, Mapping[str, float]] | None = None
     """By system: latency, money and the like, by name; less is better."""
+    search: Search | None = None
+    """Plain search in the corpus for the queries."""
     baseline: str | None = None
     """The system that others are compared with; None: all with each other."""
     depth: int | None = None
     """How many documents the runs were asked for; None if that is not known."""
+    documents: int | None = None
+    """How many documents there are to be found; None if that is not known."""
     settings: Settings = field(default_factory=Settings)
     """How differences are tested."""
 
@@ -208,6 +232,7 @@ class Analysis(Generic[Config, Result]):
             inputs.settings.to_dict(),
             inputs.baseline,
             inputs.depth,
+            inputs.documents,
             {need: hashes[need] for need in (*self.needs, *self.uses)},
         ]
 

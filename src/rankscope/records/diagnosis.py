@@ -6,6 +6,7 @@ An analysis that is registered (`rankscope.diagnosis.registry`) is asked here wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ValidationError
@@ -26,7 +27,8 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
-    from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis
+    from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis, Search
+    from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -138,18 +140,22 @@ def diagnose(
         raise UnknownNameError("run", baseline, named)
     tables = _tables(named)
     scores = evaluate(judgments, tables, measures, profile=profile)
+    asked_queries = None if queries is None else _queries(queries)
+    documents = None if corpus is None else _corpus(corpus)
     inputs = Inputs(
         scores=scores,
         runs=tables,
         qrels=judgments,
-        queries=None if queries is None else _queries(queries),
-        corpus=None if corpus is None else _corpus(corpus),
+        queries=asked_queries,
+        corpus=documents,
         pipeline=None if stages is None else _pipeline(stages, tables),
         decisions=None if decisions is None else _decisions(decisions),
         ratings=None if ratings is None else _ratings(ratings),
         training=None if training is None else _queries(training),
         costs=None if costs is None else _costs(costs, tables),
+        search=_search(documents, asked_queries, judgments),
         baseline=baseline,
+        documents=None if documents is None else len(documents),
         settings=settings,
     )
     answers = {name: analyses[name].answer(config, inputs) for name, config in prepared.items()}
@@ -250,3 +256,16 @@ def _costs(costs: Any, runs: Mapping[str, Any]) -> Any:
     from rankscope.collection.costs import as_costs  # noqa: PLC0415
 
     return as_costs(costs, runs)
+
+
+def _search(corpus: Any, queries: list[Query] | None, judgments: Judgments) -> Search | None:
+    """Return what searches a corpus for the judged queries; None if either is not known."""
+    if corpus is None or queries is None:
+        return None
+    # retrieval comes later in the flow, and is loaded by name as views are
+    plain = import_module("rankscope.retrieval.lexical.plain_search")
+    protocol = import_module("rankscope.retrieval.protocol")
+    judged = frozenset(judgments.query_ids)
+    asked = [protocol.Query(*query) for query in queries if query[0] in judged]
+    search: Search = plain.PlainSearch(corpus, asked)
+    return search

@@ -1,0 +1,180 @@
+"""Improvements: how far means are above those of baselines, in points and in per cent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.measures.language import Measure
+from rankscope.part import Part
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.intervals import Interval
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.pairwise import (
+    Verdict,
+    agreeing,
+    decided,
+    difference_intervals,
+    differences_alone,
+    family_level,
+)
+from rankscope.statistics.relative import relative_change
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankscope.measures.judged import FloatArray
+    from rankscope.statistics.matrix import Scale
+    from rankscope.statistics.settings import Settings
+
+MOST_FLIPPED = 1_000
+"""With more queries than this Student's t tests differences: it says the same as sign flips."""
+
+
+class AboveBaseline(Part):
+    """How far a mean is above the one it is compared with."""
+
+    measure: str
+    """The measure."""
+    system: str
+    """A system, or a baseline."""
+    against: str
+    """The baseline it is compared with."""
+    mean: float
+    """Its mean."""
+    base_mean: float
+    """The baseline's mean."""
+    difference: float
+    """Mean minus baseline: times 100, percentage points."""
+    interval: Interval
+    """Of the difference; for all comparisons with this baseline at once, where they are tested."""
+    relative: float | None
+    """The difference as a part of the baseline's mean: times 100, per cent; null where the mean is
+    0."""
+    relative_interval: Interval | None
+    """Of the relative difference (Fieller); null where the baseline's mean could be 0."""
+    p_corrected: float | None
+    """Of the paired test, corrected over the systems; null where none was made: baselines among
+    each other, measures behind the first, and differences to a random ranking."""
+    verdict: Verdict | None
+    """What the test shows; null where none was made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A baseline or a system, by one measure."""
+
+    name: str
+    values: FloatArray
+    mean: float
+
+
+def improvements(
+    scale: Scale,
+    baselines: Sequence[Row],
+    systems: Sequence[Row],
+    settings: Settings,
+    *,
+    tested: bool,
+) -> list[AboveBaseline]:
+    """Compare each baseline with the one before it, and each system with the last.
+
+    ``tested`` says whether the systems are tested against that one.
+    """
+    if not baselines:
+        return []
+    rows = [*baselines, *systems]
+    values = np.stack([row.values for row in rows])
+    numbers = tuple(map(str, range(values.shape[1])))
+    matrix = Matrix(tuple(row.name for row in rows), (scale,), numbers, values[np.newaxis])
+    last = len(baselines) - 1
+    steps = [(place - 1, place) for place in range(1, len(baselines))]
+    pairs = [(last, place) for place in range(len(baselines), len(rows))]
+    compare = _tested if tested else _described
+    return [*_described(matrix, steps, rows, settings), *compare(matrix, pairs, rows, settings)]
+
+
+def _described(
+    matrix: Matrix, pairs: Sequence[tuple[int, int]], rows: Sequence[Row], settings: Settings
+) -> list[AboveBaseline]:
+    """Describe differences that are not tested."""
+    if not pairs:
+        return []
+    intervals = difference_intervals(matrix, pairs, settings.level)
+    improvements = []
+    for (base, system), interval in zip(pairs, intervals, strict=True):
+        relative, around = _relative(matrix, rows[base], rows[system], settings.level)
+        improvements.append(
+            _improvement(matrix, rows[base], rows[system], interval, relative, around)
+        )
+    return improvements
+
+
+def _tested(
+    matrix: Matrix, pairs: Sequence[tuple[int, int]], rows: Sequence[Row], settings: Settings
+) -> list[AboveBaseline]:
+    """Test systems against one baseline; intervals hold for all of them and agree with the test."""
+    if matrix.shape[2] > MOST_FLIPPED:
+        settings = settings.model_copy(update={"test": "t"})
+    [scale] = matrix.scales
+    family = len(pairs)
+    changes = differences_alone(matrix, pairs, settings, family=family)
+    p_values = corrected([change.test.p for change in changes], settings.added).tolist()
+    level = family_level(settings.level, family, settings)
+    improvements = []
+    for (base, system), change, p in zip(pairs, changes, p_values, strict=True):
+        interval = change.in_family(p, settings.alpha).interval
+        relative, around = _relative(matrix, rows[base], rows[system], level)
+        if relative is not None and around is not None:
+            around = agreeing(around, relative, p, settings.alpha)
+        verdict = decided(change.mean, p, scale, settings.alpha)
+        improvements.append(
+            _improvement(
+                matrix, rows[base], rows[system], interval, relative, around, p=p, verdict=verdict
+            )
+        )
+    return improvements
+
+
+def _relative(
+    matrix: Matrix, base: Row, system: Row, level: float
+) -> tuple[float | None, Interval | None]:
+    """Return the change as a part of the baseline's mean; no interval where an end is open."""
+    bounds = Measure.parse(matrix.scales[0].name).definition.range
+    change = relative_change(base.values, system.values, level=level, bounds=bounds)
+    percent, around = change.percent, change.interval
+    if percent is None or around is None:
+        return None, None
+    if not (math.isfinite(around.low) and math.isfinite(around.high)):
+        return percent / 100, None
+    ends = {"low": around.low / 100, "high": around.high / 100}
+    return percent / 100, around.model_copy(update=ends)
+
+
+def _improvement(  # noqa: PLR0917
+    matrix: Matrix,
+    base: Row,
+    system: Row,
+    interval: Interval,
+    relative: float | None,
+    around: Interval | None,
+    *,
+    p: float | None = None,
+    verdict: Verdict | None = None,
+) -> AboveBaseline:
+    return AboveBaseline(
+        measure=matrix.scales[0].name,
+        system=system.name,
+        against=base.name,
+        mean=system.mean,
+        base_mean=base.mean,
+        difference=system.mean - base.mean,
+        interval=interval,
+        relative=relative,
+        relative_interval=around,
+        p_corrected=p,
+        verdict=verdict,
+    )

@@ -1,0 +1,531 @@
+"""Report lint: five things that make a report of search quality hard to believe.
+
+One cutoff only, no baseline, no segments, too few queries for what is claimed, and numbers from
+different collections side by side. Each is a question with an answer, whatever it is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from rankscope.diagnosis.baselines import BaselinesConfig
+from rankscope.diagnosis.registry import (
+    Advice,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
+from rankscope.document.blocks import Cell, Section, Table, text_columns
+from rankscope.errors import InputError, counted
+from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.measures.language import Measure
+from rankscope.part import Part, left_out
+from rankscope.statistics.intervals import mean_intervals
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.reach import about as two_digits
+from rankscope.statistics.reach import queries_like_these, reach
+from rankscope.statistics.sentences import about, listed
+
+if TYPE_CHECKING:
+    from rankscope.findings import Code
+    from rankscope.measures.judged import BoolArray
+
+QUERIES_APART = 0.1
+"""From this share of queries on that only one of two systems answers, the two are about different
+queries; lexical search may lack some for which no document has a word."""
+
+OUTSIDE = 0.01
+"""From this share on of documents on top that are not in the corpus, a run is of another one."""
+
+KNOWN = 0.02
+"""Of systems that search the same documents, more than this share of those on top is judged or
+retrieved by another, however different they are."""
+
+FEWEST_DOCUMENTS = 50
+"""Of fewer different documents on top, no share is worth mentioning."""
+
+ROUGHLY = 2
+"""A mean that is known to so many times the difference that matters is a note: by itself it claims
+little."""
+
+MOST_FLIPPED = 1_000
+"""With more queries than this Student's t tests differences: it says the same as sign flips."""
+
+ONE_CUTOFF = declare(
+    "RS665",
+    "one-cutoff",
+    "note",
+    unit="measure",
+    advice="measure at several depths, such as R@1, R@5 and RR: they tell ranking from finding",
+    meaning="""All measures look equally deep, so nobody can tell documents that are not found from
+    documents that are ranked low.""",
+)
+
+NO_BASELINE = declare(
+    "RS666",
+    "no-baseline",
+    "note",
+    unit="system",
+    advice="give a second run, or corpus and queries: BM25 is made of these",
+    meaning="There is one system only, and nothing to say whether its numbers are good.",
+)
+
+NO_SEGMENTS = declare(
+    "RS667",
+    "no-segments",
+    "note",
+    unit="query",
+    advice="give the queries with what is known about them: category, language, difficulty",
+    meaning="""Nothing is known about the queries, so means cannot be taken apart, and kinds of
+    queries that fail stay hidden in them.""",
+)
+
+TOO_FEW_QUERIES = declare(
+    "RS668",
+    "too-few-queries",
+    "warning",
+    unit="query",
+    advice="add queries before you decide by this, or say that no difference is shown",
+    meaning="""The difference between the best system and the one it is compared with is smaller
+    than what so many queries can show; or the mean of a single system is known too roughly. A note
+    where the queries would show a difference that matters (``difference``), or nearly so.""",
+)
+
+DIFFERENT_COLLECTIONS = declare(
+    "RS669",
+    "different-collections",
+    "warning",
+    unit="system",
+    advice="compare systems on the same queries and documents only",
+    meaning="""Systems answer different queries, or return documents that the corpus, the judgments
+    and the other systems do not know: their numbers are about different collections.""",
+)
+
+Question = Literal[
+    "several cutoffs", "a baseline", "segments", "enough queries", "the same collection"
+]
+
+
+class LintAnswer(Part):
+    """The answer to one question."""
+
+    question: Question
+    """What a report should have."""
+    good: bool | None
+    """Whether it has; null: that cannot be told."""
+    text: str
+    """What was seen, in one sentence."""
+
+
+class NeededQueries(Part):
+    """What the queries can show of the main claim."""
+
+    measure: str
+    """The measure."""
+    queries: int
+    """How many there are."""
+    system: str
+    """The best system."""
+    against: str | None
+    """What it is compared with: the baseline, or the second best; null: it is the only one."""
+    difference: float
+    """How far it is above that; for a single system, half the width of its mean's interval."""
+    detectable: float | None
+    """About the smallest true difference that these queries show with power 0.8; null: none, or a
+    single system."""
+    p_corrected: float | None
+    """Of the difference, corrected over the other systems; null for a single system."""
+    shown: bool | None
+    """Whether the test shows the difference; null for a single system."""
+    needed: int | None
+    """About how many queries like these would show the difference; for a single system, would give
+    its mean as exactly as is asked for. Null: no number would, or it cannot be told."""
+
+
+class Lint(Analysed):
+    """The questions, each with its answer."""
+
+    answers: tuple[LintAnswer, ...]
+    """Of all five questions."""
+    needed: NeededQueries | None = left_out()
+    """What the queries can show; left out where no measure is a mean over queries."""
+
+
+class LintConfig(AnalysisConfig):
+    """What counts as enough."""
+
+    difference: float = Field(default=0.05, gt=0, le=1)
+    """The smallest difference that matters, as a part of the measure's range."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """An answer with the finding that follows from it."""
+
+    answer: LintAnswer
+    finding: Finding | None = None
+
+
+def _good(question: Question, text: str) -> _Outcome:
+    return _Outcome(LintAnswer(question=question, good=True, text=text))
+
+
+def _pitfall(question: Question, code: Code, text: str, **more: object) -> _Outcome:
+    answer = LintAnswer(question=question, good=False, text=text)
+    return _Outcome(answer, code.finding(text, **more))  # type: ignore[arg-type]
+
+
+def _look(config: LintConfig, inputs: Inputs) -> Lint | NotApplicable:
+    assert inputs.scores is not None
+    assert inputs.runs is not None
+    assert inputs.qrels is not None
+    if inputs.qrels.gold is not None:
+        return LINT.not_applicable("what is to be found is passages, and not documents")
+    claim = _claim(config, inputs)
+    outcomes = [
+        _cutoffs(inputs.scores.measures),
+        _baseline(inputs),
+        _segments(inputs),
+        _enough(config, claim),
+        _collections(inputs),
+    ]
+    findings = tuple(each.finding for each in outcomes if each.finding is not None)
+    return Lint(
+        answers=tuple(each.answer for each in outcomes),
+        needed=claim,
+        findings=findings,
+        advice=_advice(findings, claim, inputs),
+    )
+
+
+# --- the questions -------------------------------------------------------------------------------
+
+
+def _cutoffs(measures: list[str]) -> _Outcome:
+    """Ask whether measures look at several depths."""
+    cutoffs = sorted({Measure.parse(name).cutoff or math.inf for name in measures})
+    if len(cutoffs) > 1:
+        depths = [f"{cutoff:g}" for cutoff in cutoffs if cutoff < math.inf]
+        depths += ["all" for cutoff in cutoffs if cutoff == math.inf]
+        return _good("several cutoffs", f"measured in the first {listed(depths, 6)} documents")
+    depth = "all documents" if cutoffs[0] == math.inf else f"the first {cutoffs[0]:g} documents"
+    if len(measures) == 1:
+        text = f"{measures[0]} is the only measure"
+    else:
+        text = f"all {len(measures)} measures look at {depth}"
+    return _pitfall("several cutoffs", ONE_CUTOFF, text, count=len(measures))
+
+
+def _baseline(inputs: Inputs) -> _Outcome:
+    """Ask whether there is anything to compare with."""
+    assert inputs.scores is not None
+    names = inputs.scores.runs
+    if len(names) > 1:
+        text = f"{len(names)} systems are compared"
+        if inputs.baseline is not None:
+            text += f" with {inputs.baseline}"
+        return _good("a baseline", text)
+    is_searched = inputs.search is not None and not inputs.search.obstacle
+    if is_searched and (inputs.documents or 0) <= BaselinesConfig().search_up_to:
+        return _good("a baseline", f"plain BM25 over the corpus is beside {names[0]}")
+    text = f"{names[0]} is the only system: nothing says whether its numbers are good"
+    return _pitfall("a baseline", NO_BASELINE, text)
+
+
+def _segments(inputs: Inputs) -> _Outcome:
+    """Ask whether anything is known by which queries can be grouped."""
+    if inputs.queries is None:
+        text = "no queries were given, so no mean can be taken apart by kinds of queries"
+        return _pitfall("segments", NO_SEGMENTS, text, count=len(inputs.rankings.query_ids))
+    fields = dict.fromkeys(name for _, _, metadata in inputs.queries for name in metadata)
+    known = listed(dict.fromkeys([*fields, "words"]), 5)
+    return _good("segments", f"queries can be grouped by {known} (segments)")
+
+
+def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
+    """Return what the queries can show of the best system's lead by the first measure."""
+    assert inputs.scores is not None
+    try:
+        matrix = Matrix.of_scores(inputs.scores, only_means=True)
+    except InputError:  # the systems have no query in common: the last question says so
+        return None
+    if not matrix.scales:
+        return None
+    means = [matrix.mean(0, system) for system in range(len(matrix.systems))]
+    scale = matrix.scales[0]
+    order = np.argsort(means, kind="stable").tolist()
+    if scale.higher_is_better:
+        order = np.argsort([-mean for mean in means], kind="stable").tolist()
+    best = order[0]
+    if len(order) == 1:
+        return _single(config, matrix)
+    other = order[1]
+    if inputs.baseline is not None and matrix.systems[best] != inputs.baseline:
+        other = matrix.systems.index(inputs.baseline)
+    settings = inputs.settings
+    row = matrix.query_differences([(other, best)])[0]
+    family = len(order) - 1
+    test = "t" if len(row) > MOST_FLIPPED else settings.single_test
+    [result] = paired_tests(row, test=test, **settings.resampling)
+    able = reach(
+        row,
+        alpha=settings.alpha,
+        largest=scale.change[1],
+        test=test,
+        resamples=settings.resamples,
+        family=family,
+    )
+    lead = abs(means[best] - means[other])
+    return NeededQueries(
+        measure=scale.name,
+        queries=len(row),
+        system=matrix.systems[best],
+        against=matrix.systems[other],
+        difference=lead,
+        detectable=able.detectable,
+        p_corrected=min(1.0, result.p * family),
+        shown=result.p * family <= settings.alpha and lead > 0,
+        needed=queries_like_these(row, lead, alpha=settings.alpha, family=family),
+    )
+
+
+def _single(config: LintConfig, matrix: Matrix) -> NeededQueries:
+    """Return how exactly the mean of a single system is known."""
+    scale = matrix.scales[0]
+    values = matrix.values[0, 0]
+    [interval] = mean_intervals(values, method="t", bounds=scale.bounds)
+    half = (interval.high - interval.low) / 2
+    wanted = config.difference * (scale.bounds[1] - scale.bounds[0])
+    needed = None
+    if len(values) > 1 and math.isfinite(half) and 0 < wanted < math.inf:
+        needed = math.ceil(len(values) * (half / wanted) ** 2)
+    return NeededQueries(
+        measure=scale.name,
+        queries=len(values),
+        system=matrix.systems[0],
+        against=None,
+        difference=half if math.isfinite(half) else 0.0,
+        detectable=None,
+        p_corrected=None,
+        shown=None,
+        needed=needed,
+    )
+
+
+def _enough(config: LintConfig, claim: NeededQueries | None) -> _Outcome:
+    """Ask whether there are enough queries for what the means seem to say."""
+    question: Question = "enough queries"
+    if claim is None:
+        text = "no measure is a mean over queries that all systems answer"
+        return _Outcome(LintAnswer(question=question, good=None, text=text))
+    low, high = Measure.parse(claim.measure).definition.range
+    matters = config.difference * (high - low)
+    if claim.against is None:
+        return _enough_for_one(claim, matters)
+    size = counted(claim.queries, "query")
+    pair = f"{claim.system} is better than {claim.against}"
+    by = f"by {claim.measure} ({claim.difference:+.4f})"
+    if not claim.difference:
+        return _good(question, f"no difference is claimed: {claim.measure} is the same")
+    if claim.shown:
+        return _good(question, f"{size} show that {pair} {by}")
+    if claim.detectable is not None and claim.detectable <= claim.difference:
+        able = f"about {two_digits(claim.detectable):g}"
+        return _good(question, f"{size} could show {able}, and do not show that {pair} {by}")
+    smallest = "no difference is within their reach"
+    if claim.detectable is not None:
+        smallest = f"the smallest that they show is about {two_digits(claim.detectable):g}"
+    more = "" if claim.needed is None else f"; it would take {about(claim.needed)} like these"
+    is_able = claim.detectable is not None and claim.detectable <= matters
+    return _pitfall(
+        question,
+        TOO_FEW_QUERIES,
+        f"{size} do not show that {pair} {by}: {smallest}{more}",
+        count=claim.queries,
+        severity="note" if is_able else None,
+        evidence=claim.to_dict(),
+    )
+
+
+def _enough_for_one(claim: NeededQueries, matters: float) -> _Outcome:
+    question: Question = "enough queries"
+    size = counted(claim.queries, "query")
+    if not math.isfinite(matters):
+        text = f"{claim.measure} has no highest value, and there is one system only"
+        return _Outcome(LintAnswer(question=question, good=None, text=text))
+    about_mean = f"the mean {claim.measure} of {claim.system} to ±{claim.difference:.4f}"
+    if claim.difference <= matters:
+        return _good(question, f"{size} give {about_mean}")
+    more = "" if claim.needed is None else f"; ±{matters:g} would take {about(claim.needed)}"
+    return _pitfall(
+        question,
+        TOO_FEW_QUERIES,
+        f"{size} give {about_mean} only{more}",
+        count=claim.queries,
+        severity="note" if claim.difference <= ROUGHLY * matters else None,
+        evidence=claim.to_dict(),
+    )
+
+
+# --- the same collection? ------------------------------------------------------------------------
+
+
+def _collections(inputs: Inputs) -> _Outcome:
+    """Ask whether all systems are about the same queries and documents."""
+    question: Question = "the same collection"
+    texts, systems, evidence = _apart(inputs)
+    for name, share, text in _strangers(inputs):
+        systems.append(name)
+        texts.append(text)
+        evidence.setdefault("documents", {})[name] = share
+    if texts:
+        return _pitfall(
+            question,
+            DIFFERENT_COLLECTIONS,
+            "; ".join(texts),
+            count=len(dict.fromkeys(systems)),
+            evidence={"systems": list(dict.fromkeys(systems)), **evidence},
+        )
+    names = list(inputs.rankings.systems)
+    if len(names) == 1 and inputs.corpus is None:
+        return _good(question, "one system: nothing is compared")
+    if len(names) == 1:
+        return _good(question, f"the documents of {names[0]} on top are in the corpus")
+    same = "the systems answer the same queries, and "
+    where = "in the corpus" if inputs.corpus is not None else "judged or known to another system"
+    some = "" if inputs.corpus is not None else "enough of "
+    return _good(question, f"{same}{some}their documents on top are {where}")
+
+
+def _apart(inputs: Inputs) -> tuple[list[str], list[str], dict[str, dict[str, float]]]:
+    """Name the two systems whose queries differ most, if that is too much."""
+    assert inputs.runs is not None
+    judged = inputs.rankings.query_ids
+    answered: dict[str, BoolArray] = {}
+    for name, run in inputs.runs.items():
+        known = frozenset(run.query_ids)
+        answered[name] = np.fromiter((query in known for query in judged), np.bool_, len(judged))
+    worst = (0.0, "", "", 0)
+    for (first, mine), (second, theirs) in combinations(answered.items(), 2):
+        either = int(np.count_nonzero(mine | theirs))
+        alone = int(np.count_nonzero(mine ^ theirs))
+        share = alone / either if either else 0.0
+        worst = max(worst, (share, first, second, alone))
+    share, first, second, alone = worst
+    if share < QUERIES_APART:
+        return [], [], {}
+    text = (
+        f"{counted(alone, 'judged query')} ({share:.0%}) are answered by only one of {first} and "
+        f"{second}"
+    )
+    return [text], [first, second], {"queries": {"share": share}}
+
+
+def _strangers(inputs: Inputs) -> list[tuple[str, float, str]]:
+    """Name each system most of whose documents on top nobody else knows, with their share."""
+    rankings, cutoff = inputs.rankings, inputs.cutoff
+    if inputs.corpus is not None:
+        return _outside(inputs, cutoff)
+    if len(rankings.systems) < 2:
+        return []
+    keys = {name: pl.Series(ranking.doc_key) for name, ranking in rankings.systems.items()}
+    sources = [each.unique() for each in (*keys.values(), pl.Series(rankings.judged_doc_key))]
+    counts = pl.concat(sources).alias("key").to_frame().group_by("key").len()
+    shared = counts.filter(pl.col("len") > 1)["key"].implode()
+    strangers = []
+    for name, ranking in rankings.systems.items():
+        top = keys[name].filter(pl.Series(ranking.top(cutoff))).unique()
+        if len(top) < FEWEST_DOCUMENTS:
+            continue
+        share = int(top.is_in(shared).sum()) / len(top)
+        if share < KNOWN:
+            text = (
+                f"of the {len(top):,} different documents that {name} has in the first {cutoff}, "
+                f"{share:.1%} are judged or retrieved by another system"
+            )
+            strangers.append((name, share, text))
+    return strangers
+
+
+def _outside(inputs: Inputs, cutoff: int) -> list[tuple[str, float, str]]:
+    """Name each system of whose documents on top too many are not in the corpus."""
+    assert inputs.corpus is not None
+    ids = pl.Series(inputs.corpus.ids, dtype=pl.String).implode()
+    strangers = []
+    for name, ranking in inputs.rankings.systems.items():
+        rows = ranking.source[np.flatnonzero(ranking.top(cutoff))]
+        top = ranking.run.doc_ids.gather(rows).cast(pl.String).unique()
+        absent = int((~top.is_in(ids)).sum())
+        if absent and absent >= OUTSIDE * len(top):
+            text = (
+                f"{absent:,} of the {len(top):,} different documents that {name} has in the first "
+                f"{cutoff} are not in the corpus"
+            )
+            strangers.append((name, absent / len(top), text))
+    return strangers
+
+
+# --- advice and section --------------------------------------------------------------------------
+
+
+def _advice(
+    findings: tuple[Finding, ...], claim: NeededQueries | None, inputs: Inputs
+) -> tuple[Advice, ...]:
+    """Say that there are too few queries, where that puts the lead of the best system in doubt."""
+    if claim is None or str(inputs.main) != claim.measure:
+        return ()
+    return tuple(
+        Advice(text=f"Queries: {finding.message}", gain=claim.difference)
+        for finding in findings
+        if finding.code == TOO_FEW_QUERIES.code and finding.severity == "warning"
+    )
+
+
+_SIGNS = {True: "✓", False: "!", None: "·"}
+
+
+def _section(result: Lint) -> Section:
+    rows = tuple(
+        (
+            Cell(
+                f"{_SIGNS[answer.good]} {answer.question}",
+                tone="warning" if answer.good is False else "plain",
+            ),
+            Cell(answer.text),
+        )
+        for answer in result.answers
+    )
+    table = Table(
+        text_columns("a report should have", "seen here"),
+        rows,
+        notes=("✓ it has, ! it has not, · cannot be told",),
+    )
+    return Section(LINT.title, details=(table,))
+
+
+LINT = register(
+    Analysis(
+        name="lint",
+        title="Report lint",
+        summary="Whether a report has what makes its numbers believable: five common pitfalls.",
+        config=LintConfig,
+        written="lint: {difference: 0.03}",
+        result=Lint,
+        needs=("scores", "runs", "qrels"),
+        uses=("queries", "corpus", "search"),
+        look=_look,
+        section=_section,
+        codes=(ONE_CUTOFF, NO_BASELINE, NO_SEGMENTS, TOO_FEW_QUERIES, DIFFERENT_COLLECTIONS),
+        place=90,
+    )
+)

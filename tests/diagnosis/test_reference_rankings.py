@@ -1,0 +1,181 @@
+"""Random and ideal rankings: against the mean over all orders, each scored as a run."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.diagnosis import reference_rankings
+from rankscope.diagnosis.reference_rankings import (
+    RandomRankings,
+    ideal_values,
+    looks_at_nonrelevant,
+)
+from rankscope.measures.judged import BoolArray
+from rankscope.scoring.inputs import as_judgments
+
+QRELS: dict[str, dict[str, int]] = {
+    "q1": {"a": 2, "b": 1, "c": 0},
+    "q2": {"b": 1},
+    "q3": {"a": 0, "c": -1, "d": 3},
+}
+DOCUMENTS = ["a", "b", "c", "d", "e"]
+DEPTH = 3
+
+
+def rankings(qrels: Any = None, placed: BoolArray | None = None, **changed: Any) -> RandomRankings:
+    judgments = as_judgments(QRELS if qrels is None else qrels)
+    every = np.ones(len(judgments.query), np.bool_)
+    given: dict[str, Any] = {"documents": len(DOCUMENTS), "depth": DEPTH, "deepest": 5} | changed
+    return RandomRankings(judgments, placed=every if placed is None else placed, **given)
+
+
+@cache
+def all_orders(depth: int | None) -> dict[str, Any]:
+    """Score all orders of the documents as runs: by measure ``[orders, queries]``."""
+    measures = [*FORMULAS, *DRAWN]
+    values = []
+    for order in itertools.permutations(DOCUMENTS):
+        run = {query_id: list(order[:depth]) for query_id in QRELS}
+        scores = rs.evaluate(QRELS, run, measures)
+        values.append([list(scores.values(measure).values()) for measure in measures])
+    table = np.array(values)
+    return {measure: table[:, row] for row, measure in enumerate(measures)}
+
+
+def mean_of_all_orders(measure: str) -> tuple[Any, Any]:
+    """Return mean and variance by query; a measure without cutoff sees runs of the depth."""
+    is_cut = rs.Measure.parse(measure).cutoff is not None
+    values = all_orders(None if is_cut else DEPTH)[measure]
+    return values.mean(axis=0), values.var(axis=0)
+
+
+FORMULAS = [
+    "Success@2",
+    "P@2",
+    "P@7",
+    "R@2",
+    "R(rel=2)@3",
+    "R(rel=0)@2",
+    "R_cap@1",
+    "RR",
+    "RR@2",
+    "AP",
+    "AP@2",
+    "AP(norm=min)@2",
+    "AP(norm=retrieved)@4",
+    "nDCG@2",
+    "nDCG",
+    "nDCG(gain=exp)@3",
+    "nDCG(gain={1:3,2:1})@3",
+    "DCG(least=2)@3",
+]
+
+
+@pytest.mark.parametrize("measure", FORMULAS)
+def test_formulas_agree_with_all_orders(measure: str) -> None:
+    chance = rankings().of(rs.Measure.parse(measure))
+    assert chance is not None
+    assert chance.draws == 0
+    mean, variance = mean_of_all_orders(measure)
+    assert chance.mean.tolist() == pytest.approx(mean.tolist(), abs=1e-12)
+    if measure.startswith("AP"):
+        assert chance.variance is None
+    else:
+        assert chance.variance is not None
+        assert chance.variance.tolist() == pytest.approx(variance.tolist(), abs=1e-12)
+
+
+DRAWN = [
+    *("ERR@2", "ERR", "Bpref", "Rprec", "RBP", "AUC", "SetR", "Judged@2", "FallOut@2", "Q@3"),
+    "RR(judged_only=True)@2",
+]
+
+
+@pytest.mark.parametrize("measure", DRAWN)
+def test_draws_agree_with_all_orders(measure: str) -> None:
+    parsed = rs.Measure.parse(measure)
+    chance = rankings().of(parsed)
+    assert chance is not None
+    mean, variance = mean_of_all_orders(measure)
+    assert chance.draws == reference_rankings.MOST_DRAWS
+    tolerance = 5 * np.sqrt(np.maximum(variance, 1e-9) / 2_000)
+    assert (np.abs(chance.mean - mean) <= tolerance).all()
+
+
+def test_drawn_means_of_a_measure_with_a_formula() -> None:
+    """The values that tests count are those whose mean the formula gives."""
+    measure = rs.Measure.parse("nDCG@2")
+    world = rankings()
+    chance = world.of(measure)
+    assert chance is not None
+    assert chance.variance is not None
+    drawn = world.drawn(measure)
+    assert drawn.shape == (world.draws(measure), 3)
+    error = np.sqrt(chance.variance / len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - chance.mean) <= 5 * error).all()
+
+
+def test_documents_that_are_not_there_are_never_found() -> None:
+    judgments = as_judgments(QRELS)
+    assert judgments.judged_query.tolist() == [0, 0, 0, 1, 2, 2, 2]
+    placed = np.array([False, True, True, True, False, True, True])  # without a of q1, d of q3
+    world = rankings(placed=placed)
+    recall = world.of(rs.Measure.parse("R@2"))
+    assert recall is not None
+    assert recall.mean.tolist() == pytest.approx([0.2, 0.4, 0.0])  # of q1 one of two can be found
+    drawn = world.drawn(rs.Measure.parse("Success@5"))
+    assert drawn.mean(axis=0).tolist() == [1.0, 1.0, 0.0]
+
+
+def test_what_needs_more_than_grades_has_no_answer() -> None:
+    assert rankings().of(rs.Measure.parse("alpha_nDCG@5")) is None
+    assert ideal_values(rs.Measure.parse("StRecall@5"), as_judgments(QRELS)) is None
+
+
+@pytest.mark.parametrize(
+    ("measure", "answer"),
+    [
+        ("nDCG@10", False),
+        ("ERR@10", False),
+        ("AP", False),
+        ("Bpref", True),
+        ("AUC", True),
+        ("FallOut@2", True),
+        ("R(rel=0)@2", True),
+        ("nDCG(judged_only=True)@5", True),
+        ("Judged@3", True),
+    ],
+)
+def test_which_measures_look_at_nonrelevant_documents(measure: str, answer: bool) -> None:
+    assert looks_at_nonrelevant(rs.Measure.parse(measure)) is answer
+
+
+@pytest.mark.parametrize(
+    ("measure", "values"),
+    [
+        ("nDCG@10", [1.0, 1.0, 1.0]),
+        ("nDCG(gain={1:3,2:1})@2", [1.0, 1.0, 1.0]),
+        ("P@2", [1.0, 0.5, 0.5]),
+        ("R@1", [0.5, 1.0, 1.0]),
+        ("RR", [1.0, 1.0, 1.0]),
+        ("FallOut@2", [0.0, 0.0, 0.0]),
+        ("Judged@2", [1.0, 1.0, 1.0]),
+    ],
+)
+def test_the_ideal_ranking(measure: str, values: list[float]) -> None:
+    best = ideal_values(rs.Measure.parse(measure), as_judgments(QRELS))
+    assert best is not None
+    assert best.tolist() == pytest.approx(values)
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    measure = rs.Measure.parse("ERR@2")
+    first, second, other = (rankings(seed=seed).drawn(measure) for seed in (3, 3, 4))
+    assert first.tobytes() == second.tobytes()
+    assert first.tobytes() != other.tobytes()

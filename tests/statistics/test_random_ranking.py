@@ -1,0 +1,150 @@
+"""Random rankings: formulas against all orders there are, against draws, and at 10⁸ documents."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from statistics import fmean, pvariance
+
+import numpy as np
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.statistics.random_ranking import (
+    average_retrieved_mean,
+    distinct_ranks,
+    found_moments,
+    harmonic,
+    precision_sum_mean,
+    reciprocal_rank_moments,
+    success_moments,
+    sum_moments,
+)
+
+SMALL = [
+    (documents, relevant, cutoff)
+    for documents in range(1, 8)
+    for relevant in range(documents + 1)
+    for cutoff in (None, *range(1, documents + 2))
+]
+
+
+def orders(documents: int, relevant: int, cutoff: int | None) -> list[list[int]]:
+    """List the ranks of relevant documents in the first k, for all ways to place them."""
+    places = itertools.combinations(range(1, documents + 1), relevant)
+    return [[rank for rank in place if rank <= (cutoff or documents)] for place in places]
+
+
+def test_every_formula_agrees_with_all_orders() -> None:
+    for documents, relevant, cutoff in SMALL:
+        tops = orders(documents, relevant, cutoff)
+        precisions = [sum(seen / rank for seen, rank in enumerate(top, 1)) for top in tops]
+        twins = {
+            success_moments: [float(bool(top)) for top in tops],
+            found_moments: [float(len(top)) for top in tops],
+            reciprocal_rank_moments: [1 / top[0] if top else 0.0 for top in tops],
+        }
+        for formula, values in twins.items():
+            moments = formula([relevant], documents, cutoff)
+            assert moments.mean[0] == pytest.approx(fmean(values), abs=1e-13)
+            assert moments.variance[0] == pytest.approx(pvariance(values), abs=1e-12)
+        mean = precision_sum_mean([relevant], documents, cutoff)[0]
+        assert mean == pytest.approx(fmean(precisions), abs=1e-13)
+        shares = [
+            value / len(top) if top else 0.0 for value, top in zip(precisions, tops, strict=True)
+        ]
+        mean = average_retrieved_mean([relevant], documents, cutoff)[0]
+        assert mean == pytest.approx(fmean(shares), abs=1e-13)
+
+
+@pytest.mark.parametrize("documents", range(1, 7))
+def test_sums_of_gains_agree_with_all_orders(documents: int) -> None:
+    gains = [3.0, 1.0, 0.5][:documents]
+    weights = [1 / math.log2(rank + 1) for rank in (1, 2, 3)]
+    everything = gains + [0.0] * (documents - len(gains))
+    sums = [
+        sum(gain * weight for gain, weight in zip(order, weights, strict=False))
+        for order in itertools.permutations(everything)
+    ]
+    total, squares = sum(gains), sum(gain**2 for gain in gains)
+    moments = sum_moments([total], [squares], weights, documents)
+    assert moments.mean[0] == pytest.approx(fmean(sums), abs=1e-12)
+    assert moments.variance[0] == pytest.approx(pvariance(sums), abs=1e-12)
+
+
+def test_the_tutorial_of_200_recipes() -> None:
+    """One target among 200: k/200, as the tutorial on retrieval metrics has it."""
+    chances = [float(success_moments([1], 200, k).mean[0]) for k in (1, 5, 10)]
+    assert chances == pytest.approx([0.005, 0.025, 0.05], abs=1e-15)
+
+
+def test_many_documents_lose_no_digits() -> None:
+    documents = 10**8
+    # P(none of 2 in the first 10) = (N−10)(N−11) / (N(N−1)), exactly
+    exact = 1 - Fraction((documents - 10) * (documents - 11), documents * (documents - 1))
+    chance = success_moments([2], documents, 10).mean[0]
+    assert chance == pytest.approx(float(exact), rel=1e-14)
+    # H(N) by Euler and Maclaurin
+    expansion = math.log(documents) + np.euler_gamma + 1 / (2 * documents)
+    assert harmonic(documents) == pytest.approx(expansion, rel=1e-15)
+    assert reciprocal_rank_moments([1], documents).mean[0] == pytest.approx(
+        expansion / documents, rel=1e-14
+    )
+    first_ten = sum(Fraction(1, rank) for rank in range(1, 11))
+    assert reciprocal_rank_moments([1], documents, 10).mean[0] == pytest.approx(
+        float(first_ten / documents), rel=1e-14
+    )
+    assert precision_sum_mean([1], documents, 10)[0] == pytest.approx(
+        float(first_ten / documents), rel=1e-14
+    )
+    assert found_moments([3], documents, 1000).mean[0] == pytest.approx(3e-5, rel=1e-15)
+
+
+def test_a_cutoff_at_the_end_is_none() -> None:
+    for formula in (success_moments, reciprocal_rank_moments, found_moments):
+        whole, cut = formula([0, 1, 7, 300], 300), formula([0, 1, 7, 300], 300, 300)
+        assert whole.mean.tolist() == pytest.approx(cut.mean.tolist(), abs=1e-14)
+    assert success_moments([0, 1], 300).mean.tolist() == [0.0, 1.0]
+
+
+def test_long_sums_agree_with_the_formula_of_all_ranks() -> None:
+    documents, counts = 5_000, [1, 2, 17, 400]
+    summed = reciprocal_rank_moments(counts, documents, documents - 400).mean  # no rank is cut off
+    whole = reciprocal_rank_moments(counts, documents).mean
+    assert summed[1:].tolist() == pytest.approx(whole[1:].tolist(), rel=1e-3)
+    assert summed[2:].tolist() == pytest.approx(whole[2:].tolist(), rel=1e-12)
+
+
+def test_more_relevant_documents_than_there_are() -> None:
+    with pytest.raises(InputError, match="at least as many documents"):
+        success_moments([3], 2, 1)
+
+
+@pytest.mark.parametrize(("documents", "counts"), [(12, [0, 1, 2, 3, 9, 12]), (400, [5, 90, 1])])
+def test_drawn_ranks_are_different_and_uniform(documents: int, counts: list[int]) -> None:
+    random = np.random.default_rng(5)
+    times = 3_000
+    ranks = distinct_ranks(random, np.tile(counts, times), documents)
+    group = np.repeat(np.arange(len(counts) * times), np.tile(counts, times))
+    assert ranks.min() >= 1
+    assert ranks.max() <= documents
+    assert len(np.unique(group * (documents + 1) + ranks)) == len(ranks)
+    for place, count in enumerate(counts):
+        if not count:
+            continue
+        mine = ranks[group % len(counts) == place].reshape(times, count)
+        often = np.bincount(mine.ravel(), minlength=documents + 1)[1:]
+        expected = times * count / documents
+        # chi-squared over N cells: mean N − 1, deviation √2N; fewer where ranks exclude each other
+        assert ((often - expected) ** 2 / expected).sum() < documents + 5 * math.sqrt(2 * documents)
+        # any place of a group is as good as another
+        assert mine[:, 0].mean() == pytest.approx((documents + 1) / 2, rel=0.1)
+
+
+def test_pairs_of_drawn_ranks_are_uniform() -> None:
+    ranks = distinct_ranks(np.random.default_rng(1), np.full(72_000, 2), 9).reshape(-1, 2)
+    pairs = np.bincount(ranks[:, 0] * 10 + ranks[:, 1], minlength=100)
+    seen = pairs[pairs > 0]
+    assert len(seen) == 72  # ordered pairs of 9
+    assert ((seen - 1000) ** 2 / 1000).sum() < 72 + 5 * math.sqrt(144)
