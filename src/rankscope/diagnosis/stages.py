@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.ranked_run import RankedRun, best_order
+from rankscope.diagnosis.ranked_run import RankedRun, best_order, is_best_by_grade
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.stage_tables import stages_section
 from rankscope.errors import UnknownNameError, counted
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare
 from rankscope.measures.language import Measure
-from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.inputs import as_judgments, without_identical
@@ -29,7 +28,7 @@ from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.judged import BoolArray, IntArray
     from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
@@ -262,24 +261,12 @@ def _with_ceiling(row: StageRow, before: RankedRun, after: RankedRun, scores: Sc
             "ceiling": {
                 str(measure): aggregate(measure, compute(measure, best))
                 for measure in measures
-                if _grades_rule(measure, given.judged_grade)
+                if is_best_by_grade(measure, given.judged_grade)
             },
             "input_recall": aggregate(recall, compute(recall, given)),
             "output_recall": aggregate(recall, compute(recall, returned)),
         }
     )
-
-
-def _grades_rule(measure: Measure, grades: FloatArray) -> bool:
-    """Tell whether no order is better than the one by grade from high to low."""
-    definition = measure.definition
-    if not definition.higher_is_better or definition.not_monotone or definition.needs:
-        return False
-    gain: Any = measure.options.get("gain")
-    if not isinstance(gain, tuple):
-        return True
-    gains = gains_of(np.unique(grades), gain, 1.0)
-    return bool((np.diff(gains) >= 0).all())
 
 
 def _checked(
