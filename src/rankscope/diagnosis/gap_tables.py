@@ -39,12 +39,18 @@ def _kinds_table(result: Gaps) -> Table:
     limits = result.thresholds
     several = "" if result.single else f" (of those that fit in the first {result.cutoff:,})"
     notes = [
-        f"over {counted(result.queries - result.without_relevant, 'query')} with relevant "
-        f"documents; RR down to rank {result.depth:,}",
-        f"lower: share of queries with a relevant document in the first {result.depth:,} but not "
-        f"on top; from {limits.not_first:g} on ranking is a problem",
-        f"missing: share of the relevant documents{several} that are not in the first "
-        f"{result.depth:,}; from {limits.not_retrieved:g} on retrieval is a problem",
+        (
+            f"over {counted(result.queries - result.without_relevant, 'query')} with relevant "
+            f"documents; RR down to rank {result.depth:,}"
+        ),
+        (
+            f"lower: share of queries with a relevant document in the first {result.depth:,} but not "
+            f"on top; from {limits.not_first:g} on ranking is a problem"
+        ),
+        (
+            f"missing: share of the relevant documents{several} that are not in the first "
+            f"{result.depth:,}; from {limits.not_retrieved:g} on retrieval is a problem"
+        ),
     ]
     if result.without_relevant:
         notes.append(_left_out(result.without_relevant))
@@ -186,10 +192,14 @@ def _parts_table(result: Gaps) -> Table:
         tuple(rows),
         title=f"Where {result.measure} is lost",
         notes=(
-            f"lost: the best possible mean minus the mean now; in brackets {level:.0%} intervals "
-            "by Student's t over the queries",
-            f"the order: up to the best order of the first {result.depth:,}; not retrieved: from "
-            "there to everything found and in the best order",
+            (
+                f"lost: the best possible mean minus the mean now; in brackets {level:.0%} intervals "
+                "by Student's t over the queries"
+            ),
+            (
+                f"the order: up to the best order of the first {result.depth:,}; not retrieved: from "
+                "there to everything found and in the best order"
+            ),
         ),
     )
 

@@ -73,7 +73,7 @@ RETRIEVAL_PROBLEM = declare(
     "retrieval-problem",
     "note",
     unit="system",
-    advice="work on what is retrieved first: indexing, the words of the queries, a second retriever",
+    advice="work on what is retrieved first: indexing, the words of queries, a second retriever",
     meaning="""Many relevant documents (0.3 of those that fit above the cutoff, unless set
     otherwise) are not retrieved at all, so that no reranker can mend it.""",
 )
