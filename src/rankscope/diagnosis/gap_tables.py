@@ -44,8 +44,8 @@ def _kinds_table(result: Gaps) -> Table:
             f"documents; RR down to rank {result.depth:,}"
         ),
         (
-            f"lower: share of queries with a relevant document in the first {result.depth:,} but not "
-            f"on top; from {limits.not_first:g} on ranking is a problem"
+            f"lower: share of queries with a relevant document in the first {result.depth:,} but "
+            f"not on top; from {limits.not_first:g} on ranking is a problem"
         ),
         (
             f"missing: share of the relevant documents{several} that are not in the first "
@@ -193,12 +193,12 @@ def _parts_table(result: Gaps) -> Table:
         title=f"Where {result.measure} is lost",
         notes=(
             (
-                f"lost: the best possible mean minus the mean now; in brackets {level:.0%} intervals "
-                "by Student's t over the queries"
+                "lost: the best possible mean minus the mean now; in brackets intervals by "
+                f"Student's t over the queries ({level:.0%})"
             ),
             (
-                f"the order: up to the best order of the first {result.depth:,}; not retrieved: from "
-                "there to everything found and in the best order"
+                f"by the order: up to the best order of the first {result.depth:,}; by what is not "
+                "retrieved: from there to everything found and in the best order"
             ),
         ),
     )

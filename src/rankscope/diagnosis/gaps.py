@@ -16,6 +16,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
+from rankscope.diagnosis.gap_findings import (
+    HIDDEN_BY_DEPTH,
+    RANKING_PROBLEM,
+    RETRIEVAL_PROBLEM,
+    gap_advice,
+    gap_findings,
+)
 from rankscope.diagnosis.gap_tables import gaps_section
 from rankscope.diagnosis.ranked_run import (
     RELEVANT,
@@ -25,15 +32,13 @@ from rankscope.diagnosis.ranked_run import (
     why_not_by_grade,
 )
 from rankscope.diagnosis.registry import (
-    Advice,
     Analysed,
     Analysis,
     AnalysisConfig,
     Inputs,
     register,
 )
-from rankscope.errors import counted
-from rankscope.findings import Finding, NotApplicable, declare
+from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
@@ -58,34 +63,6 @@ STYLE_CUTOFF = 5
 
 NEARLY = 1e-9
 """Shares that reach a threshold but for rounding reach it."""
-
-RANKING_PROBLEM = declare(
-    "RS651",
-    "ranking-problem",
-    "note",
-    unit="system",
-    advice="work on the order first: a reranker, better weights, another scoring function",
-    meaning="""For many queries (0.3 of them, unless set otherwise) a relevant document is retrieved
-    but is not the first: the order is the problem, or part of it.""",
-)
-RETRIEVAL_PROBLEM = declare(
-    "RS652",
-    "retrieval-problem",
-    "note",
-    unit="system",
-    advice="work on what is retrieved first: indexing, the words of queries, a second retriever",
-    meaning="""Many relevant documents (0.3 of those that fit above the cutoff, unless set
-    otherwise) are not retrieved at all, so that no reranker can mend it.""",
-)
-HIDDEN_BY_DEPTH = declare(
-    "RS653",
-    "retrieval-hidden-by-depth",
-    "note",
-    unit="system",
-    advice="fetch deeper runs, to tell what is ranked too low from what is not retrieved",
-    meaning="""Much seems not to be retrieved, but the run is cut above the depth that a reranker
-    could look at: the missing documents may follow right below the cut.""",
-)
 
 
 class Reranked(Part):
@@ -281,6 +258,7 @@ def _look(config: GapsConfig, inputs: Inputs) -> Gaps | NotApplicable:
     if not any((run.graded(level) > 0).any() for run in judged.values()):
         return GAPS.not_applicable(f"no document has a grade of {level:g} or more")
     measure, reason = _measure(inputs, runs)
+    ideal = {run.query_ids: ideal_values(measure, run) for run in _one_of_each(judged)}
     depth = min(config.depth, max(int(run.retrieved.max(initial=1)) for run in judged.values()))
     question = _Question(
         config=config,
@@ -291,10 +269,12 @@ def _look(config: GapsConfig, inputs: Inputs) -> Gaps | NotApplicable:
         cutoffs=(*(cutoff for cutoff in CUTOFFS if cutoff < depth), depth),
         confidence=inputs.settings.level,
     )
-    systems = tuple(_of_system(name, run, question) for name, run in judged.items())
+    systems = tuple(
+        _of_system(name, run, ideal[run.query_ids], question) for name, run in judged.items()
+    )
     focus = judged[inputs.focus]
     counts = focus.graded(level)
-    return Gaps(
+    result = Gaps(
         measure=str(measure),
         instead_of=str(inputs.main) if reason else None,
         reason=reason,
@@ -306,13 +286,17 @@ def _look(config: GapsConfig, inputs: Inputs) -> Gaps | NotApplicable:
         cutoffs=question.cutoffs,
         thresholds=config,
         systems=systems,
-        findings=tuple(_findings(systems, question)),
-        advice=tuple(
-            sentence
-            for system in systems
-            if system.system == inputs.focus
-            for sentence in _advice(system, question)
-        ),
+    )
+    return result.model_copy(
+        update={
+            "findings": tuple(gap_findings(result)),
+            "advice": tuple(
+                sentence
+                for system in systems
+                if system.system == inputs.focus
+                for sentence in gap_advice(result, system)
+            ),
+        }
     )
 
 
@@ -334,13 +318,18 @@ def _measure(inputs: Inputs, runs: dict[str, tuple[JudgedRun, FloatArray]]) -> t
         reason = "it does not look at the order"
     if not reason:
         for run, values in runs.values():
-            ideal = ideal_values(main, run)
-            if (values > ideal + SAME * np.abs(ideal)).any():  # a measure of somebody else's
+            best = compute(main, best_order(run, int(run.retrieved.max(initial=0))))
+            if (values > best + SAME * np.abs(best)).any():  # a measure of somebody else's
                 reason = "the order by grade is not the best for it"
     return (Measure.of("nDCG", cutoff=inputs.cutoff) if reason else main), reason
 
 
-def _of_system(name: str, judged: JudgedRun, question: _Question) -> SystemGaps:
+def _one_of_each(runs: dict[str, JudgedRun]) -> list[JudgedRun]:
+    """Return a run for each set of queries that runs are averaged over."""
+    return list({run.query_ids: run for run in runs.values()}.values())
+
+
+def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Question) -> SystemGaps:
     config, measure = question.config, question.measure
     answerable: BoolArray = judged.graded(question.level) > 0
     with_gold = judged.only(answerable)
@@ -357,9 +346,12 @@ def _of_system(name: str, judged: JudgedRun, question: _Question) -> SystemGaps:
     not_retrieved = float(lacking.mean()) if len(lacking) else 0.0
     longest = int(judged.retrieved.max(initial=0))
     answered = judged.retrieved[judged.retrieved > 0]
-    values = {depth: _best(measure, judged, depth) for depth in _depths(longest, question.depth)}
     now = compute(measure, judged)
-    best, ideal = _best(measure, judged, question.depth), ideal_values(measure, judged)
+    values = {
+        depth: compute(measure, best_order(judged, depth))
+        for depth in _depths(longest, question.depth)
+    }
+    best = values.get(min(longest, question.depth), now)  # a run may hold nothing
     ideal = np.maximum(ideal, best)  # where they differ by rounding only
     means = [aggregate(measure, row) for row in (now, best, ideal)]
     ranking, retrieval = _parts(question, np.stack([now, best, ideal]), means)
@@ -407,10 +399,6 @@ def _depths(longest: int, depth: int) -> list[int]:
     return sorted(step for step in steps if 0 < step <= longest)
 
 
-def _best(measure: Measure, judged: JudgedRun, depth: int) -> FloatArray:
-    return compute(measure, best_order(judged, depth))
-
-
 def _parts(question: _Question, values: FloatArray, means: list[float]) -> tuple[GapPart, GapPart]:
     """Split what is lost: ``values[3, n]`` are now, in the best order, and ideal."""
     low, high = question.measure.definition.range
@@ -428,94 +416,6 @@ def _parts(question: _Question, values: FloatArray, means: list[float]) -> tuple
         for gain, interval in zip(np.diff(means).tolist(), intervals, strict=True)
     )
     return ranking, retrieval
-
-
-# --- what stands out -----------------------------------------------------------------------------
-
-
-def _findings(systems: Sequence[SystemGaps], question: _Question) -> list[Finding]:
-    """Name the systems that have each problem, all in one finding."""
-    depth = question.depth
-    low = [system for system in systems if system.kind in ("ranking", "both")]
-    lacking = [system for system in systems if system.kind in ("retrieval", "both")]
-    hidden = [
-        system for system in lacking if system.is_cut and system.run_depth < question.config.depth
-    ]
-    findings = []
-    if low:
-        listed = ", ".join(f"{system.system} for {system.not_first:.0%}" for system in low)
-        findings.append(
-            RANKING_PROBLEM.finding(
-                f"a relevant document is in the first {depth:,} but not on top: {listed} of the "
-                "queries",
-                count=len(low),
-                evidence={"depth": depth, "systems": _evidence(low)},
-            )
-        )
-    if lacking:
-        listed = ", ".join(
-            f"{system.system} lacks {system.not_retrieved:.0%}" for system in lacking
-        )
-        findings.append(
-            RETRIEVAL_PROBLEM.finding(
-                f"relevant documents are not in the first {depth:,}: {listed} of them",
-                count=len(lacking),
-                evidence={"depth": depth, "systems": _evidence(lacking)},
-            )
-        )
-    if hidden:
-        listed = ", ".join(f"{system.system} at {system.run_depth:,}" for system in hidden)
-        findings.append(
-            HIDDEN_BY_DEPTH.finding(
-                f"answers are cut ({listed} documents): what is not retrieved may follow right "
-                "below, where a reranker could still find it",
-                count=len(hidden),
-                evidence={"run_depth": {system.system: system.run_depth for system in hidden}},
-            )
-        )
-    return findings
-
-
-def _evidence(systems: Sequence[SystemGaps]) -> dict[str, dict[str, float]]:
-    return {
-        system.system: {"not_first": system.not_first, "not_retrieved": system.not_retrieved}
-        for system in systems
-    }
-
-
-def _missing(system: SystemGaps) -> str:
-    return f"{system.missing:,} of {counted(system.relevant, 'relevant document')}"
-
-
-def _advice(system: SystemGaps, question: _Question) -> list[Advice]:
-    """Say what either fix would win, where that is worth a sentence; the larger part first."""
-    worth = max(question.config.worth * abs(system.ideal), NEARLY)
-    measure, depth = question.measure, min(question.depth, system.run_depth)
-    best = system.now + system.ranking.gain
-    advice = []
-    if system.ranking.gain >= worth:
-        enough = next(step for step in system.reranked if step.gain >= 0.8 * system.ranking.gain)
-        first = f", of which its first {enough.depth:,} give {enough.gain:+.3f}"
-        advice.append(
-            Advice(
-                text=f"Ranking: the first {depth:,} documents of {system.system} in the best order "
-                f"would give {measure} of {best:.3f} against {system.now:.3f} now "
-                f"({system.ranking.gain:+.3f}{first if enough.depth < depth else ''})",
-                gain=system.ranking.gain,
-            )
-        )
-    if system.retrieval.gain >= worth:
-        share = system.missing / system.relevant
-        advice.append(
-            Advice(
-                text=f"Retrieval: {_missing(system)} ({share:.0%}) are not among the first "
-                f"{depth:,} of {system.system}, which in the best order would still be "
-                f"{system.retrieval.gain:.3f} below the best possible {measure} of "
-                f"{system.ideal:.3f}",
-                gain=system.retrieval.gain,
-            )
-        )
-    return sorted(advice, key=lambda sentence: -sentence.gain)
 
 
 GAPS = register(

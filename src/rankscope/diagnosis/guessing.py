@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 ORDERS = 200
 """How many orders are drawn, and up to how many copies every place is tried."""
 
+FEWEST = 4
+"""So many orders are drawn of each query however many queries there are."""
+
+MOST_ROWS = 500_000
+"""About so many documents in all orders are looked at: of many queries fewer orders each do."""
+
 PURPOSE = 11
 """Of the random numbers, so that no other use of the seed has the same."""
 
@@ -146,11 +152,12 @@ def _documents(judgments: Judgments, copies: pl.DataFrame, reachable: BoolArray)
         in_turn=(pl.col("gold") == 1) & (pl.col("size") > 1),
         texts=pl.col("group").filter(pl.col("group") >= 0).n_unique().over("query"),
     )
+    drawn = min(max(MOST_ROWS // max(len(rows), 1), FEWEST), ORDERS)
     is_simple = (pl.col("texts") == 1) & pl.col("in_turn").any().over("query")
     rows = rows.with_columns(
         orders=pl.when(is_simple)
         .then(pl.col("size").max().over("query").clip(upper_bound=ORDERS))
-        .otherwise(ORDERS)
+        .otherwise(drawn)
         .cast(pl.Int64),
         is_simple=is_simple,
     )
