@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 Limit = Literal[
     "no relevant document",
     "relevant documents not in the corpus",
+    "runs shorter than the cutoff",
     "more relevant documents than ranks",
     "fewer relevant documents than ranks",
     "as the measure is defined",
@@ -182,7 +183,8 @@ class _World:
         if inputs.corpus is None:
             return np.zeros(len(self.order), np.bool_)
         ids = inputs.qrels.pairs["doc_id"]
-        outside = ~ids.is_in(pl.Series(inputs.corpus.ids, dtype=pl.String)).to_numpy()
+        known = pl.Series(inputs.corpus.ids, dtype=pl.String)
+        outside = ~ids.is_in(known.implode()).to_numpy()
         rows = np.flatnonzero(outside)
         for ranking in inputs.rankings.systems.values():
             if len(rows):
@@ -336,6 +338,7 @@ def _limits(measure: Measure, world: _World, ideal: FloatArray) -> dict[Limit, i
     reasons: dict[Limit, BoolArray] = {
         "no relevant document": wanted == 0,
         "relevant documents not in the corpus": lost > 0,
+        "runs shorter than the cutoff": (ranks < (measure.cutoff or 0)) & (wanted > ranks),
         "more relevant documents than ranks": (wanted > ranks) & (measure.name in SHARE_OF_ALL),
         "fewer relevant documents than ranks": (wanted < ranks) & (measure.name in SHARE_OF_RANKS),
         "as the measure is defined": np.ones(len(judged), np.bool_),

@@ -1,4 +1,4 @@
-"""What stands out among gaps: the findings and the advice of the analysis in `gaps`."""
+"""What is worth knowing of gaps: the findings and the advice of the analysis in `gaps`."""
 
 from __future__ import annotations
 

@@ -139,15 +139,15 @@ def _documents(judgments: Judgments, copies: pl.DataFrame, reachable: BoolArray)
         # copies of one text are one unit, every other document is one
         unit=pl.when(pl.col("group") < 0).then(pl.col("doc_id")).otherwise(pl.lit("")),
     )
-    one = ["query", "group", "unit"]
+    text = ["query", "group", "unit"]
     rows = rows.with_columns(
-        size=pl.len().over(one).cast(pl.Int64),
-        mean=pl.col("grade").mean().over(one),
-        gold=(pl.col("grade") > 0).sum().over(one).cast(pl.Int64),
+        size=pl.len().over(text).cast(pl.Int64),
+        mean=pl.col("grade").mean().over(text),
+        gold=(pl.col("grade") > 0).sum().over(text).cast(pl.Int64),
     ).sort("query", "mean", "group", "unit", "doc_id", descending=[False, True, True, False, False])
     place = place_in(rows["query"].to_numpy()) - 1
     rows = rows.with_columns(pl.Series("place", place, dtype=pl.Int64)).with_columns(
-        offset=pl.col("place").min().over(one),
+        offset=pl.col("place").min().over(text),
         # of a text of which one copy is meant, only that one is followed
         in_turn=(pl.col("gold") == 1) & (pl.col("size") > 1),
         texts=pl.col("group").filter(pl.col("group") >= 0).n_unique().over("query"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def normalised(texts: pl.Series) -> pl.Series:
     r"""Return texts in the form in which they are compared.
 
-    >>> normalised(pl.Series(["Leek  Soup", "leek\\nsoup", "ﬁne Leek"])).to_list()
+    >>> normalised(pl.Series(["Leek  Soup", "leek\nsoup", "ﬁne Leek"])).to_list()
     ['leek soup', 'leek soup', 'fine leek']
     """
     plain = texts.str.normalize("NFKC").str.to_lowercase()
