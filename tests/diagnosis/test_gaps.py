@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.diagnosis.gaps import GAPS, Gaps, GapsConfig, SystemGaps, classify, style_of
+from rankscope.diagnosis.registry import Inputs
 from rankscope.document.blocks import Table
 from rankscope.findings import NotApplicable
+from rankscope.scoring.inputs import as_judgments
 from real import COLLECTIONS
 
 
@@ -113,7 +115,8 @@ def test_a_shuffled_top_is_a_ranking_problem_and_nothing_else() -> None:
     [only] = result.systems
     assert only.kind == "ranking"
     assert only.now == pytest.approx((0.5 + 0.2) / 2, abs=1e-15)
-    assert (only.ranking.gain, only.ranking.share) == (pytest.approx(0.65), 1.0)
+    assert only.ranking.gain == pytest.approx(0.65)
+    assert only.ranking.share == 1.0
     assert (only.retrieval.gain, only.retrieval.share) == (0.0, 0.0)
     assert only.missing == 0
     [advice] = result.advice
@@ -140,6 +143,19 @@ def test_a_truncated_run_is_a_retrieval_problem_and_nothing_else() -> None:
     assert [finding.code for finding in result.findings] == ["RS652", "RS653"]
 
 
+@pytest.mark.parametrize(("asked", "is_cut"), [(None, True), (5, True), (50, False)])
+def test_a_run_that_was_asked_for_more_is_not_cut(asked: int | None, is_cut: bool) -> None:
+    """Five documents of fifty that were asked for: nothing follows below."""
+    qrels, lists = targets(*[1] * 10, *[None] * 10, length=5)
+    run = rs.Run(lists, name="s")
+    scores = rs.evaluate(qrels, {"s": run}, ["RR"])
+    inputs = Inputs(scores=scores, runs={"s": run}, qrels=as_judgments(qrels), depth=asked)
+    answer = GAPS.answer(GapsConfig(), inputs)
+    assert isinstance(answer, Gaps)
+    assert answer.systems[0].is_cut == is_cut
+    assert ("RS653" in {finding.code for finding in answer.findings}) == is_cut
+
+
 def test_a_perfect_run_has_neither() -> None:
     result = look(*targets(*[1] * 20))
     [only] = result.systems
@@ -153,7 +169,7 @@ def test_both_problems() -> None:
     result = look(*targets(*[1] * 20, *[2] * 40, *[None] * 40), ["RR"])
     [only] = result.systems
     assert only.kind == "both"
-    assert (only.not_first, only.not_retrieved) == (pytest.approx(0.4), pytest.approx(0.4))
+    assert (only.not_first, only.not_retrieved) == pytest.approx((0.4, 0.4))
     assert only.ranking.gain == pytest.approx(0.2)
     assert only.retrieval.gain == pytest.approx(0.4)
     assert [advice.text.partition(":")[0] for advice in result.advice] == ["Retrieval", "Ranking"]
@@ -183,9 +199,9 @@ def test_each_depth_wins_what_it_holds() -> None:
     values = {step.depth: (step.value, step.gain) for step in only.reranked}
     third = 1 / 3
     assert list(values) == [10, 20, 50, 80]
-    assert values[10] == (third, 0.0)
-    assert values[20] == values[50] == (2 * third, pytest.approx(third))
-    assert values[80] == (1.0, pytest.approx(2 * third))
+    assert values[10] == pytest.approx((third, 0.0))
+    assert values[20] == values[50] == pytest.approx((2 * third, third))
+    assert values[80] == pytest.approx((1.0, 2 * third))
     assert only.run_depth == 80
 
 
@@ -315,7 +331,7 @@ def test_values_are_those_of_reordered_lists(world: Any, measure: str) -> None:
         }
         assert step.value == pytest.approx(rs.evaluate(qrels, lists, [measure])[measure])
     best = {
-        query_id: sorted(grades, key=lambda doc_id, by=grades: -by[doc_id])
+        query_id: sorted(grades, key=grades.__getitem__, reverse=True)
         for query_id, grades in qrels.items()
     }
     assert only.ideal == pytest.approx(rs.evaluate(qrels, best, [measure])[measure])

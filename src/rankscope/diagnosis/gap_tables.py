@@ -130,7 +130,7 @@ def _recall_table(result: Gaps) -> Table:
         (Column("system", "text"), *_at(result, "R")),
         tuple(rows),
         title="Recall",
-        notes=("R: the mean share of a query's relevant documents that are down to the rank",),
+        notes=("R@k: the mean share of a query's relevant documents that are in the first k",),
     )
 
 

@@ -100,7 +100,8 @@ class SystemGaps(Part):
     run_depth: int
     """The length of its longest answer; what is below is not known."""
     is_cut: bool
-    """Whether its answers are cut there: a quarter of them or more are as long."""
+    """Whether its answers are cut there: a quarter of them or more are as long, and no more were
+    asked for, as far as that is known."""
     success: tuple[float, ...]
     """The share of queries with a relevant document down to each of the ``cutoffs``."""
     recall: tuple[float, ...]
@@ -244,6 +245,8 @@ class _Question:
     depth: int
     cutoff: int
     cutoffs: tuple[int, ...]
+    asked: int | None
+    """How many documents the runs were asked for; None if nobody knows."""
     confidence: float
 
 
@@ -267,6 +270,7 @@ def _look(config: GapsConfig, inputs: Inputs) -> Gaps | NotApplicable:
         depth=depth,
         cutoff=inputs.cutoff,
         cutoffs=(*(cutoff for cutoff in CUTOFFS if cutoff < depth), depth),
+        asked=inputs.depth,
         confidence=inputs.settings.level,
     )
     systems = tuple(
@@ -346,6 +350,9 @@ def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Quest
     not_retrieved = float(lacking.mean()) if len(lacking) else 0.0
     longest = int(judged.retrieved.max(initial=0))
     answered = judged.retrieved[judged.retrieved > 0]
+    is_cut = bool(np.count_nonzero(answered == longest) >= CUT * len(answered))
+    if question.asked is not None:
+        is_cut = is_cut and longest >= question.asked
     now = compute(measure, judged)
     values = {
         depth: compute(measure, best_order(judged, depth))
@@ -360,7 +367,7 @@ def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Quest
         kind=classify(success[0], success[-1], config, not_retrieved=not_retrieved),
         style=style_of(success_5, rr, config),
         run_depth=longest,
-        is_cut=bool(np.count_nonzero(answered == longest) >= CUT * len(answered)),
+        is_cut=is_cut,
         success=success,
         recall=recall,
         success_5=success_5,
