@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from rankscope.collection.smart import BEGINS, read_smart
 from rankscope.collection.trec_documents import read_documents
 from rankscope.errors import UnknownNameError
@@ -127,6 +129,24 @@ class Corpus(RecordTable):
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents, in the order given."""
         return (Document(doc_id, fields) for doc_id, fields in self.rows())
+
+    def titles_and_texts(self) -> pl.DataFrame:
+        """Return doc_id, title and text of every document, as `Document` has them, in order."""
+        frame = self._frame
+        parts = frame.select(
+            doc_id="id", title=pl.col("title").fill_null(""), text=pl.col("text").fill_null("")
+        )
+        is_elsewhere = frame["extras"].is_not_null() & (
+            frame["title"].is_null() | frame["text"].is_null()
+        )
+        rows = is_elsewhere.arg_true()
+        if not len(rows):
+            return parts
+        documents = [Document(row[0], self._fields(row)) for row in frame[rows].iter_rows()]
+        titles, texts = (parts[name].to_list() for name in ("title", "text"))
+        for row, document in zip(rows, documents, strict=True):
+            titles[row], texts[row] = document.title, document.text
+        return pl.DataFrame({"doc_id": frame["id"], "title": titles, "text": texts})
 
     @property
     def fields(self) -> list[str]:

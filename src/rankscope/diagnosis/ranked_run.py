@@ -1,7 +1,8 @@
-"""One run as the stages of a pipeline are looked at: its judged documents and their ranks.
+"""One run as analyses look at it: its judged documents and their ranks, and their best order.
 
-Ranks are those a stage sees, by rankscope's own rules (score, then id from high to low, in double
-precision), whatever the profile of the scores.
+The ranks of a `RankedRun` are those a stage sees, by rankscope's own rules (score, then id from
+high to low, in double precision), whatever the profile of the scores; those of `judged_as_scored`
+are the ones that were scored.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankscope.measures.judged import place_in
+from rankscope.measures.judged import JudgedRun, place_in
+from rankscope.measures.parts import gains_of
+from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
+from rankscope.scoring.evaluate import relevance_level_of
+from rankscope.scoring.inputs import without_identical
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.diagnosis.registry import Inputs
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
 
 RELEVANT = 1.0
@@ -97,3 +104,116 @@ def best_order(judged: JudgedRun, depth: int) -> JudgedRun:
     new[passed] += judged.count(query[moved])[query[passed]] - above[passed]
     order = np.lexsort((new, query))
     return replace(judged, hit_rank=new[order], hit_grade=grade[order])
+
+
+def why_not_by_grade(measure: Measure, grades: FloatArray) -> str:
+    """Say why the order by grade from high to low may not be the best one; '' if it is."""
+    definition = measure.definition
+    if not definition.higher_is_better:
+        return "less of it is better"
+    if definition.not_monotone:
+        return definition.not_monotone
+    if definition.needs:
+        return f"it looks at {definition.needs}, not at grades alone"
+    gain: Any = measure.options.get("gain")
+    if isinstance(gain, tuple):
+        gains = gains_of(np.unique(grades), gain, 1.0)
+        if (np.diff(gains) < 0).any():
+            return "its gains do not rise with the grade"
+    return ""
+
+
+def is_best_by_grade(measure: Measure, grades: FloatArray) -> bool:
+    """Tell whether no order is better than the one by grade from high to low."""
+    return not why_not_by_grade(measure, grades)
+
+
+# --- the best there could be ---------------------------------------------------------------------
+
+
+def without_documents(judgments: Judgments) -> JudgedRun:
+    """Return a run that has every judged query and retrieves nothing."""
+    nothing = np.zeros(0, np.int64)
+    queries = len(judgments.query_ids)
+    return JudgedRun(
+        query_ids=judgments.query_ids,
+        retrieved=np.zeros(queries, np.int64),
+        in_run=np.ones(queries, np.bool_),
+        hit_query=nothing,
+        hit_rank=nothing,
+        hit_grade=np.zeros(0),
+        judged_query=judgments.judged_query,
+        judged_grade=judgments.judged_grade,
+        max_grade=judgments.max_grade,
+    )
+
+
+def ideal_run(
+    judged: JudgedRun, at_least: float, *, reachable: BoolArray | None = None
+) -> JudgedRun:
+    """Return a run that retrieves the judged documents from a grade on, by grade, and nothing else.
+
+    ``reachable`` says by judgment whether it can be retrieved; None: all can.
+    """
+    keep = judged.judged_grade >= at_least
+    if reachable is not None:
+        keep &= reachable
+    query = judged.judged_query[keep]  # by query, then by grade from high to low
+    return replace(
+        judged,
+        retrieved=judged.count(query),
+        in_run=np.ones(len(judged), np.bool_),
+        hit_query=query,
+        hit_rank=place_in(query),
+        hit_grade=judged.judged_grade[keep],
+        subtopics=None,
+        lengths=None,
+        spans=None,
+    )
+
+
+def ideal_values(
+    measure: Measure,
+    judged: JudgedRun,
+    *,
+    depth: int | None = None,
+    reachable: BoolArray | None = None,
+) -> FloatArray:
+    """By query: the highest value that any ranking of at most ``depth`` documents has.
+
+    For measures that the order by grade is best for (`is_best_by_grade`). Which documents are worth
+    returning differs: precision of a set falls with each that is not relevant, and a measure of
+    preferences needs what was judged nonrelevant. So the best of a few runs counts, query by query.
+    """
+    above_zero = float(np.nextafter(0.0, 1.0))
+    levels = dict.fromkeys((np.inf, above_zero, 0.0, relevance_level_of(measure)))
+    runs = [ideal_run(judged, level, reachable=reachable) for level in levels]
+    if depth is not None:
+        runs = [run.cut(depth) for run in runs]
+    values: FloatArray = np.max([compute(measure, run) for run in runs], axis=0)
+    return values
+
+
+def judged_as_scored(inputs: Inputs, system: str, measure: Measure) -> tuple[JudgedRun, FloatArray]:
+    """Return a run as it was scored, with the queries that count, and its values of a measure.
+
+    The rules are those of the scores' profile. The measure must be one of the scores.
+    """
+    assert inputs.scores is not None
+    assert inputs.runs is not None
+    assert inputs.qrels is not None
+    scores = inputs.scores.run(system)
+    values = scores.values[inputs.scores.measures.index(str(measure))]
+    rules = inputs.scores.profile.rules_for(measure)
+    run: Any = inputs.runs[system]
+    if not rules.identical_ids:
+        run = without_identical(run)
+    judged = align(inputs.qrels, run, ties=rules.ties, precision=rules.precision).judged
+    averaged = {
+        query_id
+        for query_id, is_left_out in zip(scores.query_ids, np.isnan(values), strict=True)
+        if not is_left_out
+    }
+    keep = np.fromiter((query_id in averaged for query_id in judged.query_ids), np.bool_)
+    values = values[~np.isnan(values)]
+    return (judged if keep.all() else judged.only(keep)), values

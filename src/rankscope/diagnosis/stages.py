@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pydantic import Field, field_validator
 
 from rankscope.diagnosis.improvements import Improvement, improvements, ndcg_at_10
 from rankscope.diagnosis.labels import check_field
 from rankscope.diagnosis.pipeline import Pipeline
 from rankscope.diagnosis.placement import Placement, Trial, depths_up_to, placement
+from rankscope.diagnosis.ranked_run import is_best_by_grade
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.stage_advice import (
     GROUP_WORSE,
@@ -37,7 +37,6 @@ from rankscope.diagnosis.stage_tables import stages_section
 from rankscope.errors import InputError
 from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
-from rankscope.measures.parts import gains_of
 from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.intervals import Interval
@@ -48,7 +47,6 @@ from rankscope.statistics.settings import Settings
 if TYPE_CHECKING:
     from rankscope.collection.qrels import Qrels
     from rankscope.diagnosis.labels import Query
-    from rankscope.measures.judged import FloatArray
     from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
@@ -219,7 +217,7 @@ def _table(
 ) -> tuple[list[StageRow], list[Finding]]:
     scores, ranked = pipeline.scores, pipeline.ranked
     grades = pipeline.judgments.judged_grade
-    ordered = {name for name in scores.measures if _grades_rule(Measure.parse(name), grades)}
+    ordered = {name for name in scores.measures if is_best_by_grade(Measure.parse(name), grades)}
     changes = _changes(pipeline.stages, scores, settings)
     rows, findings = [], []
     for spec in pipeline.stages:
@@ -292,18 +290,6 @@ def _changes(
     return changes
 
 
-def _grades_rule(measure: Measure, grades: FloatArray) -> bool:
-    """Tell whether no order is better than the one by grade from high to low."""
-    definition = measure.definition
-    if not definition.higher_is_better or definition.not_monotone or definition.needs:
-        return False
-    gain: Any = measure.options.get("gain")
-    if not isinstance(gain, tuple):
-        return True
-    gains = gains_of(np.unique(grades), gain, 1.0)
-    return bool((np.diff(gains) >= 0).all())
-
-
 # --- the analysis --------------------------------------------------------------------------------
 
 
@@ -362,7 +348,7 @@ def _placements(
     main = Measure.parse(pipeline.scores.measures[0])
     if main.definition.aggregate != "mean" or main.definition.needs:
         main = ndcg_at_10()
-    with_ceiling = _grades_rule(main, pipeline.judgments.judged_grade)
+    with_ceiling = is_best_by_grade(main, pipeline.judgments.judged_grade)
     rerankers = [row for row in rows if row.role in ("rerank", "rerank and cut")]
     reranked = [(row.of[0], row) for row in rerankers if row.role == "rerank"]
     plain = [row.system for row in rows if row not in rerankers]
