@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from rankscope.collection.smart import BEGINS, read_smart
 from rankscope.collection.trec_documents import read_documents
 from rankscope.errors import UnknownNameError
@@ -126,6 +128,34 @@ class Corpus(RecordTable):
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents, in the order given."""
         return (Document(doc_id, fields) for doc_id, fields in self.rows())
+
+    def positions(self, doc_ids: Iterable[str]) -> list[int]:
+        """Return the place of each document, from 0; -1 for one that is not in the corpus."""
+        index = self._index()
+        return [index.get(doc_id, -1) for doc_id in doc_ids]
+
+    def contents(self, positions: Sequence[int] | None = None) -> pl.Series:
+        """Return title and text of some documents (of all, if not given) as one text each.
+
+        A line for each, under whatever name the corpus has them.
+
+        >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).contents().to_list()
+        ['Soup\\nBoil.', '\\nFry.']
+        """
+        frame = self._frame if positions is None else self._frame[list(positions)]
+        joined = frame.select(
+            pl.concat_str(pl.col("title", "text").fill_null(""), separator="\n")
+        ).to_series()
+        # a field that is not there as text may be among the others, under another name
+        unclear = (frame["title"].is_null() | frame["text"].is_null()) & frame[
+            "extras"
+        ].is_not_null()
+        rows = unclear.arg_true()
+        if len(rows):
+            documents = (Document(row[0], self._fields(row)) for row in frame[rows].iter_rows())
+            texts = [f"{document.title}\n{document.text}" for document in documents]
+            joined = joined.scatter(rows, texts)
+        return joined
 
     @property
     def fields(self) -> list[str]:

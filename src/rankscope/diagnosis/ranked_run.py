@@ -7,16 +7,19 @@ precision), whatever the profile of the scores.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
 
 from rankscope.measures.judged import place_in
+from rankscope.measures.parts import gains_of
 from rankscope.scoring.align import align
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
+    from rankscope.measures.definition import GainTable
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
 
 RELEVANT = 1.0
@@ -26,6 +29,25 @@ MOST_GRADES = 12
 """Up to so many different grades each is counted; of more, those with one whole part together."""
 
 UNJUDGED = "unjudged"
+
+
+def counts_as_relevant(measure: Measure, grades: FloatArray) -> BoolArray:
+    """Tell which grades a measure gains something from; NaN (unjudged) is none of them.
+
+    Where gains are graded, any grade with a gain; otherwise from the measure's level on, or from
+    `RELEVANT`.
+    """
+    options = measure.options
+    gain = options.get("gain")
+    if gain is not None and gain != "binary":
+        # whether there is a gain is the same for 2^grade − 1 as for the grade itself
+        table = cast("GainTable", gain) if isinstance(gain, tuple) else "linear"
+        gains = gains_of(grades, table, least=cast("float | None", options.get("least")))
+        return np.asarray(gains > 0)
+    if "min_rel" in options:
+        return np.asarray(grades > max(cast("float", options["min_rel"]), 0.0))
+    level = options.get("rel")
+    return np.asarray(grades >= (RELEVANT if level is None else cast("float", level)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

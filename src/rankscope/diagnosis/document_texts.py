@@ -1,0 +1,201 @@
+"""Texts as copies are looked for in them: one normal form, one way to take words.
+
+The normal form leaves case, spacing and compatibility forms aside: two documents with the same
+normal form are exact copies. Words leave punctuation aside as well. Both are turned into 64-bit
+hashes, so that comparing texts is comparing numbers.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rankscope.collection.corpus import Corpus
+    from rankscope.measures.judged import BoolArray, IntArray
+
+    KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+LONGEST_TITLE = 80
+"""So many characters of a title are shown."""
+
+_NO_BLANKS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_WORD = rf"[{_NO_BLANKS}]|[\w--[{_NO_BLANKS}]]+"
+"""Letters and digits in a row; of scripts without blanks between words, each character."""
+
+_CHUNK = 1 << 22
+"""About so many characters are taken apart at a time: their words need much more room."""
+
+_OPENING = 24
+"""So many characters tell most texts apart."""
+
+_READ = 256
+"""So many characters are read for them: cutting a text can change the form of its last ones."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def normal_form(text: str) -> str:
+    """Return a text without what copies may differ in: case, spacing, compatibility forms.
+
+    >>> normal_form("Leek\\n  SOUP ½")
+    'leek soup 1⁄2'
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def word_form(text: str) -> str:
+    """Return the words of a text in normal form, without punctuation.
+
+    >>> word_form("Who's there?")
+    'who s there'
+    """
+    return str(_taken_apart([normal_form(text)]).list.join(" ")[0])
+
+
+def word_forms(texts: Sequence[str]) -> list[str]:
+    """Return the `word_form` of each text."""
+    forms: list[str] = _taken_apart([normal_form(text) for text in texts]).list.join(" ").to_list()
+    return forms
+
+
+def _taken_apart(forms: Sequence[str]) -> pl.Series:
+    return pl.Series(forms, dtype=pl.String).str.extract_all(_WORD)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words of some texts, one after the other, as hashes."""
+
+    hashes: KeyArray
+    """By word."""
+    offsets: IntArray
+    """The words of text i are ``offsets[i]:offsets[i + 1]``."""
+
+    @classmethod
+    def of(cls, forms: Sequence[str]) -> Words:
+        """Take texts in their normal form apart, some at a time."""
+        ends = np.cumsum([len(form) for form in forms], dtype=np.int64) // _CHUNK
+        starts = np.flatnonzero(np.diff(ends, prepend=-1)).tolist()
+        hashes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for start, end in zip(starts, [*starts[1:], len(forms)], strict=True):
+            lists = _taken_apart(forms[start:end])
+            lengths = lists.list.len()
+            words = lists.filter(lengths > 0).explode()
+            hashes.append(words.hash().to_numpy())
+            sizes.append(lengths.to_numpy().astype(np.int64))
+        lengths = np.concatenate(sizes)
+        return cls(np.concatenate(hashes), np.concatenate([[0], np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        """By text: how many words it has."""
+        return np.diff(self.offsets)
+
+    def only(self, texts: IntArray) -> Words:
+        """Return the words of some of the texts."""
+        sizes = self.sizes[texts]
+        ends = np.cumsum(sizes)
+        places = np.arange(ends[-1] if len(ends) else 0)
+        places += np.repeat(self.offsets[:-1][texts] - (ends - sizes), sizes)
+        return Words(self.hashes[places], np.concatenate([[0], ends]))
+
+    def shingles(self, width: int) -> tuple[KeyArray, IntArray]:
+        """Return a hash for each ``width`` words in a row, and the text it is from.
+
+        A text with fewer words has one, of all its words; a text without words has none.
+        """
+        sizes = self.sizes
+        counts = np.where(sizes > 0, np.maximum(sizes - width + 1, 1), 0)
+        text = np.repeat(np.arange(len(sizes)), counts)
+        first = np.arange(len(text)) - np.repeat(np.cumsum(counts) - counts, counts)
+        start = first + self.offsets[:-1][text]
+        hashes = np.zeros(len(text), np.uint64)
+        last = len(self.hashes) - 1
+        is_short = bool((sizes < width).any())
+        for step in range(width):
+            following = hashes * _ODD + self.hashes[np.minimum(start + step, last)]
+            hashes = np.where(step < sizes[text], following, hashes) if is_short else following
+        return hashes, text
+
+
+def same_keys(left: KeyArray, right: KeyArray) -> tuple[IntArray, IntArray]:
+    """Return all pairs of places with the same key in two columns."""
+    joined = (
+        pl.DataFrame({"key": left})
+        .with_row_index("left")
+        .join(
+            pl.DataFrame({"key": right}).with_row_index("right"),
+            on="key",
+            maintain_order="left_right",
+        )
+    )
+    return (
+        joined["left"].to_numpy().astype(np.int64),
+        joined["right"].to_numpy().astype(np.int64),
+    )
+
+
+def keyed(query: IntArray, other: IntArray | KeyArray) -> KeyArray:
+    """Return one key for a query and a number or hash of something else."""
+    mixed: KeyArray = (other.astype(np.uint64) + np.uint64(1)) * _ODD ^ query.astype(np.uint64)
+    return mixed
+
+
+class DocumentTexts:
+    """What documents are called, whether they are there, and which have the same text."""
+
+    def __init__(
+        self, corpus: Corpus | None, titles: Callable[[str], str | None] | None = None
+    ) -> None:
+        self.corpus = corpus
+        self._titles = titles
+
+    def title(self, doc_id: str) -> str | None:
+        """Return a document's title, or the beginning of its text; None if it is not known."""
+        if self.corpus is not None and doc_id in self.corpus:
+            document = self.corpus[doc_id]
+            title: str | None = document.title or document.text
+        else:
+            title = None if self._titles is None else self._titles(doc_id)
+        line = " ".join(title[: 4 * LONGEST_TITLE].split()) if title else ""
+        return line[:LONGEST_TITLE] or None
+
+    def places(self, doc_ids: pl.Series) -> IntArray:
+        """Return where in the corpus documents are; -1: nowhere."""
+        assert self.corpus is not None
+        return np.array(self.corpus.positions(doc_ids.to_list()), np.int64)
+
+    def forms(self, places: IntArray) -> list[str]:
+        """Return the normal forms of some documents; '' where there is no text."""
+        assert self.corpus is not None
+        return [normal_form(text) for text in self.corpus.contents(places.tolist())]
+
+    def text_keys(self, places: IntArray) -> tuple[KeyArray, BoolArray]:
+        """Return a hash of each document's text, and whether it has any."""
+        forms = pl.Series(self.forms(places), dtype=pl.String)
+        return forms.hash().to_numpy(), (forms != "").to_numpy()
+
+    def opening_keys(self, places: IntArray) -> KeyArray:
+        """Return a hash of how each document's text begins: another for another text, mostly.
+
+        Cheap, as most of a text is not read; the same wherever `text_keys` is the same.
+        """
+        assert self.corpus is not None
+        texts = self.corpus.contents(places.tolist()).str.strip_chars()
+        parts = texts.str.slice(0, _READ).to_list()
+        openings = ["".join(normal_form(part).split())[:_OPENING] for part in parts]
+        for at, part in enumerate(parts):
+            if len(openings[at]) < _OPENING and len(part) == _READ:  # hardly anything but blanks
+                openings[at] = "".join(normal_form(texts[at]).split())[:_OPENING]
+        return pl.Series(openings, dtype=pl.String).hash().to_numpy()
