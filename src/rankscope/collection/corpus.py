@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,6 +22,10 @@ from rankscope.tables.frames import ArrowFrame
 from rankscope.tables.reading import read_records
 from rankscope.tables.record_rows import Row, identify
 from rankscope.tables.record_table import RecordTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "Corpus",
@@ -129,12 +133,18 @@ class Corpus(RecordTable):
         """Iterate over the documents, in the order given."""
         return (Document(doc_id, fields) for doc_id, fields in self.rows())
 
-    def positions(self, doc_ids: Iterable[str]) -> list[int]:
-        """Return the place of each document, from 0; -1 for one that is not in the corpus."""
-        index = self._index()
-        return [index.get(doc_id, -1) for doc_id in doc_ids]
+    def positions(self, doc_ids: pl.Series | Sequence[str]) -> pl.Series:
+        """Return the place of each document, from 0; -1 for one that is not in the corpus.
 
-    def contents(self, positions: Sequence[int] | None = None) -> pl.Series:
+        >>> Corpus({"d1": "Boil.", "d2": "Fry."}).positions(["d2", "d3"]).to_list()
+        [1, -1]
+        """
+        places = self._frame.select("id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
+        asked = pl.DataFrame({"id": pl.Series(doc_ids, dtype=pl.String)})
+        joined = asked.join(places, on="id", how="left", maintain_order="left")
+        return joined["place"].fill_null(-1)
+
+    def contents(self, positions: Sequence[int] | npt.NDArray[np.int64] | None = None) -> pl.Series:
         """Return title and text of some documents (of all, if not given) as one text each.
 
         A line for each, under whatever name the corpus has them.
@@ -142,7 +152,7 @@ class Corpus(RecordTable):
         >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).contents().to_list()
         ['Soup\\nBoil.', '\\nFry.']
         """
-        frame = self._frame if positions is None else self._frame[list(positions)]
+        frame = self._frame if positions is None else self._frame[positions]
         joined = frame.select(
             pl.concat_str(pl.col("title", "text").fill_null(""), separator="\n")
         ).to_series()

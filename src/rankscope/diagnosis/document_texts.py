@@ -33,11 +33,14 @@ _WORD = rf"[{_NO_BLANKS}]|[\w--[{_NO_BLANKS}]]+"
 _CHUNK = 1 << 22
 """About so many characters are taken apart at a time: their words need much more room."""
 
-_OPENING = 24
+_OPENING = 16
 """So many characters tell most texts apart."""
 
-_READ = 256
+_READ = 64
 """So many characters are read for them: cutting a text can change the form of its last ones."""
+
+_BLANKS = r"[\s\x1c-\x1f]+"
+"""What `str.split` parts words at, as far as it is ASCII."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -160,6 +163,8 @@ class DocumentTexts:
     ) -> None:
         self.corpus = corpus
         self._titles = titles
+        self._openings: KeyArray | None = None
+        self._is_read: BoolArray = np.zeros(0, np.bool_)
 
     def title(self, doc_id: str) -> str | None:
         """Return a document's title, or the beginning of its text; None if it is not known."""
@@ -174,12 +179,12 @@ class DocumentTexts:
     def places(self, doc_ids: pl.Series) -> IntArray:
         """Return where in the corpus documents are; -1: nowhere."""
         assert self.corpus is not None
-        return np.array(self.corpus.positions(doc_ids.to_list()), np.int64)
+        return self.corpus.positions(doc_ids).to_numpy()
 
     def forms(self, places: IntArray) -> list[str]:
         """Return the normal forms of some documents; '' where there is no text."""
         assert self.corpus is not None
-        return [normal_form(text) for text in self.corpus.contents(places.tolist())]
+        return [normal_form(text) for text in self.corpus.contents(places)]
 
     def text_keys(self, places: IntArray) -> tuple[KeyArray, BoolArray]:
         """Return a hash of each document's text, and whether it has any."""
@@ -192,10 +197,27 @@ class DocumentTexts:
         Cheap, as most of a text is not read; the same wherever `text_keys` is the same.
         """
         assert self.corpus is not None
-        texts = self.corpus.contents(places.tolist()).str.strip_chars()
-        parts = texts.str.slice(0, _READ).to_list()
-        openings = ["".join(normal_form(part).split())[:_OPENING] for part in parts]
-        for at, part in enumerate(parts):
-            if len(openings[at]) < _OPENING and len(part) == _READ:  # hardly anything but blanks
-                openings[at] = "".join(normal_form(texts[at]).split())[:_OPENING]
-        return pl.Series(openings, dtype=pl.String).hash().to_numpy()
+        if self._openings is None:
+            self._openings = np.zeros(len(self.corpus), np.uint64)
+            self._is_read = np.zeros(len(self.corpus), np.bool_)
+        unread = np.unique(places[~self._is_read[places]])
+        if len(unread):
+            self._openings[unread] = _openings(self.corpus.contents(unread)).hash().to_numpy()
+            self._is_read[unread] = True
+        return self._openings[places]
+
+
+def _openings(texts: pl.Series) -> pl.Series:
+    """Return the first characters of normal forms, without blanks."""
+    texts = texts.str.strip_chars()
+    parts = texts.str.slice(0, _READ)
+    # the normal form of ASCII is plain, and made for all at once
+    openings = parts.str.replace_all(_BLANKS, "").str.to_lowercase().str.slice(0, _OPENING)
+    is_ascii = parts.str.len_bytes() == parts.str.len_chars()
+    is_cut = (openings.str.len_chars() < _OPENING) & (parts.str.len_chars() == _READ)
+    others = (~is_ascii | is_cut).arg_true()
+    forms = ["".join(normal_form(text).split())[:_OPENING] for text in parts.gather(others)]
+    for at, (row, form) in enumerate(zip(others, forms, strict=True)):
+        if len(form) < _OPENING and len(parts[row]) == _READ:  # hardly anything but blanks
+            forms[at] = "".join(normal_form(texts[row]).split())[:_OPENING]
+    return openings.scatter(others, forms) if forms else openings
