@@ -145,12 +145,12 @@ class Corpus(RecordTable):
         return joined["place"].fill_null(-1)
 
     def contents(self, positions: Sequence[int] | npt.NDArray[np.int64] | None = None) -> pl.Series:
-        """Return title and text of some documents (of all, if not given) as one text each.
+        r"""Return title and text of some documents (of all, if not given) as one text each.
 
         A line for each, under whatever name the corpus has them.
 
         >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).contents().to_list()
-        ['Soup\\nBoil.', '\\nFry.']
+        ['Soup\nBoil.', '\nFry.']
         """
         frame = self._frame if positions is None else self._frame[positions]
         joined = frame.select(

@@ -46,9 +46,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def normal_form(text: str) -> str:
-    """Return a text without what copies may differ in: case, spacing, compatibility forms.
+    r"""Return a text without what copies may differ in: case, spacing, compatibility forms.
 
-    >>> normal_form("Leek\\n  SOUP ½")
+    >>> normal_form("Leek\n  SOUP ½")
     'leek soup 1⁄2'
     """
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

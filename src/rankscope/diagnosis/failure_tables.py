@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.shares import percent
 from rankscope.document.blocks import Block, Cell, Column, Notes, Section, Table, text_columns
 from rankscope.errors import counted
 
@@ -26,7 +27,7 @@ _MEANINGS: dict[Cause, str] = {
     "empty answer": "the run has no document for the query",
     "same text under another id": "a document on top has exactly the text of one that is missed",
     "decided by a tie": "a better document below k has the score of the one at k",
-    "top results unjudged": "at least half of the first k were not judged, of a query with many judged",
+    "top results unjudged": "half of the first k or more are unjudged, though many were judged",
     "only lower grades on top": "relevant documents are on top, but not the best there are",
     "below the cutoff": "the best relevant document is retrieved below k",
     "not retrieved": "no relevant document is in the run",
@@ -63,12 +64,14 @@ def _counts(result: Failures, causes: list[Cause]) -> Table:
             for system in result.systems
         ]
         cells = [
-            Cell(0) if count is None else Cell(count.queries, note=_share(count.share))
+            Cell(0)
+            if count is None
+            else Cell(count.queries, note=percent(count.queries, result.queries))
             for count in counts
         ]
         rows.append((Cell(cause), *cells))
     failing = [
-        Cell(system.failing, note=_share(system.failing / result.queries))
+        Cell(system.failing, note=percent(system.failing, result.queries))
         for system in result.systems
     ]
     rows.append((Cell("questions that fail", tone="strong"), *failing))
@@ -84,11 +87,6 @@ def _counts(result: Failures, causes: list[Cause]) -> Table:
             "each failing question has one cause: the first in this list that applies",
         ),
     )
-
-
-def _share(share: float) -> str:
-    """Write a share; one below a percent is not 0%."""
-    return f"{share:.1%}" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 def _table(result: Failures, system: SystemFailures) -> Table:

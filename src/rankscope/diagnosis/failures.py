@@ -520,8 +520,8 @@ def _advice(inputs: Inputs, causes: IntArray, values: Mapping[str, float]) -> tu
     fail = "fails" if count == 1 else "fail"
     return (
         Advice(
-            text=f"Data: {count:,} of {counted(len(values), 'question')} {fail} for reasons outside "
-            f"ranking ({listed}); mended, they could add up to {gain:.3f} of {inputs.main}",
+            text=f"Data: {count:,} of {counted(len(values), 'question')} {fail} for reasons "
+            f"outside ranking ({listed}); mended, they could add up to {gain:.3f} of {inputs.main}",
             gain=gain,
         ),
     )
