@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.shares import percent
+from rankscope.diagnosis.shares import share_of
 from rankscope.document.blocks import Block, Cell, Column, Notes, Section, Table, text_columns
 from rankscope.errors import counted
 
@@ -66,12 +66,12 @@ def _counts(result: Failures, causes: list[Cause]) -> Table:
         cells = [
             Cell(0)
             if count is None
-            else Cell(count.queries, note=percent(count.queries, result.queries))
+            else Cell(count.queries, note=share_of(count.queries, result.queries))
             for count in counts
         ]
         rows.append((Cell(cause), *cells))
     failing = [
-        Cell(system.failing, note=percent(system.failing, result.queries))
+        Cell(system.failing, note=share_of(system.failing, result.queries))
         for system in result.systems
     ]
     rows.append((Cell("questions that fail", tone="strong"), *failing))

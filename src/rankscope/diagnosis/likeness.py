@@ -29,6 +29,9 @@ MOST_PAIRS = 20_000_000
 _CHUNK = 1 << 20
 """So many pairs are looked at together."""
 
+_MOST_BITS = 24
+"""2 to the power of this is the most buckets that shingles are counted in."""
+
 _ROUNDING = 1e-9
 
 
@@ -93,8 +96,13 @@ def _shared_shingles(words: Words, width: int) -> tuple[pl.DataFrame, IntArray, 
     ``place`` is that of a shingle in the order of its text, rarest first, from 0.
     """
     hashes, text = words.shingles(width)
-    sets = pl.DataFrame({"text": text, "hash": hashes}).unique()
-    sizes = np.bincount(sets["text"].to_numpy(), minlength=len(words)).astype(np.int64)
+    # most shingles occur once; where few share a bucket, most of those are seen without sorting
+    bits = min(max(len(hashes).bit_length() + 2, 8), _MOST_BITS)
+    bucket = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    once = np.bincount(bucket, minlength=1)[bucket] == 1
+    sizes = np.bincount(text[once], minlength=len(words)).astype(np.int64)
+    sets = pl.DataFrame({"text": text[~once], "hash": hashes[~once]}).unique()
+    sizes += np.bincount(sets["text"].to_numpy(), minlength=len(words))
     shared = (
         sets.with_columns(pl.len().over("hash").alias("texts"))
         .filter(pl.col("texts") > 1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 
-def percent(count: float, total: float) -> str:
+def share_of(count: float, total: float) -> str:
     """Write a share; what is not 0 is never written as 0%, nor what is not all as 100%.
 
-    >>> percent(1, 225), percent(1, 4), percent(1999, 2000), percent(0, 0)
+    >>> share_of(1, 225), share_of(1, 4), share_of(1999, 2000), share_of(0, 0)
     ('0.4%', '25%', '99.9%', '0%')
     """
     share = count / total if total else 0.0

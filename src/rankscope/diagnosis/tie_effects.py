@@ -22,7 +22,7 @@ from rankscope.diagnosis.registry import (
     Inputs,
     register,
 )
-from rankscope.diagnosis.shares import percent
+from rankscope.diagnosis.shares import share_of
 from rankscope.document.blocks import Cell, Column, Section, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
@@ -282,7 +282,8 @@ def _findings(result: TieEffects, wide: list[SystemTies]) -> list[Finding]:
     findings += [
         TIES_DECIDE.finding(
             f"{pair.better} is {pair.difference:.4f} ahead of {pair.worse} on {result.measure}, "
-            f"and would be {pair.reversed:.4f} behind with documents of equal score in another order",
+            f"and would be {pair.reversed:.4f} behind with documents of equal score in another "
+            "order",
             evidence=pair.to_dict(),
         )
         for pair in result.reversals
@@ -318,12 +319,12 @@ def _section(result: TieEffects) -> Section:
                 Cell(system.lowest if known else "not known"),
                 Cell(system.highest if known else "not known"),
                 *(
-                    Cell(tied.queries, note=percent(tied.queries, result.queries))
+                    Cell(tied.queries, note=share_of(tied.queries, result.queries))
                     for tied in system.cutoffs
                 ),
                 Cell(
                     system.tied_documents,
-                    note=percent(system.tied_documents, system.documents),
+                    note=share_of(system.tied_documents, system.documents),
                 ),
                 Cell(system.distinct_scores),
                 Cell(system.constant_answers),
