@@ -51,7 +51,7 @@ def test_a_planted_tie() -> None:
 def test_no_tie() -> None:
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     result = look({"q": {"b": 1}}, {"s": run, "t": {"q": ["b", "a"]}})
-    assert result.findings == result.advice == result.reversals == ()
+    assert (result.findings, result.advice, result.reversals) == ((), (), ())
     assert [system.tied_documents for system in result.systems] == [0, 0]
     assert [system.constant_answers for system in result.systems] == [0, 0]
     assert [(system.lowest, system.highest) for system in result.systems] == [(0.5, 0.5), (1, 1)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.collection.corpus import Corpus
+    from rankscope.diagnosis.rankings import Rankings
     from rankscope.measures.judged import BoolArray, IntArray
 
     KeyArray: TypeAlias = npt.NDArray[np.uint64]
@@ -73,6 +75,13 @@ def _taken_apart(forms: Sequence[str]) -> pl.Series:
     return pl.Series(forms, dtype=pl.String).str.extract_all(_WORD)
 
 
+def chunks(lengths: Sequence[int] | IntArray) -> list[slice]:
+    """Part texts of some lengths into stretches that are not too long."""
+    ends = np.cumsum(lengths, dtype=np.int64) // _CHUNK
+    starts = np.flatnonzero(np.diff(ends, prepend=-1)).tolist()
+    return [slice(start, end) for start, end in pairwise([*starts, len(ends)])]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
     """The words of some texts, one after the other, as hashes."""
@@ -85,17 +94,15 @@ class Words:
     @classmethod
     def of(cls, forms: Sequence[str]) -> Words:
         """Take texts in their normal form apart, some at a time."""
-        ends = np.cumsum([len(form) for form in forms], dtype=np.int64) // _CHUNK
-        starts = np.flatnonzero(np.diff(ends, prepend=-1)).tolist()
         hashes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for start, end in zip(starts, [*starts[1:], len(forms)], strict=True):
-            lists = _taken_apart(forms[start:end])
+        for part in chunks([len(form) for form in forms]):
+            lists = _taken_apart(forms[part])
             lengths = lists.list.len()
             words = lists.filter(lengths > 0).explode()
             hashes.append(words.hash().to_numpy())
             sizes.append(lengths.to_numpy().astype(np.int64))
-        lengths = np.concatenate(sizes)
-        return cls(np.concatenate(hashes), np.concatenate([[0], np.cumsum(lengths)]))
+        ends = np.cumsum(np.concatenate(sizes))
+        return cls(np.concatenate(hashes), np.concatenate([[0], ends]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -130,6 +137,39 @@ class Words:
             following = hashes * _ODD + self.hashes[np.minimum(start + step, last)]
             hashes = np.where(step < sizes[text], following, hashes) if is_short else following
         return hashes, text
+
+
+def occurrences(phrases: Words, texts: Words, width: int) -> tuple[IntArray, IntArray]:
+    """Return which phrases occur word for word in which texts, as pairs of their numbers.
+
+    A phrase with fewer than ``width`` words is not looked for.
+    """
+    long = np.flatnonzero(phrases.sizes >= width)
+    wide = np.flatnonzero(texts.sizes >= width)
+    asked, within = phrases.only(long), texts.only(wide)
+    begins, owner = asked.shingles(width)
+    heads = begins[np.searchsorted(owner, np.arange(len(long)))]  # how each phrase begins
+    shingles, text = within.shingles(width)
+    # few shingles are in a bucket with such a beginning; only these are compared
+    shift = np.uint64(64 - 20)
+    is_head = np.zeros(1 << 20, np.bool_)
+    is_head[(heads >> shift).astype(np.int64)] = True
+    places = np.flatnonzero(is_head[(shingles >> shift).astype(np.int64)])
+    phrase, place = same_keys(heads, shingles[places])
+    place = places[place]
+    # by shingle: the word it begins with; every text here has one for each word but the last few
+    start = place + text[place] * (width - 1)
+    rest = asked.sizes[phrase]
+    fits = start + rest <= within.offsets[1:][text[place]]
+    phrase, place, start, rest = phrase[fits], place[fits], start[fits], rest[fits]
+    hit = np.repeat(np.arange(len(phrase)), rest)
+    step = np.arange(len(hit)) - np.repeat(np.cumsum(rest) - rest, rest)
+    differ = (
+        asked.hashes[asked.offsets[:-1][phrase[hit]] + step] != within.hashes[start[hit] + step]
+    )
+    same = np.bincount(hit, differ, minlength=len(phrase)) == 0
+    pairs = np.unique(np.stack([long[phrase[same]], wide[text[place[same]]]]), axis=1)
+    return pairs[0], pairs[1]
 
 
 def same_keys(left: KeyArray, right: KeyArray) -> tuple[IntArray, IntArray]:
@@ -180,6 +220,24 @@ class DocumentTexts:
         """Return where in the corpus documents are; -1: nowhere."""
         assert self.corpus is not None
         return self.corpus.positions(doc_ids).to_numpy()
+
+    def by_importance(self, rankings: Rankings, cutoff: int) -> IntArray:
+        """Return the places of all documents, the judged and those in the first k first.
+
+        Both as they are in the corpus: what cannot look at all documents looks at the first ones.
+        """
+        assert self.corpus is not None
+        is_first = np.zeros(len(self.corpus), np.bool_)
+        ids = [
+            rankings.judged_ids,
+            *(
+                ranking.run.doc_ids.gather(ranking.source[ranking.top(cutoff)])
+                for ranking in rankings.systems.values()
+            ),
+        ]
+        places = self.places(pl.concat([each.cast(pl.String) for each in ids]))
+        is_first[places[places >= 0]] = True
+        return np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
 
     def forms(self, places: IntArray) -> list[str]:
         """Return the normal forms of some documents; '' where there is no text."""

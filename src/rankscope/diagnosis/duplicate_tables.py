@@ -60,6 +60,8 @@ def _in_corpus(result: Duplicates) -> list[str]:
             f"Near copies were looked for among {counted(result.looked_near, 'document')} only; "
             "duplicates.characters says how much text is looked at"
         )
+    if result.looked_at < result.corpus:
+        lines.append("What was not looked at counts as no copy; duplicates.documents says how many")
     if result.pairs_left_out:
         lines.append(
             f"{counted(result.pairs_left_out, 'pair')} of texts with common passages were too many "

@@ -196,10 +196,10 @@ class DuplicatesConfig(AnalysisConfig):
     """From this Jaccard similarity on texts are near copies."""
     shingle: int = Field(default=5, ge=1, le=20)
     """Of so many words in a row."""
-    documents: int = Field(default=100_000, ge=1)
+    documents: int = Field(default=50_000, ge=1)
     """How many documents are looked at: first those that are judged or in the first k of an answer,
     then others."""
-    characters: int = Field(default=30_000_000, ge=0)
+    characters: int = Field(default=10_000_000, ge=0)
     """How much text is looked at for near copies."""
     show: int = Field(default=5, ge=0)
     """How many examples are shown."""
@@ -253,7 +253,7 @@ class _Copies:
     def similarity(self, left: IntArray, right: IntArray) -> FloatArray:
         """Return how much pairs of documents have in common."""
         first, second = self.text[left], self.text[right]
-        alike = (first == second).astype(np.float64)
+        alike: FloatArray = (first == second).astype(np.float64)
         differ = np.flatnonzero((first != second) & (first >= 0) & (second >= 0))
         alike[differ] = self.near.similarity(first[differ], second[differ])
         return alike
@@ -299,7 +299,7 @@ def _look(config: DuplicatesConfig, inputs: Inputs) -> Duplicates | NotApplicabl
         for name, ranking in rankings.systems.items()
     }
     judged = documents.places(rankings.judged_ids)
-    copies = _Copies.of(documents, _by_importance(tops, judged, cutoff, len(inputs.corpus)), config)
+    copies = _Copies.of(documents, documents.by_importance(rankings, cutoff), config)
     grades = _Grades.of(inputs, copies, tops, judged, config.similarity)
     shared = grades.shared_values(inputs)
     main = inputs.scores.measures[0]
@@ -340,16 +340,6 @@ def _look(config: DuplicatesConfig, inputs: Inputs) -> Duplicates | NotApplicabl
     return result.model_copy(
         update={"findings": tuple(_findings(result)), "advice": _advice(result, grades, inputs)}
     )
-
-
-def _by_importance(tops: Mapping[str, _Top], judged: IntArray, cutoff: int, size: int) -> IntArray:
-    """Return the places of all documents: judged and on top first, then as in the corpus."""
-    is_first = np.zeros(size, np.bool_)
-    is_first[judged[judged >= 0]] = True
-    for top in tops.values():
-        place = top.place[top.rank <= cutoff]
-        is_first[place[place >= 0]] = True
-    return np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
 
 
 def _groups(copies: _Copies, documents: DocumentTexts, show: int) -> tuple[CopyGroup, ...]:

@@ -290,7 +290,7 @@ class _Answers:
         judged = ranking.query[ranking.top(self.cutoff) & ranking.is_judged]
         unknown = shown - np.bincount(judged, minlength=len(shown))
         unjudged: BoolArray = was_pooled & (shown > 0) & (2 * unknown >= shown)
-        return unjudged & (self.best_on_top == 0)
+        return np.asarray(unjudged & (self.best_on_top == 0))
 
 
 def _look(config: FailuresConfig, inputs: Inputs) -> Failures | NotApplicable:

@@ -14,6 +14,7 @@ luck; shingles are 64-bit hashes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,16 +61,15 @@ class NearCopies:
                 ),
             ]
         )
-        return common / np.maximum(self.sizes[left] + self.sizes[right] - common, 1)
+        union = self.sizes[left] + self.sizes[right] - common
+        return np.asarray(common / np.maximum(union, 1))
 
 
 def near_copies(words: Words, *, width: int, threshold: float) -> NearCopies:
     """Group texts by near copies: ``width`` words make a shingle."""
-    from scipy import sparse  # noqa: PLC0415
-
     texts = len(words)
     shared, sizes, unique = _shared_shingles(words, width)
-    matrix = sparse.csr_matrix(
+    matrix = _scipy("sparse").csr_matrix(
         (
             np.ones(len(shared), np.int32),
             (shared["text"].to_numpy(), shared["shingle"].to_numpy()),
@@ -172,6 +172,11 @@ class _Candidates:
         return self.text[left[possible]], self.text[right[possible]]
 
 
+def _scipy(name: str) -> Any:
+    """Return a part of SciPy, imported on first use."""
+    return import_module(f"scipy.{name}")
+
+
 def _at_least(share: FloatArray) -> IntArray:
     """Return the lowest whole numbers that are not below; rounding never makes one too high."""
     return np.ceil(share - _ROUNDING).astype(np.int64)
@@ -189,10 +194,9 @@ def _common(matrix: Any, left: IntArray, right: IntArray) -> FloatArray:
 
 
 def _linked(edges: IntArray, texts: int) -> IntArray:
-    from scipy import sparse  # noqa: PLC0415
-
-    graph = sparse.coo_matrix((np.ones(edges.shape[1], np.bool_), edges), shape=(texts, texts))
-    _, group = sparse.csgraph.connected_components(graph, directed=False)
+    links = np.ones(edges.shape[1], np.bool_)
+    graph = _scipy("sparse").coo_matrix((links, edges), shape=(texts, texts))
+    _, group = _scipy("sparse.csgraph").connected_components(graph, directed=False)
     return np.asarray(group, np.int64)
 
 
