@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.diagnosis.failures import Failures
@@ -38,7 +40,25 @@ TOP = ["x1", "x2"]
         ({"a": 1}, TOP, "not retrieved"),
         ({"a": 1, "x1": 0}, ["x1", "x2", "a"], "top results unjudged"),
         ({"a": 1, "x1": 0, "x2": 0}, ["x1", "x2", "a"], "below the cutoff"),
+        # judges who note little but what is relevant say nothing about the rest
+        ({"a": 1, "b": 1, "x3": 0}, ["x1", "x2", "a"], "below the cutoff"),
         ({"a": 2, "b": 1}, ["b", "x1"], "only lower grades on top"),
+        # of what is missed: the best ones, where something relevant is on top
+        ({"a": 2, "b": 1}, ["b", "copy"], "same text under another id"),
+        ({"a": 2, "b": 1}, {"b": 3.0, "x2": 1.0, "a": 1.0}, "decided by a tie"),
+        ({"gone": 2, "b": 1}, ["b", "x1"], "gold not in the corpus"),
+        ({"gone": 1, "a": 1}, TOP, "not retrieved"),
+        # what is certain comes before what may be
+        ({"a": 1, "b": 0}, {"x1": 1.0, "x2": 1.0, "a": 1.0}, "decided by a tie"),
+        ({"a": 1, "b": 0}, ["copy", "x1"], "same text under another id"),
+        # a tie further down decides nothing about the first two
+        ({"a": 1}, {"x1": 3.0, "x2": 2.0, "x3": 1.0, "a": 1.0}, "below the cutoff"),
+        # pooled and not judged is unjudged; a negative grade is not relevant
+        ({"a": 1, "x1": -1, "b": 0}, TOP, "top results unjudged"),
+        ({"a": -1}, TOP, "no relevant document"),
+        # a relevant document that a tie put on top is luck, not a failure
+        ({"a": 1}, {"x1": 2.0, "b": 1.0, "a": 1.0, "aa": 1.0}, "decided by a tie"),
+        ({"b": 1}, {"x1": 2.0, "b": 1.0, "a": 1.0}, None),
         ({"a": 2, "b": 1}, ["x1", "a"], None),
         ({"a": 1}, ["a"], None),
     ],
@@ -63,7 +83,9 @@ def test_what_is_shown_of_a_question() -> None:
     corpus = {"a": {"title": "The best", "text": "t"}, "b": "second", "e": "wrong"}
     [one, two] = look(qrels, runs, corpus=corpus, queries={"q": "what is best?"}).systems
     [question] = one.worst
-    assert (question.text, question.cause) == ("what is best?", "top results unjudged")
+    assert (question.text, question.cause) == ("what is best?", "below the cutoff")
+    assert question.relevant == 4
+    assert question.best_ranks == {"one": 3, "two": 1}
     assert [document.doc_id for document in question.expected] == ["a", "b", "c"]
     assert question.expected[0].title == "The best"
     assert question.expected[0].ranks == {"one": None, "two": 1}
@@ -71,8 +93,7 @@ def test_what_is_shown_of_a_question() -> None:
     assert [(document.doc_id, document.grade) for document in question.above] == [
         ("e", 0.0),
         ("y", None),
-        ("b", 2.0),
-    ]
+    ]  # and not b, which is relevant itself
     assert two.failing == 0
 
 
@@ -93,9 +114,132 @@ def test_failures_that_no_ranking_can_mend_are_a_finding() -> None:
     result = look(qrels, runs)
     [finding] = result.findings
     assert finding.code == "RS631"
+    assert finding.evidence == {"systems": ["s"], "causes": {"query missing": 2}}
     assert "s fails 2 queries of 10" in finding.message
     runs = {"s": {f"q{n}": ["x"] if n else ["a"] for n in range(10)}}
     assert look(qrels, runs).findings == ()
+    assert look(qrels, runs).advice == ()
+
+
+def test_what_is_the_same_of_several_systems_is_said_once() -> None:
+    qrels = {f"q{n}": {"a": 1 if n else 0} for n in range(10)}
+    runs = {name: {f"q{n}": ["a"] for n in range(10)} for name in ("s", "t")}
+    [finding] = look(qrels, runs).findings
+    assert finding.message.startswith("s, t each fail 1 query of 10 for reasons")
+
+
+def test_what_mending_the_data_could_gain() -> None:
+    # 2 of 10 queries are missing and count as 0: both could be 1, so 2/10 of the mean
+    qrels = {f"q{n}": {"a": 1} for n in range(10)}
+    [advice] = look(qrels, {"s": {f"q{n}": ["a"] for n in range(8)}}).advice
+    assert advice.gain == pytest.approx(0.2)
+    assert advice.text == (
+        "Data: 2 of 10 questions fail for reasons outside ranking (2 query missing); mended, they "
+        "could add up to 0.200 of nDCG@2"
+    )
+    # it is about the best system, and about means only
+    qrels["q9"] = {"b": 0}
+    runs = {"s": {f"q{n}": ["x"] for n in range(9)} | {"q0": ["a"]}, "t": {"q0": ["x", "a"]}}
+    [advice] = look(qrels, runs).advice
+    assert advice.text.startswith("Data: 1 of 10 questions fails for")
+    assert advice.gain == pytest.approx(0.1)
+    assert look(qrels, runs, "NumRelRet").advice == ()
+
+
+def test_a_copy_that_scores_lower_can_gain_what_is_left() -> None:
+    # RR@2 of "b" first is 1 with rel=1; "a" has grade 2 and its copy is on top: 1 - 1 is left
+    corpus = {"a": "Leek  soup", "copy": "leek SOUP", "b": "b"}
+    result = look({"q": {"a": 2, "b": 1}}, {"s": {"q": ["b", "copy"]}}, "RR@2", corpus=corpus)
+    assert [advice.gain for advice in result.advice] == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "failing"),
+    [("nDCG@2", 0), ("RR@2", 1), ("P(rel=0.5)@2", 0), ("nDCG(gain={0.5:0})@2", 1)],
+)
+def test_relevant_is_what_the_main_measure_gains_from(measure: str, failing: int) -> None:
+    result = look({"q": {"a": 0.5}, "r": {"z": 1}}, {"s": {"q": ["a"], "r": ["z"]}}, measure)
+    assert result.systems[0].failing == failing
+
+
+def test_the_order_of_the_worst() -> None:
+    # of equal values, what no system can answer comes last
+    qrels = {"q1": {"a": 0}, "q2": {"a": 1}, "q3": {"a": 1}}
+    result = look(qrels, {"s": {"q1": ["x"], "q2": ["x"], "q3": ["a"]}})
+    assert list(causes(result)) == ["q2", "q1"]
+    # and where less is better, the highest value is the worst
+    qrels = {"q1": {"a": 2, "b": 1}, "q2": {"a": 2}}
+    runs = {"s": {"q1": ["b", "x"], "q2": ["x", "y"]}}
+    [system] = look(qrels, runs, "Unjudged@2").systems
+    assert [question.query_id for question in system.worst] == ["q2", "q1"]
+
+
+@pytest.mark.parametrize("measure", ["nDCG@2", "AP", "NumRet", "DCG@3", "GMAP", "ERR@2"])
+def test_odd_data(measure: str) -> None:
+    qrels = {"q": {"a": -1, "b": 1}, "r": {}, "s": {"z": 0}}
+    runs = {"one": {"q": ["b"]}, "two": rs.Run({"q": [], "r": ["b"], "s": ["b"], "q2": ["b"]})}
+    result = look(qrels, {"one": runs["one"]}, measure)
+    assert Failures.model_validate(result.to_dict()) == result
+    result = look({"q": {"b": 1}, "r": {"b": 1}}, runs, measure, corpus={}, queries={})
+    assert causes(result, 1) == {"q": "gold not in the corpus"}
+
+
+def naive_cause(grades: dict[str, int], scores: dict[str, float], cutoff: int) -> str | None:
+    """Say why a question fails, from the definitions, one query at a time, without a corpus."""
+    order = sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
+    top = order[:cutoff]
+    relevant = {doc_id: grade for doc_id, grade in grades.items() if grade > 0}
+    if not relevant:
+        return "no relevant document"
+    best = max([relevant.get(doc_id, 0) for doc_id in top], default=0)
+    missed = {doc_id for doc_id, grade in relevant.items() if grade > best}
+    if not missed:
+        return None
+    if not order:
+        return "empty answer"
+    if any(doc_id in missed and scores[doc_id] == scores[top[-1]] for doc_id in order):
+        return "decided by a tie"
+    nonrelevant = sum(grade == 0 for grade in grades.values())
+    unjudged = sum(grades.get(doc_id, -1) < 0 for doc_id in top)
+    if not best and nonrelevant and nonrelevant >= len(relevant) and 2 * unjudged >= len(top):
+        return "top results unjudged"
+    if best:
+        return "only lower grades on top"
+    return "below the cutoff" if missed & set(order) else "not retrieved"
+
+
+DOCS = st.sampled_from("abcdefgh")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(DOCS, st.integers(-1, 3), min_size=1),
+            st.dictionaries(DOCS, st.integers(0, 4).map(float)),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(1, 4),
+)
+def test_as_the_naive_twin(queries: Any, cutoff: int) -> None:
+    qrels = {f"q{n}": grades for n, (grades, _) in enumerate(queries)} | {"z": {"z": 1}}
+    run = rs.Run({f"q{n}": scores for n, (_, scores) in enumerate(queries)} | {"z": {"z": 1.0}})
+    result = look(qrels, {"s": run}, f"nDCG@{cutoff}")
+    expected = {
+        f"q{n}": naive_cause(grades, scores, cutoff) for n, (grades, scores) in enumerate(queries)
+    }
+    assert causes(result) == {query_id: cause for query_id, cause in expected.items() if cause}
+
+
+def test_a_long_list_of_blanks_hides_no_copy() -> None:
+    corpus = {"a": "leek" + " " * 500 + "soup", "copy": " leek soup", "x": "leek soap"}
+    qrels = {"q": {"a": 1}, "other": {"x": 1}}
+    result = look(qrels, {"s": {"q": ["copy", "x"], "other": ["x"]}}, corpus=corpus)
+    assert causes(result) == {"q": "same text under another id"}
+    result = look(qrels, {"s": {"q": ["x"], "other": ["x"]}}, corpus=corpus)
+    assert causes(result) == {"q": "not retrieved"}
 
 
 def test_the_cutoff_is_that_of_the_main_measure_or_as_configured() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,6 +22,10 @@ from rankscope.tables.frames import ArrowFrame
 from rankscope.tables.reading import read_records
 from rankscope.tables.record_rows import Row, identify
 from rankscope.tables.record_table import RecordTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "Corpus",
@@ -130,23 +134,39 @@ class Corpus(RecordTable):
         """Iterate over the documents, in the order given."""
         return (Document(doc_id, fields) for doc_id, fields in self.rows())
 
-    def titles_and_texts(self) -> pl.DataFrame:
-        """Return doc_id, title and text of every document, as `Document` has them, in order."""
-        frame = self._frame
-        parts = frame.select(
-            doc_id="id", title=pl.col("title").fill_null(""), text=pl.col("text").fill_null("")
-        )
-        is_elsewhere = frame["extras"].is_not_null() & (
-            frame["title"].is_null() | frame["text"].is_null()
-        )
-        rows = is_elsewhere.arg_true()
-        if not len(rows):
-            return parts
-        documents = [Document(row[0], self._fields(row)) for row in frame[rows].iter_rows()]
-        titles, texts = (parts[name].to_list() for name in ("title", "text"))
-        for row, document in zip(rows, documents, strict=True):
-            titles[row], texts[row] = document.title, document.text
-        return pl.DataFrame({"doc_id": frame["id"], "title": titles, "text": texts})
+    def positions(self, doc_ids: pl.Series | Sequence[str]) -> pl.Series:
+        """Return the place of each document, from 0; -1 for one that is not in the corpus.
+
+        >>> Corpus({"d1": "Boil.", "d2": "Fry."}).positions(["d2", "d3"]).to_list()
+        [1, -1]
+        """
+        places = self._frame.select("id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
+        asked = pl.DataFrame({"id": pl.Series(doc_ids, dtype=pl.String)})
+        joined = asked.join(places, on="id", how="left", maintain_order="left")
+        return joined["place"].fill_null(-1)
+
+    def contents(self, positions: Sequence[int] | npt.NDArray[np.int64] | None = None) -> pl.Series:
+        r"""Return title and text of some documents (of all, if not given) as one text each.
+
+        A line for each, under whatever name the corpus has them.
+
+        >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).contents().to_list()
+        ['Soup\nBoil.', '\nFry.']
+        """
+        frame = self._frame if positions is None else self._frame[positions]
+        joined = frame.select(
+            pl.concat_str(pl.col("title", "text").fill_null(""), separator="\n")
+        ).to_series()
+        # a field that is not there as text may be among the others, under another name
+        unclear = (frame["title"].is_null() | frame["text"].is_null()) & frame[
+            "extras"
+        ].is_not_null()
+        rows = unclear.arg_true()
+        if len(rows):
+            documents = (Document(row[0], self._fields(row)) for row in frame[rows].iter_rows())
+            texts = [f"{document.title}\n{document.text}" for document in documents]
+            joined = joined.scatter(rows, texts)
+        return joined
 
     @property
     def fields(self) -> list[str]:

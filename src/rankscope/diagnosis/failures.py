@@ -1,44 +1,42 @@
 """Failures: which questions a system fails, and why, one cause for each.
 
 A question fails if nothing relevant is among the first k documents, or if what is there has a lower
-grade than the best documents that there are. k is the cutoff of the main measure.
+grade than the best documents that there are. k is the cutoff of the main measure, and relevant is
+what the main measure gains something from. Causes are about the documents that are *missed*: the
+relevant ones with a higher grade than anything among the first k. A relevant document that is among
+the first k only because of a tie is luck, not a failure; see `rankscope.diagnosis.tie_effects`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Block, Cell, Column, Notes, Section, Table, text_columns
+from rankscope.diagnosis.document_texts import DocumentTexts, keyed, same_keys
+from rankscope.diagnosis.failure_tables import failure_section
+from rankscope.diagnosis.ranked_run import counts_as_relevant
+from rankscope.diagnosis.registry import (
+    Advice,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.measures.language import Measure
 from rankscope.part import Part
-from rankscope.scoring.align import align
 
 if TYPE_CHECKING:
-    from rankscope.collection.corpus import Corpus
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
-    from rankscope.runs.table import Run
-    from rankscope.scoring.judgments import Judgments
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for RR and R."""
-
-LONGEST_TITLE = 80
-"""So many characters of a title are shown."""
-
-DEFAULT_CUTOFF = 10
-"""Where the main measure has no cutoff."""
+    from rankscope.diagnosis.rankings import Ranking, Rankings
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.language import Measure
 
 Cause = Literal[
     "no relevant document",
@@ -46,37 +44,31 @@ Cause = Literal[
     "query missing",
     "empty answer",
     "same text under another id",
-    "top results unjudged",
     "decided by a tie",
+    "top results unjudged",
+    "only lower grades on top",
     "below the cutoff",
     "not retrieved",
-    "only lower grades on top",
 ]
-"""Why a question fails; of several causes the first."""
+"""Why a question fails; of several causes the first. What is wrong with the data comes before what
+is wrong with the answer, and what is certain before what may be."""
 
-_MEANINGS: dict[Cause, str] = {
-    "no relevant document": "nothing is judged relevant, so no system can do well",
-    "gold not in the corpus": "none of the relevant documents is in the corpus",
-    "query missing": "the run lacks the query",
-    "empty answer": "the run has no document for the query",
-    "same text under another id": "a document on top has exactly the text of a relevant one",
-    "top results unjudged": "at least half of the first k were not judged, though others were",
-    "decided by a tie": "a relevant document below k has the score of the one at k",
-    "below the cutoff": "the best relevant document is retrieved below k",
-    "not retrieved": "no relevant document is in the run",
-    "only lower grades on top": "relevant documents are on top, but not the best there are",
-}
+CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 MANY = 0.1
 """From this share of all queries on a cause that no ranking can mend is worth a finding."""
 
-_NOT_THE_RANKING: tuple[Cause, ...] = (
+SHOWN = 3
+"""So many documents of a question are named."""
+
+_OUTSIDE: tuple[Cause, ...] = (
     "no relevant document",
     "gold not in the corpus",
     "query missing",
+    "empty answer",
     "same text under another id",
-    "top results unjudged",
 )
+"""What no better ranking can mend, for certain."""
 
 NOT_THE_RANKING = declare(
     "RS631",
@@ -85,7 +77,8 @@ NOT_THE_RANKING = declare(
     unit="system",
     advice="mend the data first: these questions say nothing about how well the system ranks",
     meaning="""At least a tenth of all queries fail for a reason that no better ranking can mend:
-    missing or unjudged documents, missing queries, copies of the text under another id.""",
+    no relevant document, gold that is not in the corpus, missing queries, empty answers, copies of
+    the text under another id.""",
 )
 
 
@@ -135,10 +128,15 @@ class FailingQuery(Part):
     """The main measure."""
     cause: Cause
     """Why it fails."""
+    relevant: int
+    """How many relevant documents there are."""
+    best_ranks: dict[str, int | None]
+    """By system: the rank of its first relevant document; null where it retrieved none."""
     expected: tuple[Expected, ...]
-    """The best documents there are, at most three."""
+    """The best documents there are, at most three; of equal grades those that this system ranks
+    highest."""
     above: tuple[Above, ...]
-    """What is on top, at most three."""
+    """What is on top, above the first document that is missed; at most three."""
 
 
 class SystemFailures(Part):
@@ -179,326 +177,354 @@ class FailuresConfig(AnalysisConfig):
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
-    """One run, ranked and judged, and what is seen in it for all queries at once."""
+class _Gold:
+    """The relevant documents, by judgment, and what is known of them."""
+
+    query: IntArray
+    grade: FloatArray
+    ids: pl.Series
+    queries: int
+
+    @classmethod
+    def of(cls, rankings: Rankings, measure: Measure) -> _Gold:
+        keep = counts_as_relevant(measure, rankings.judged_grade)
+        return cls(
+            rankings.judged_query[keep],
+            rankings.judged_grade[keep],
+            rankings.judged_ids.filter(pl.Series(keep)),
+            len(rankings.query_ids),
+        )
+
+    @cached_property
+    def count(self) -> IntArray:
+        """By query: how many there are."""
+        return np.bincount(self.query, minlength=self.queries)
+
+    @cached_property
+    def best(self) -> FloatArray:
+        """By query: the highest grade; 0 if there is none."""
+        return highest(self.query, self.grade, self.queries)
+
+
+def highest(query: IntArray, grade: FloatArray, queries: int) -> FloatArray:
+    """By query: the highest of some grades; 0 where there is none."""
+    best = np.zeros(queries)
+    np.maximum.at(best, query, grade)
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What one system answers, and what it misses, for all queries at once."""
 
     name: str
-    run: Run
-    judged: JudgedRun
+    ranking: Ranking
+    gold: _Gold
+    measure: Measure
     cutoff: int
 
     @cached_property
-    def is_relevant(self) -> BoolArray:
-        relevant: BoolArray = self.judged.hit_grade >= RELEVANT
-        return relevant
+    def hits(self) -> IntArray:
+        """The rows of relevant documents."""
+        return np.flatnonzero(counts_as_relevant(self.measure, self.ranking.grade))
 
     @cached_property
     def best_rank(self) -> IntArray:
         """By query: the rank of the first relevant document; 0 if none is retrieved."""
-        ranks = np.zeros(len(self.judged), np.int64)
-        queries = self.judged.hit_query[self.is_relevant]
-        first = np.unique(queries, return_index=True)
-        ranks[first[0]] = self.judged.hit_rank[self.is_relevant][first[1]]
+        ranks = np.zeros(self.gold.queries, np.int64)
+        queries, first = np.unique(self.ranking.query[self.hits], return_index=True)
+        ranks[queries] = self.ranking.rank[self.hits[first]]
         return ranks
-
-    def highest(self, queries: IntArray, grades: FloatArray) -> FloatArray:
-        """By query: the highest of some grades; 0 where there is none."""
-        highest = np.zeros(len(self.judged))
-        np.maximum.at(highest, queries, grades)
-        return highest
 
     @cached_property
     def best_on_top(self) -> FloatArray:
-        on_top = self.judged.hit_rank <= self.cutoff
-        return self.highest(self.judged.hit_query[on_top], self.judged.hit_grade[on_top])
-
-    @cached_property
-    def best_there_is(self) -> FloatArray:
-        return self.highest(self.judged.judged_query, self.judged.judged_grade)
+        """By query: the highest grade of a relevant document in the first k; 0 if there is none."""
+        rows = self.hits[self.ranking.rank[self.hits] <= self.cutoff]
+        return highest(self.ranking.query[rows], self.ranking.grade[rows], self.gold.queries)
 
     @cached_property
     def fails(self) -> BoolArray:
-        fails: BoolArray = (self.best_on_top < RELEVANT) | (self.best_on_top < self.best_there_is)
+        fails: BoolArray = (self.gold.count == 0) | (self.best_on_top < self.gold.best)
         return fails
 
     @cached_property
-    def is_unjudged_on_top(self) -> BoolArray:
-        """Whether half of the first k are unjudged, of queries of which others were judged bad."""
-        judged = self.judged
-        shown = np.minimum(judged.retrieved, self.cutoff)
-        known = judged.hit_rank[judged.hit_grade >= 0] <= self.cutoff
-        seen = judged.count(judged.hit_query[judged.hit_grade >= 0][known])
-        pooled = judged.judged_grade < RELEVANT
-        was_pooled = judged.count(judged.judged_query[pooled & (judged.judged_grade >= 0)]) > 0
-        unjudged: BoolArray = was_pooled & (shown > 0) & (2 * (shown - seen) >= shown)
-        return unjudged
+    def missed(self) -> IntArray:
+        """The judgments of documents that are better than all in the first k."""
+        return np.flatnonzero(self.gold.grade > self.best_on_top[self.gold.query])
 
+    @cached_property
+    def missed_rows(self) -> IntArray:
+        """The rows of those that are retrieved."""
+        query = self.ranking.query[self.hits]
+        return self.hits[self.ranking.grade[self.hits] > self.best_on_top[query]]
 
-class _Texts:
-    """What documents are called, and which have the same text."""
+    def has(self, query: IntArray) -> BoolArray:
+        """By query: whether it is among some."""
+        flags = np.zeros(self.gold.queries, np.bool_)
+        flags[query] = True
+        return flags
 
-    def __init__(self, corpus: Corpus | None, titles: Callable[[str], str | None] | None) -> None:
-        self.corpus = corpus
-        self._titles = titles
-        self._hashes: dict[str, bytes] = {}
+    def in_run(self, query_ids: tuple[str, ...]) -> BoolArray:
+        known = set(self.ranking.run.query_ids)
+        return np.fromiter((each in known for each in query_ids), np.bool_, len(query_ids))
 
-    def title(self, doc_id: str) -> str | None:
-        if self.corpus is not None and doc_id in self.corpus:
-            document = self.corpus[doc_id]
-            title: str | None = document.title or document.text
-        else:
-            title = None if self._titles is None else self._titles(doc_id)
-        return title[:LONGEST_TITLE] if title else None
+    @cached_property
+    def is_tied(self) -> BoolArray:
+        """By query: whether a document that is missed has the score of the one at k."""
+        ranking, rows = self.ranking, self.missed_rows
+        at_cutoff = ranking.offsets[ranking.query[rows]] + self.cutoff - 1
+        return self.has(ranking.query[rows[ranking.score[rows] == ranking.score[at_cutoff]]])
 
-    def has(self, doc_id: str) -> bool:
-        return self.corpus is None or doc_id in self.corpus
+    def is_unjudged(self, rankings: Rankings) -> BoolArray:
+        """By query: whether at least half of the first k are unjudged, though many were judged.
 
-    def text_hash(self, doc_id: str) -> bytes | None:
-        """Hash a document's words, whatever their case and spacing; None if it has none."""
-        if self.corpus is None or doc_id not in self.corpus:
-            return None
-        if doc_id not in self._hashes:
-            document = self.corpus[doc_id]
-            words = unicodedata.normalize("NFKC", f"{document.title} {document.text}")
-            joined = " ".join(words.casefold().split())
-            self._hashes[doc_id] = hashlib.sha256(joined.encode()).digest() if joined else b""
-        return self._hashes[doc_id] or None
+        Only where at least as many documents were judged nonrelevant as relevant: judges who note
+        little but what is relevant leave all else unjudged, and that says nothing.
+        """
+        ranking = self.ranking
+        graded = rankings.judged_grade
+        nonrelevant = (graded >= 0) & ~counts_as_relevant(self.measure, graded)
+        seen = np.bincount(rankings.judged_query[nonrelevant], minlength=self.gold.queries)
+        was_pooled = (seen > 0) & (seen >= self.gold.count)
+        shown = np.minimum(ranking.sizes, self.cutoff)
+        judged = ranking.query[ranking.top(self.cutoff) & ranking.is_judged]
+        unknown = shown - np.bincount(judged, minlength=len(shown))
+        unjudged: BoolArray = was_pooled & (shown > 0) & (2 * unknown >= shown)
+        return np.asarray(unjudged & (self.best_on_top == 0))
 
 
 def _look(config: FailuresConfig, inputs: Inputs) -> Failures | NotApplicable:
     assert inputs.scores is not None
-    assert inputs.runs is not None
     assert inputs.qrels is not None
     if not inputs.qrels.query_ids:
         return FAILURES.not_applicable("no query is judged")
-    measure = inputs.scores.measures[0]
-    cutoff = config.cutoff or Measure.parse(measure).cutoff or DEFAULT_CUTOFF
-    runs = {
-        name: _Run(name, run, align(inputs.qrels, run).judged, cutoff)
-        for name, run in inputs.runs.items()
+    rankings, measure = inputs.rankings, inputs.main
+    gold = _Gold.of(rankings, measure)
+    cutoff = config.cutoff or inputs.cutoff
+    answers = {
+        name: _Answers(name, ranking, gold, measure, cutoff)
+        for name, ranking in rankings.systems.items()
     }
-    known = {query_id: text for query_id, text, _ in inputs.queries or ()}
-    view = _View(inputs.qrels, runs, known, _Texts(inputs.corpus, inputs.titles))
+    documents = DocumentTexts(inputs.corpus, inputs.titles)
+    causes = _causes(answers, rankings, documents)
+    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
+    view = _View(rankings, answers, texts, documents)
+    values = {name: inputs.scores.values(str(measure), name) for name in answers}
     systems = tuple(
-        _of_system(run, view, inputs.scores.values(measure, name), config.show)
-        for name, run in runs.items()
+        _of_system(name, view, causes[name], values[name], config.show) for name in answers
     )
+    queries = len(rankings.query_ids)
     return Failures(
-        measure=measure,
+        measure=str(measure),
         cutoff=cutoff,
-        queries=len(inputs.qrels.query_ids),
+        queries=queries,
         corpus=inputs.corpus is not None,
         systems=systems,
-        findings=tuple(_findings(systems, len(inputs.qrels.query_ids))),
+        findings=tuple(_findings(systems, queries)),
+        advice=_advice(inputs, causes[inputs.focus], values[inputs.focus]),
     )
+
+
+# --- causes --------------------------------------------------------------------------------------
+
+
+def _causes(
+    answers: Mapping[str, _Answers], rankings: Rankings, documents: DocumentTexts
+) -> dict[str, IntArray]:
+    """Return by system and query the number of its cause in `CAUSES`; -1: it does not fail."""
+    gold = next(iter(answers.values())).gold
+    places = None if documents.corpus is None else documents.places(gold.ids)
+    causes = {}
+    for name, seen in answers.items():
+        ranking = seen.ranking
+        missed = seen.missed
+        applies: dict[Cause, BoolArray] = {"no relevant document": gold.count == 0}
+        if places is not None:
+            there = missed[places[missed] >= 0]
+            applies["gold not in the corpus"] = ~seen.has(gold.query[there])
+        is_in_run = seen.in_run(rankings.query_ids)
+        applies["query missing"] = ~is_in_run
+        applies["empty answer"] = is_in_run & (ranking.sizes == 0)
+        if places is not None:
+            certain = np.logical_or.reduce(list(applies.values()))
+            asked = seen.fails & ~certain
+            applies["same text under another id"] = _has_copy(seen, asked, places, documents)
+        applies["decided by a tie"] = seen.is_tied
+        applies["top results unjudged"] = seen.is_unjudged(rankings)
+        applies["only lower grades on top"] = seen.best_on_top > 0
+        applies["below the cutoff"] = seen.has(ranking.query[seen.missed_rows])
+        cause = np.full(gold.queries, CAUSES.index("not retrieved"))
+        for earlier in reversed(applies):
+            cause[applies[earlier]] = CAUSES.index(earlier)
+        causes[name] = np.where(seen.fails, cause, -1)
+    return causes
+
+
+def _has_copy(
+    seen: _Answers, asked: BoolArray, places: IntArray, documents: DocumentTexts
+) -> BoolArray:
+    """By query: whether a document in the first k has exactly the text of one that is missed."""
+    ranking, gold = seen.ranking, seen.gold
+    wanted = seen.missed[asked[gold.query[seen.missed]] & (places[seen.missed] >= 0)]
+    rows = np.flatnonzero(ranking.top(seen.cutoff) & asked[ranking.query])
+    at = documents.places(ranking.run.doc_ids.gather(ranking.source[rows]))
+    rows, at = rows[at >= 0], at[at >= 0]
+    left, right = same_keys(
+        keyed(gold.query[wanted], documents.opening_keys(places[wanted])),
+        keyed(ranking.query[rows], documents.opening_keys(at)),
+    )
+    # only texts that begin alike are read in full
+    first, has_text = documents.text_keys(places[wanted[left]])
+    second, _ = documents.text_keys(at[right])
+    return seen.has(ranking.query[rows[right[has_text & (first == second)]]])
+
+
+# --- what is shown -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """All that is known of queries and documents, beside the runs."""
+    """All that is known of queries and documents, beside the causes."""
 
-    qrels: Judgments
-    runs: Mapping[str, _Run]
+    rankings: Rankings
+    answers: Mapping[str, _Answers]
     texts: Mapping[str, str]
-    documents: _Texts
+    documents: DocumentTexts
 
-    def ranked(self, run: _Run, query_id: str) -> list[tuple[str, float]]:
-        """Return a query's documents in the order in which they are scored."""
-        if query_id not in run.run:
-            return []
-        pairs = run.run[query_id].items()
-        by_id = sorted(pairs, key=lambda pair: pair[0].encode(), reverse=True)
-        return sorted(by_id, key=lambda pair: -pair[1])
-
-    def cause(self, run: _Run, place: int) -> Cause:
-        """Say why a query that fails does so."""
-        query_id = run.judged.query_ids[place]
-        grades = self.qrels.by_query[query_id]
-        relevant = [doc_id for doc_id, grade in grades.items() if grade >= RELEVANT]
-        if not relevant:
-            return "no relevant document"
-        if not any(map(self.documents.has, relevant)):
-            return "gold not in the corpus"
-        if not run.judged.in_run[place]:
-            return "query missing"
-        if not run.judged.retrieved[place]:
-            return "empty answer"
-        if run.best_on_top[place] >= RELEVANT:
-            return "only lower grades on top"
-        ranked = self.ranked(run, query_id)
-        if self._has_copy(relevant, [doc_id for doc_id, _ in ranked[: run.cutoff]]):
-            return "same text under another id"
-        if run.is_unjudged_on_top[place]:
-            return "top results unjudged"
-        rank = int(run.best_rank[place])
-        if not rank:
-            return "not retrieved"
-        is_tied = ranked[rank - 1][1] == ranked[run.cutoff - 1][1]
-        return "decided by a tie" if is_tied else "below the cutoff"
-
-    def _has_copy(self, relevant: list[str], top: list[str]) -> bool:
-        if self.documents.corpus is None:
-            return False
-        texts = {self.documents.text_hash(doc_id) for doc_id in relevant} - {None}
-        return any(self.documents.text_hash(doc_id) in texts for doc_id in top)
-
-    def question(self, run: _Run, query_id: str, value: float | None, cause: Cause) -> FailingQuery:
+    def question(self, system: str, query: int, value: float | None, cause: Cause) -> FailingQuery:
         """Describe a question that fails."""
-        grades = self.qrels.by_query[query_id]
-        best = sorted(grades.items(), key=lambda pair: -pair[1])
+        query_id = self.rankings.query_ids[query]
         orders = {
-            name: {doc_id: at for at, (doc_id, _) in enumerate(self.ranked(other, query_id), 1)}
-            for name, other in self.runs.items()
+            name: {doc_id: rank for rank, doc_id in enumerate(seen.ranking.of_query(query), 1)}
+            for name, seen in self.answers.items()
         }
+        seen, order = self.answers[system], orders[system]
+        start, end = np.searchsorted(seen.gold.query, [query, query + 1]).tolist()
+        ids = seen.gold.ids.slice(start, end - start).to_list()
+        grades = dict(zip(ids, seen.gold.grade[start:end].tolist(), strict=True))
+        best = sorted(grades, key=lambda doc_id: (-grades[doc_id], order.get(doc_id, np.inf)))
         return FailingQuery(
             query_id=query_id,
             text=self.texts.get(query_id),
             value=value,
             cause=cause,
+            relevant=len(grades),
+            best_ranks={
+                name: int(other.best_rank[query]) or None for name, other in self.answers.items()
+            },
             expected=tuple(
                 Expected(
                     doc_id=doc_id,
-                    grade=grade,
+                    grade=grades[doc_id],
                     title=self.documents.title(doc_id),
-                    ranks={name: order.get(doc_id) for name, order in orders.items()},
+                    ranks={name: ranks.get(doc_id) for name, ranks in orders.items()},
                 )
-                for doc_id, grade in best[:3]
-                if grade >= RELEVANT
+                for doc_id in best[:SHOWN]
             ),
-            above=tuple(
-                Above(doc_id=doc_id, grade=grades.get(doc_id), title=self.documents.title(doc_id))
-                for doc_id in list(orders[run.name])[:3]
-            ),
+            above=self._above(seen, query),
+        )
+
+    def _above(self, seen: _Answers, query: int) -> tuple[Above, ...]:
+        ranking = seen.ranking
+        start, end = ranking.offsets[query : query + 2].tolist()
+        rows = seen.missed_rows[np.searchsorted(seen.missed_rows, start) :]
+        first = int(rows[0]) if len(rows) and rows[0] < end else end
+        shown = np.arange(start, min(start + SHOWN, first))
+        return tuple(
+            Above(
+                doc_id=doc_id,
+                grade=None if np.isnan(grade) else grade,
+                title=self.documents.title(doc_id),
+            )
+            for doc_id, grade in zip(
+                ranking.doc_ids(shown), ranking.grade[shown].tolist(), strict=True
+            )
         )
 
 
-def _of_system(run: _Run, view: _View, values: Mapping[str, float], show: int) -> SystemFailures:
-    causes = {
-        run.judged.query_ids[place]: view.cause(run, place)
-        for place in np.flatnonzero(run.fails).tolist()
-    }
-    total = len(run.judged)
-    counts = Counter(causes.values())
-    worst = sorted(causes, key=lambda query_id: values.get(query_id, 0.0))[:show]
+def _of_system(
+    system: str, view: _View, causes: IntArray, values: Mapping[str, float], show: int
+) -> SystemFailures:
+    query_ids, sign = view.rankings.query_ids, _sign(view.answers[system].measure)
+    failing = np.flatnonzero(causes >= 0).tolist()
+
+    def badness(query: int) -> tuple[float, bool]:
+        # a query that is left out of the mean has no value, and comes last; of equal values those
+        # that no system can answer do
+        value = sign * values.get(query_ids[query], np.inf * sign)
+        return value, CAUSES[causes[query]] == "no relevant document"
+
+    worst = sorted(failing, key=badness)
+    counts = {cause: int(np.count_nonzero(causes == at)) for at, cause in enumerate(CAUSES)}
     return SystemFailures(
-        system=run.name,
-        failing=len(causes),
+        system=system,
+        failing=len(failing),
         causes=tuple(
-            CauseCount(cause=cause, queries=count, share=count / total)
-            for cause, count in counts.most_common()
+            CauseCount(cause=cause, queries=count, share=count / len(query_ids))
+            for cause, count in sorted(counts.items(), key=lambda item: -item[1])
+            if count
         ),
         worst=tuple(
-            view.question(run, query_id, values.get(query_id), causes[query_id])
-            for query_id in worst
+            view.question(system, query, values.get(query_ids[query]), CAUSES[causes[query]])
+            for query in worst[:show]
         ),
     )
+
+
+def _sign(measure: Measure) -> int:
+    return 1 if measure.definition.higher_is_better else -1
 
 
 def _findings(systems: tuple[SystemFailures, ...], total: int) -> list[Finding]:
-    """Name each system of which many questions fail for a reason other than its ranking."""
-    findings = []
+    """Name systems of which many questions fail for a reason other than their ranking."""
+    alike: dict[tuple[tuple[Cause, int], ...], list[str]] = {}
     for system in systems:
         counts = {count.cause: count.queries for count in system.causes}
-        outside = {cause: counts[cause] for cause in _NOT_THE_RANKING if cause in counts}
-        if outside and sum(outside.values()) >= MANY * total:
-            listed = ", ".join(f"{cause}: {count:,}" for cause, count in outside.items())
-            findings.append(
-                NOT_THE_RANKING.finding(
-                    f"{system.system} fails {counted(sum(outside.values()), 'query')} of {total:,} "
-                    f"for reasons that no better ranking can mend ({listed})",
-                    evidence={"system": system.system, "causes": dict(outside)},
-                )
+        outside = tuple((cause, counts[cause]) for cause in _OUTSIDE if cause in counts)
+        if outside and sum(counts[cause] for cause, _ in outside) >= MANY * total:
+            alike.setdefault(outside, []).append(system.system)
+    findings = []
+    for outside, names in alike.items():
+        listed = ", ".join(f"{cause}: {count:,}" for cause, count in outside)
+        fail = "fails" if len(names) == 1 else "each fail"
+        findings.append(
+            NOT_THE_RANKING.finding(
+                f"{', '.join(names)} {fail} {counted(sum(n for _, n in outside), 'query')} of "
+                f"{total:,} for reasons that no better ranking can mend ({listed})",
+                count=len(names),
+                evidence={"systems": names, "causes": dict(outside)},
             )
+        )
     return findings
 
 
-def _section(result: Failures) -> Section:
-    blocks: list[Block] = []
-    causes = [cause for cause in get_args(Cause) if _total(result, cause)]
-    if causes:
-        rows = []
-        for cause in causes:
-            counts = [
-                next((count for count in system.causes if count.cause == cause), None)
-                for system in result.systems
-            ]
-            rows.append(
-                (
-                    Cell(cause),
-                    *(
-                        Cell(0) if count is None else Cell(count.queries, note=f"{count.share:.0%}")
-                        for count in counts
-                    ),
-                )
-            )
-        failing = [Cell(system.failing) for system in result.systems]
-        rows.append((Cell("questions that fail"), *failing))
-        note = (
-            f"in the first {result.cutoff} documents; of {counted(result.queries, 'query')}; each "
-            "failing question has one cause, the first of those that apply"
-        )
-        blocks.append(
-            Table(
-                (
-                    Column("cause", "text"),
-                    *(Column(system.system) for system in result.systems),
-                ),
-                tuple(rows),
-                notes=(note,),
-            )
-        )
-    tables = tuple(_table(result, system) for system in result.systems if system.worst)
-    meanings = [f"{cause}: {_MEANINGS[cause]}" for cause in causes]
-    if causes and not result.corpus:
-        meanings.append("missing gold and copies under other ids are seen by diagnose --corpus")
-    explained = (Notes(tuple(meanings)),) if meanings else ()
-    return Section(FAILURES.title, tuple(blocks), (*explained, *tables))
-
-
-def _total(result: Failures, cause: Cause) -> int:
-    return sum(
-        count.queries
-        for system in result.systems
-        for count in system.causes
-        if count.cause == cause
-    )
-
-
-def _table(result: Failures, system: SystemFailures) -> Table:
-    """List the worst questions of one system."""
-    rows = []
-    for question in system.worst:
-        expected = "; ".join(_described(document) for document in question.expected[:2])
-        above = "; ".join(
-            f"{document.doc_id} {document.title or ''}".strip() for document in question.above[:2]
-        )
-        rows.append(
-            (
-                Cell(question.text or question.query_id),
-                Cell(question.value),
-                Cell(question.cause),
-                Cell(expected),
-                Cell(above or "nothing"),
-            )
-        )
-    more = system.failing - len(system.worst)
-    return Table(
-        (
-            Column("question", "text"),
-            Column(result.measure),
-            *text_columns("cause", "expected (rank by system)", "on top instead"),
+def _advice(inputs: Inputs, causes: IntArray, values: Mapping[str, float]) -> tuple[Advice, ...]:
+    """Say what mending the data could gain, if every question it spoils were answered ideally."""
+    definition = inputs.main.definition
+    best = definition.range[1] if definition.higher_is_better else definition.range[0]
+    if definition.aggregate != "mean" or not np.isfinite(best):
+        return ()
+    query_ids = inputs.rankings.query_ids
+    counts: dict[Cause, int] = {}
+    lost = 0.0
+    for query in np.flatnonzero(causes >= 0).tolist():
+        cause = CAUSES[causes[query]]
+        if cause in _OUTSIDE and query_ids[query] in values:
+            counts[cause] = counts.get(cause, 0) + 1
+            lost += abs(best - values[query_ids[query]])
+    if not counts:
+        return ()
+    gain = lost / len(values)
+    listed = ", ".join(f"{counts[cause]:,} {cause}" for cause in _OUTSIDE if cause in counts)
+    count = sum(counts.values())
+    fail = "fails" if count == 1 else "fail"
+    return (
+        Advice(
+            text=f"Data: {count:,} of {counted(len(values), 'question')} {fail} for reasons "
+            f"outside ranking ({listed}); mended, they could add up to {gain:.3f} of {inputs.main}",
+            gain=gain,
         ),
-        tuple(rows),
-        title=f"The worst questions of {system.system}",
-        notes=(f"{more:,} more fail",) if more else (),
     )
-
-
-def _described(document: Expected) -> str:
-    ranks = ", ".join(
-        f"{name} {'-' if rank is None else rank}" for name, rank in document.ranks.items()
-    )
-    return f"{document.doc_id} {document.title or ''}".strip() + f" ({ranks})"
 
 
 FAILURES = register(
@@ -512,7 +538,7 @@ FAILURES = register(
         needs=("scores", "runs", "qrels"),
         uses=("queries", "corpus", "titles"),
         look=_look,
-        section=_section,
+        section=failure_section,
         codes=(NOT_THE_RANKING,),
         place=10,
     )

@@ -8,7 +8,7 @@ are the ones that were scored.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from rankscope.scoring.inputs import without_identical
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.registry import Inputs
+    from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
@@ -33,6 +34,25 @@ MOST_GRADES = 12
 """Up to so many different grades each is counted; of more, those with one whole part together."""
 
 UNJUDGED = "unjudged"
+
+
+def counts_as_relevant(measure: Measure, grades: FloatArray) -> BoolArray:
+    """Tell which grades a measure gains something from; NaN (unjudged) is none of them.
+
+    Where gains are graded, any grade with a gain; otherwise from the measure's level on, or from
+    `RELEVANT`.
+    """
+    options = measure.options
+    gain = options.get("gain")
+    if gain is not None and gain != "binary":
+        # whether there is a gain is the same for 2^grade − 1 as for the grade itself
+        table = cast("GainTable", gain) if isinstance(gain, tuple) else "linear"
+        gains = gains_of(grades, table, least=cast("float | None", options.get("least")))
+        return np.asarray(gains > 0)
+    if "min_rel" in options:
+        return np.asarray(grades > max(cast("float", options["min_rel"]), 0.0))
+    level = options.get("rel")
+    return np.asarray(grades >= (RELEVANT if level is None else cast("float", level)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

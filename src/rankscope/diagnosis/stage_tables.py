@@ -368,8 +368,8 @@ def _harmed_table(result: Stages) -> list[Table]:
             title="Groups of queries that a stage makes worse",
             notes=(
                 (
-                    f"paired tests, p corrected over {tests:,} groups of at least {FEWEST} queries (by "
-                    f"{fields}); all intervals hold at once"
+                    f"paired tests, p corrected over {tests:,} groups of at least {FEWEST} queries "
+                    f"(by {fields}); all intervals hold at once"
                 ),
             ),
             name_columns=3,

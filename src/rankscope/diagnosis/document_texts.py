@@ -1,0 +1,281 @@
+"""Texts as copies are looked for in them: one normal form, one way to take words.
+
+The normal form leaves case, spacing and compatibility forms aside: two documents with the same
+normal form are exact copies. Words leave punctuation aside as well. Both are turned into 64-bit
+hashes, so that comparing texts is comparing numbers.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rankscope.collection.corpus import Corpus
+    from rankscope.diagnosis.rankings import Rankings
+    from rankscope.measures.judged import BoolArray, IntArray
+
+    KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+LONGEST_TITLE = 80
+"""So many characters of a title are shown."""
+
+_NO_BLANKS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_WORD = rf"[{_NO_BLANKS}]|[\w--[{_NO_BLANKS}]]+"
+"""Letters and digits in a row; of scripts without blanks between words, each character."""
+
+_CHUNK = 1 << 22
+"""About so many characters are taken apart at a time: their words need much more room."""
+
+_OPENING = 16
+"""So many characters tell most texts apart."""
+
+_READ = 64
+"""So many characters are read for them: cutting a text can change the form of its last ones."""
+
+_BLANKS = r"[\s\x1c-\x1f]+"
+"""What `str.split` parts words at, as far as it is ASCII."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def normal_form(text: str) -> str:
+    r"""Return a text without what copies may differ in: case, spacing, compatibility forms.
+
+    >>> normal_form("Leek\n  SOUP ½")
+    'leek soup 1⁄2'
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def word_form(text: str) -> str:
+    """Return the words of a text in normal form, without punctuation.
+
+    >>> word_form("Who's there?")
+    'who s there'
+    """
+    return str(_taken_apart([normal_form(text)]).list.join(" ")[0])
+
+
+def word_forms(texts: Sequence[str]) -> list[str]:
+    """Return the `word_form` of each text."""
+    forms: list[str] = _taken_apart([normal_form(text) for text in texts]).list.join(" ").to_list()
+    return forms
+
+
+def _taken_apart(forms: Sequence[str]) -> pl.Series:
+    return pl.Series(forms, dtype=pl.String).str.extract_all(_WORD)
+
+
+def chunks(lengths: Sequence[int] | IntArray) -> list[slice]:
+    """Part texts of some lengths into stretches that are not too long."""
+    ends = np.cumsum(lengths, dtype=np.int64) // _CHUNK
+    starts = np.flatnonzero(np.diff(ends, prepend=-1)).tolist()
+    return [slice(start, end) for start, end in pairwise([*starts, len(ends)])]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words of some texts, one after the other, as hashes."""
+
+    hashes: KeyArray
+    """By word."""
+    offsets: IntArray
+    """The words of text i are ``offsets[i]:offsets[i + 1]``."""
+
+    @classmethod
+    def of(cls, forms: Sequence[str]) -> Words:
+        """Take texts in their normal form apart, some at a time."""
+        hashes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for part in chunks([len(form) for form in forms]):
+            lists = _taken_apart(forms[part])
+            lengths = lists.list.len()
+            words = lists.filter(lengths > 0).explode()
+            hashes.append(words.hash().to_numpy())
+            sizes.append(lengths.to_numpy().astype(np.int64))
+        ends = np.cumsum(np.concatenate(sizes))
+        return cls(np.concatenate(hashes), np.concatenate([[0], ends]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        """By text: how many words it has."""
+        return np.diff(self.offsets)
+
+    def only(self, texts: IntArray) -> Words:
+        """Return the words of some of the texts."""
+        sizes = self.sizes[texts]
+        ends = np.cumsum(sizes)
+        places = np.arange(ends[-1] if len(ends) else 0)
+        places += np.repeat(self.offsets[:-1][texts] - (ends - sizes), sizes)
+        return Words(self.hashes[places], np.concatenate([[0], ends]))
+
+    def shingles(self, width: int) -> tuple[KeyArray, IntArray]:
+        """Return a hash for each ``width`` words in a row, and the text it is from.
+
+        A text with fewer words has one, of all its words; a text without words has none.
+        """
+        sizes = self.sizes
+        counts = np.where(sizes > 0, np.maximum(sizes - width + 1, 1), 0)
+        text = np.repeat(np.arange(len(sizes)), counts)
+        first = np.arange(len(text)) - np.repeat(np.cumsum(counts) - counts, counts)
+        start = first + self.offsets[:-1][text]
+        hashes = np.zeros(len(text), np.uint64)
+        last = len(self.hashes) - 1
+        is_short = bool((sizes < width).any())
+        for step in range(width):
+            following = hashes * _ODD + self.hashes[np.minimum(start + step, last)]
+            hashes = np.where(step < sizes[text], following, hashes) if is_short else following
+        return hashes, text
+
+
+def occurrences(phrases: Words, texts: Words, width: int) -> tuple[IntArray, IntArray]:
+    """Return which phrases occur word for word in which texts, as pairs of their numbers.
+
+    A phrase with fewer than ``width`` words is not looked for.
+    """
+    long = np.flatnonzero(phrases.sizes >= width)
+    wide = np.flatnonzero(texts.sizes >= width)
+    asked, within = phrases.only(long), texts.only(wide)
+    begins, owner = asked.shingles(width)
+    heads = begins[np.searchsorted(owner, np.arange(len(long)))]  # how each phrase begins
+    shingles, text = within.shingles(width)
+    # few shingles are in a bucket with such a beginning; only these are compared
+    shift = np.uint64(64 - 20)
+    is_head = np.zeros(1 << 20, np.bool_)
+    is_head[(heads >> shift).astype(np.int64)] = True
+    places = np.flatnonzero(is_head[(shingles >> shift).astype(np.int64)])
+    phrase, place = same_keys(heads, shingles[places])
+    place = places[place]
+    # by shingle: the word it begins with; every text here has one for each word but the last few
+    start = place + text[place] * (width - 1)
+    rest = asked.sizes[phrase]
+    fits = start + rest <= within.offsets[1:][text[place]]
+    phrase, place, start, rest = phrase[fits], place[fits], start[fits], rest[fits]
+    hit = np.repeat(np.arange(len(phrase)), rest)
+    step = np.arange(len(hit)) - np.repeat(np.cumsum(rest) - rest, rest)
+    differ = (
+        asked.hashes[asked.offsets[:-1][phrase[hit]] + step] != within.hashes[start[hit] + step]
+    )
+    same = np.bincount(hit, differ, minlength=len(phrase)) == 0
+    pairs = np.unique(np.stack([long[phrase[same]], wide[text[place[same]]]]), axis=1)
+    return pairs[0], pairs[1]
+
+
+def same_keys(left: KeyArray, right: KeyArray) -> tuple[IntArray, IntArray]:
+    """Return all pairs of places with the same key in two columns."""
+    joined = (
+        pl.DataFrame({"key": left})
+        .with_row_index("left")
+        .join(
+            pl.DataFrame({"key": right}).with_row_index("right"),
+            on="key",
+            maintain_order="left_right",
+        )
+    )
+    return (
+        joined["left"].to_numpy().astype(np.int64),
+        joined["right"].to_numpy().astype(np.int64),
+    )
+
+
+def keyed(query: IntArray, other: IntArray | KeyArray) -> KeyArray:
+    """Return one key for a query and a number or hash of something else."""
+    mixed: KeyArray = (other.astype(np.uint64) + np.uint64(1)) * _ODD ^ query.astype(np.uint64)
+    return mixed
+
+
+class DocumentTexts:
+    """What documents are called, whether they are there, and which have the same text."""
+
+    def __init__(
+        self, corpus: Corpus | None, titles: Callable[[str], str | None] | None = None
+    ) -> None:
+        self.corpus = corpus
+        self._titles = titles
+        self._openings: KeyArray | None = None
+        self._is_read: BoolArray = np.zeros(0, np.bool_)
+
+    def title(self, doc_id: str) -> str | None:
+        """Return a document's title, or the beginning of its text; None if it is not known."""
+        if self.corpus is not None and doc_id in self.corpus:
+            document = self.corpus[doc_id]
+            title: str | None = document.title or document.text
+        else:
+            title = None if self._titles is None else self._titles(doc_id)
+        line = " ".join(title[: 4 * LONGEST_TITLE].split()) if title else ""
+        return line[:LONGEST_TITLE] or None
+
+    def places(self, doc_ids: pl.Series) -> IntArray:
+        """Return where in the corpus documents are; -1: nowhere."""
+        assert self.corpus is not None
+        return self.corpus.positions(doc_ids).to_numpy()
+
+    def by_importance(self, rankings: Rankings, cutoff: int) -> IntArray:
+        """Return the places of all documents, the judged and those in the first k first.
+
+        Both as they are in the corpus: what cannot look at all documents looks at the first ones.
+        """
+        assert self.corpus is not None
+        is_first = np.zeros(len(self.corpus), np.bool_)
+        ids = [
+            rankings.judged_ids,
+            *(
+                ranking.run.doc_ids.gather(ranking.source[ranking.top(cutoff)])
+                for ranking in rankings.systems.values()
+            ),
+        ]
+        places = self.places(pl.concat([each.cast(pl.String) for each in ids]))
+        is_first[places[places >= 0]] = True
+        return np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
+
+    def forms(self, places: IntArray) -> list[str]:
+        """Return the normal forms of some documents; '' where there is no text."""
+        assert self.corpus is not None
+        return [normal_form(text) for text in self.corpus.contents(places)]
+
+    def text_keys(self, places: IntArray) -> tuple[KeyArray, BoolArray]:
+        """Return a hash of each document's text, and whether it has any."""
+        forms = pl.Series(self.forms(places), dtype=pl.String)
+        return forms.hash().to_numpy(), (forms != "").to_numpy()
+
+    def opening_keys(self, places: IntArray) -> KeyArray:
+        """Return a hash of how each document's text begins: another for another text, mostly.
+
+        Cheap, as most of a text is not read; the same wherever `text_keys` is the same.
+        """
+        assert self.corpus is not None
+        if self._openings is None:
+            self._openings = np.zeros(len(self.corpus), np.uint64)
+            self._is_read = np.zeros(len(self.corpus), np.bool_)
+        unread = np.unique(places[~self._is_read[places]])
+        if len(unread):
+            self._openings[unread] = _openings(self.corpus.contents(unread)).hash().to_numpy()
+            self._is_read[unread] = True
+        return self._openings[places]
+
+
+def _openings(texts: pl.Series) -> pl.Series:
+    """Return the first characters of normal forms, without blanks."""
+    texts = texts.str.strip_chars()
+    parts = texts.str.slice(0, _READ)
+    # the normal form of ASCII is plain, and made for all at once
+    openings = parts.str.replace_all(_BLANKS, "").str.to_lowercase().str.slice(0, _OPENING)
+    is_ascii = parts.str.len_bytes() == parts.str.len_chars()
+    is_cut = (openings.str.len_chars() < _OPENING) & (parts.str.len_chars() == _READ)
+    others = (~is_ascii | is_cut).arg_true()
+    forms = ["".join(normal_form(text).split())[:_OPENING] for text in parts.gather(others)]
+    for at, (row, form) in enumerate(zip(others, forms, strict=True)):
+        if len(form) < _OPENING and len(parts[row]) == _READ:  # hardly anything but blanks
+            forms[at] = "".join(normal_form(texts[row]).split())[:_OPENING]
+    return openings.scatter(others, forms) if forms else openings

@@ -1,0 +1,167 @@
+"""Duplicates: planted copies are found, with what they cost, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.diagnosis.duplicates import DUPLICATES, Duplicates
+from rankscope.document.blocks import Section
+from rankscope.findings import NotApplicable
+from real import COLLECTIONS
+
+LONG = [f"word{number}" for number in range(100)]
+
+
+def text_with(*changes: int) -> str:
+    """Return a text of 100 words, some of them changed."""
+    words = [f"other{at}" if at in changes else word for at, word in enumerate(LONG)]
+    return " ".join(words)
+
+
+def look(qrels: Any, runs: Any, corpus: Any, measure: str = "nDCG@3", **given: Any) -> Duplicates:
+    diagnosis = rs.diagnose(qrels, runs, [measure], only="duplicates", corpus=corpus, **given)
+    answer = getattr(diagnosis.analyses, "duplicates")  # noqa: B009
+    assert isinstance(answer, Duplicates)
+    assert isinstance(DUPLICATES.section(answer), Section)
+    assert Duplicates.model_validate(answer.to_dict()) == answer
+    return answer
+
+
+def filler(count: int = 20) -> dict[str, str]:
+    draw = np.random.default_rng(0)
+    return {f"f{n}": " ".join(draw.permutation(LONG)) for n in range(count)}
+
+
+def test_planted_copies() -> None:
+    # a change in the middle of 100 words spoils 5 of 96 shingles: 91 / 101 = 0.901 are the same;
+    # two changes far apart spoil 10: 86 / 106 = 0.811
+    corpus = {
+        "a": {"title": "Soup", "text": text_with()},
+        "exact": {"title": "SOUP ", "text": text_with().upper().replace(" ", "\n")},
+        "near": {"title": "Soup", "text": text_with(50)},
+        "apart": {"title": "Soup", "text": text_with(30, 70)},
+        **filler(),
+    }
+    result = look({"q": {"a": 1}}, {"s": {"q": ["a", "f1"]}}, corpus)
+    assert result.exact.to_dict() == {"documents": 2, "groups": 1, "superfluous": 1}
+    assert result.all_copies.to_dict() == {"documents": 3, "groups": 1, "superfluous": 2}
+    [group] = result.groups
+    assert (group.kind, group.size) == ("near", 3)
+    assert [member.doc_id for member in group.documents] == ["a", "exact", "near"]
+    assert group.documents[0].title == "Soup"
+    assert (result.looked_at, result.looked_near, result.corpus) == (24, 24, 24)
+    [finding] = result.findings
+    assert finding.code == "RS643"
+    assert (
+        "2 documents of 24 (8%) repeat the text of another (1 of them exactly)" in finding.message
+    )
+
+
+def test_shuffled_words_are_no_copies() -> None:
+    result = look({"q": {"f1": 1}}, {"s": {"q": [f"f{n}" for n in range(20)]}}, filler())
+    assert result.all_copies.documents == 0
+    assert (result.findings, result.advice) == ((), ())
+    assert (result.groups, result.graded_apart) == ((), ())
+    [system] = result.systems
+    assert (system.places, system.wasted, system.value) == (3, 0, system.shared_value)
+
+
+def test_places_that_are_wasted() -> None:
+    corpus = {"a": text_with(), "exact": text_with(), "near": text_with(50), **filler()}
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
+    run = {
+        "q1": ["f1", "a", "near", "exact"],  # near is third; exact is below the cutoff
+        "q2": ["near", "exact", "a"],  # exact and a are copies of near, and of each other
+        "q3": ["f1", "a", "f2"],
+    }
+    [system] = look(qrels, {"s": run}, corpus).systems
+    assert (system.places, system.wasted, system.wasted_exact, system.queries) == (9, 3, 1, 2)
+
+
+def test_links_are_no_copies() -> None:
+    # each is a near copy of the next, and the first not of the last: 86 / 106
+    corpus = {"a": text_with(20), "b": text_with(), "c": text_with(80), **filler()}
+    result = look({"q": {"a": 1}}, {"s": {"q": ["a", "c"]}, "t": {"q": ["a", "b"]}}, corpus)
+    assert result.all_copies.to_dict() == {"documents": 3, "groups": 1, "superfluous": 2}
+    assert [system.wasted for system in result.systems] == [0, 1]
+
+
+def test_copies_that_are_graded_apart() -> None:
+    corpus = {"a": text_with(), "judged": text_with(), "unjudged": text_with(50), **filler()}
+    qrels = {"q1": {"a": 2, "judged": 0}, "q2": {"a": 1}, "q3": {"f1": 1, "a": 0}}
+    run = {"q1": ["judged", "f1"], "q2": ["unjudged", "f1", "a"], "q3": ["f1", "judged"]}
+    queries = {"q1": "first?", "q2": "second?", "q3": "third?"}
+    result = look(qrels, {"s": run}, corpus, "RR@3", queries=queries)
+    assert (result.contradicting, result.unjudged) == (1, 1)
+    first, second = result.graded_apart
+    assert (first.query_id, first.text, first.relevant, first.grade) == ("q1", "first?", "a", 2.0)
+    assert (first.copy_id, first.copy_grade, first.similarity) == ("judged", 0.0, 1.0)
+    assert (second.query_id, second.copy_id, second.copy_grade) == ("q2", "unjudged", None)
+    assert second.similarity == pytest.approx(91 / 101)
+    # RR: 0, 1/3 and 1 now; if copies shared the grade: 1, 1 and 1
+    [system] = result.systems
+    assert system.value == pytest.approx(4 / 9)
+    assert system.shared_value == 1.0
+    assert [finding.code for finding in result.findings] == ["RS643", "RS644", "RS645"]
+    [advice] = result.advice
+    assert advice.gain == pytest.approx(5 / 9)
+    assert advice.text == (
+        "Judgments: 2 questions of 3 have copies of relevant documents that are graded nonrelevant "
+        "or not at all; with the same grade RR@3 of s would be 1.000 instead of 0.444 (+0.556)"
+    )
+
+
+def test_a_lower_grade_counts_but_contradicts_nothing() -> None:
+    corpus = {"a": text_with(), "b": text_with(), **filler()}
+    result = look({"q": {"a": 2, "b": 1}}, {"s": {"q": ["b", "f1"]}}, corpus, "DCG@3")
+    assert (result.contradicting, result.unjudged, result.graded_apart) == (0, 0, ())
+    [system] = result.systems
+    assert (system.value, system.shared_value) == (1.0, 2.0)
+
+
+def test_what_is_looked_at() -> None:
+    corpus = {**filler(30), "x": text_with(), "y": text_with(), "e": "", "e2": " "}
+    qrels, runs = {"q": {"y": 1, "f0": 0}}, {"s": {"q": ["y", "f3", "gone"]}}
+    config = {"duplicates": {"documents": 4}}
+    result = look(qrels, runs, corpus, configs=config)
+    # y, f0 and f3 are judged or in the answer; f1 is the first of the others
+    assert (result.corpus, result.looked_at, result.all_copies.documents) == (34, 4, 0)
+    config = {"duplicates": {"characters": 0}}
+    result = look(qrels, runs, corpus, configs=config)
+    assert (result.looked_at, result.looked_near, result.without_text) == (34, 0, 2)
+    assert result.all_copies.documents == result.exact.documents == 2
+
+
+@pytest.mark.parametrize("measure", ["AP", "NumRelRet", "Unjudged@2", "GMAP", "ERR@2"])
+def test_odd_data(measure: str) -> None:
+    qrels = {"q": {"a": -1, "b": 1}, "r": {}, "s": {"z": 0}}
+    runs: Any = {
+        "empty": rs.Run({"q": [], "r": [], "s": {"z": 1.0}}),
+        "ties": {"q": {"a": 1.0, "b": 1.0}, "unknown": {"a": 1.0}},
+    }
+    result = look(qrels, runs, {"a": "same", "b": "same", "c": ""}, measure)
+    assert result.exact.documents == 2
+    assert result.unjudged == 1  # pooled and not judged
+
+
+def test_an_empty_corpus() -> None:
+    diagnosis = rs.diagnose({"q": {"a": 1}}, {"q": ["a"]}, ["RR"], only="duplicates", corpus={})
+    answer = getattr(diagnosis.analyses, "duplicates")  # noqa: B009
+    assert answer == NotApplicable(name="duplicates", reason="the corpus has no document")
+
+
+@pytest.mark.skipif(not COLLECTIONS.exists(), reason="no real collections here")
+def test_products() -> None:
+    corpus = rs.read_corpus(COLLECTIONS / "electronics" / "corpus.jsonl.gz")
+    qrels = rs.read_qrels(COLLECTIONS / "electronics" / "qrels" / "test.tsv")
+    ranking = {query_id: list(qrels[query_id]) for query_id in qrels.query_ids}
+    result = look(qrels, rs.Run(ranking), corpus, "nDCG@10")
+    forms = {(document.title + " " + document.text).casefold() for document in corpus.documents()}
+    spaced = {" ".join(form.split()) for form in forms}
+    assert result.pairs_left_out == 0
+    assert result.exact.superfluous >= len(corpus) - len(spaced) > 100
+    assert result.all_copies.documents == 302

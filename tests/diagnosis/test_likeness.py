@@ -1,0 +1,189 @@
+"""Texts and their likeness: the same as the naive twins say, pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis import likeness
+from rankscope.diagnosis.document_texts import (
+    DocumentTexts,
+    Words,
+    normal_form,
+    occurrences,
+    word_form,
+    word_forms,
+)
+from rankscope.diagnosis.likeness import near_copies
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "words"),
+    [
+        ("Leek\u00a0 SOUP!", "leek soup!", "leek soup"),
+        ("Straße", "strasse", "strasse"),
+        ("\uff21\uff22\uff23 \u2460", "abc 1", "abc 1"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφοσ", "σίσυφοσ"),
+        ("C++ and C#", "c++ and c#", "c and c"),
+        ("白いネコ cat", "白いネコ cat", "白 い ネ コ cat"),
+        ("नमस्ते दुनिया", "नमस्ते दुनिया", "नमस्ते दुनिया"),
+        (" \t", "", ""),
+    ],
+)
+def test_forms(text: str, form: str, words: str) -> None:
+    assert normal_form(text) == form
+    assert word_form(text) == words
+    assert word_forms([text, text]) == [words, words]
+
+
+def shingle_set(text: str, width: int) -> set[tuple[str, ...]]:
+    words = word_form(text).split()
+    count = max(len(words) - width + 1, 1) if words else 0
+    return {tuple(words[at : at + width]) for at in range(count)}
+
+
+def naive_groups(texts: list[str], width: int, threshold: float) -> list[frozenset[int]]:
+    """Compare all pairs of sets; link what is alike."""
+    sets = [shingle_set(text, width) for text in texts]
+    groups = [{number} for number in range(len(texts))]
+    for a in range(len(texts)):
+        for b in range(a):
+            union = len(sets[a] | sets[b])
+            if union and len(sets[a] & sets[b]) / union >= threshold:
+                joined = groups[a] | groups[b]
+                for member in joined:
+                    groups[member] = joined
+    return sorted({frozenset(group) for group in groups}, key=min)
+
+
+def groups_of(texts: list[str], width: int, threshold: float) -> list[frozenset[int]]:
+    copies = near_copies(
+        Words.of([normal_form(text) for text in texts]), width=width, threshold=threshold
+    )
+    assert copies.left_out == 0
+    sets = [shingle_set(text, width) for text in texts]
+    assert copies.sizes.tolist() == [len(each) for each in sets]
+    left, right = np.triu_indices(len(texts), 1)
+    alike = [
+        len(sets[a] & sets[b]) / max(len(sets[a] | sets[b]), 1)
+        for a, b in zip(left, right, strict=True)
+    ]
+    assert copies.similarity(left, right).tolist() == pytest.approx(alike)
+    return sorted(
+        (
+            frozenset(np.flatnonzero(copies.group == group).tolist())
+            for group in set(copies.group.tolist())
+        ),
+        key=min,
+    )
+
+
+LETTERS = st.lists(st.sampled_from("abc"), max_size=12).map(" ".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(LETTERS, min_size=1, max_size=12),
+    st.sampled_from([1, 2, 3, 5]),
+    st.sampled_from([0.5, 0.6, 0.8, 0.9, 1.0]),
+)
+def test_near_copies_are_those_of_all_pairs(texts: list[str], width: int, threshold: float) -> None:
+    assert groups_of(texts, width, threshold) == naive_groups(texts, width, threshold)
+
+
+def test_near_copies_of_longer_texts() -> None:
+    # copies with some words changed, around the threshold, among unrelated texts
+    draw = np.random.default_rng(3)
+    words = np.array([f"w{number}" for number in range(300)])
+    texts = []
+    for _ in range(15):
+        text = draw.choice(words, 120)
+        texts.append(" ".join(text))
+        for changes in (1, 2, 3, 5):
+            copy = text.copy()
+            copy[draw.integers(0, 120, changes)] = "changed"
+            texts.append(" ".join(copy))
+    groups = groups_of(texts, 5, 0.9)
+    assert groups == naive_groups(texts, 5, 0.9)
+    assert {len(group) for group in groups} > {1}
+
+
+def test_shuffled_words_are_no_copy() -> None:
+    draw = np.random.default_rng(1)
+    text = [f"w{number}" for number in range(60)]
+    texts = [" ".join(draw.permutation(text)) for _ in range(30)]
+    assert len(groups_of(texts, 5, 0.5)) == 30
+
+
+def test_what_is_too_much_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likeness, "MOST_PAIRS", 2)
+    texts = [f"a b c d e f g h {n}" for n in range(5)]
+    copies = near_copies(Words.of(texts), width=1, threshold=0.5)
+    assert copies.left_out > 0
+
+
+def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likeness, "_CHUNK", 8)
+    texts = [f"a b c d e f g h {n % 3}" for n in range(9)] + ["x y z"]
+    assert groups_of(texts, 1, 0.9) == naive_groups(texts, 1, 0.9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(LETTERS, min_size=1, max_size=6),
+    st.lists(LETTERS, max_size=6),
+    st.integers(2, 4),
+)
+def test_occurrences_are_those_of_all_pairs(
+    phrases: list[str], texts: list[str], width: int
+) -> None:
+    question, text = occurrences(Words.of(phrases), Words.of(texts), width)
+    expected = [
+        (a, b)
+        for a, phrase in enumerate(phrases)
+        for b, within in enumerate(texts)
+        if len(phrase.split()) >= width and f" {phrase} " in f" {within} "
+    ]
+    assert list(zip(question.tolist(), text.tolist(), strict=True)) == expected
+
+
+TEXTS = st.text(alphabet="aA bß\n\u00a0\uff21\u0301é\x1c", max_size=90)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TEXTS, min_size=2, max_size=8))
+def test_texts_that_are_the_same_begin_alike(texts: list[str]) -> None:
+    corpus = rs.Corpus({f"d{n}": text for n, text in enumerate(texts)})
+    documents = DocumentTexts(corpus)
+    places = np.arange(len(texts))
+    keys, has_text = documents.text_keys(places)
+    openings = documents.opening_keys(places)
+    for a in places:
+        assert has_text[a] == bool(normal_form(texts[a]))
+        for b in places:
+            assert (keys[a] == keys[b]) == (normal_form(texts[a]) == normal_form(texts[b]))
+            if keys[a] == keys[b]:
+                assert openings[a] == openings[b]
+
+
+def test_contents_of_a_corpus() -> None:
+    corpus = rs.Corpus(
+        {
+            "d1": {"title": "Soup", "text": "Boil."},
+            "d2": "Fry.",
+            "d3": {"headline": "Rice", "body": ["wash", "cook"], "minutes": 20},
+            "d4": {"title": "Salad", "text": "Cut.", "minutes": 5},
+        }
+    )
+    assert corpus.contents().to_list() == [
+        "Soup\nBoil.",
+        "\nFry.",
+        "Rice\nwash\ncook",
+        "Salad\nCut.",
+    ]
+    assert corpus.contents([2, 0]).to_list() == ["Rice\nwash\ncook", "Soup\nBoil."]
+    assert corpus.contents([]).to_list() == []
+    assert corpus.positions(["d4", "none", "d1"]).to_list() == [3, -1, 0]

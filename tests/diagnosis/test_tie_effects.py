@@ -1,0 +1,156 @@
+"""Ties: a planted one is seen with the range it makes, and where there is none nothing is said."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.diagnosis.tie_effects import TIES, TieEffects
+from rankscope.document.blocks import Section
+
+
+def look(qrels: Any, runs: Any, measures: Any = ("RR@2",), **given: Any) -> TieEffects:
+    diagnosis = rs.diagnose(qrels, runs, measures, only="ties", **given)
+    answer = getattr(diagnosis.analyses, "ties")  # noqa: B009
+    assert isinstance(answer, TieEffects)
+    assert isinstance(TIES.section(answer), Section)
+    assert TieEffects.model_validate(answer.to_dict()) == answer
+    return answer
+
+
+def test_a_planted_tie() -> None:
+    # q1: a, b and c share ranks 1 to 3, and only a is relevant: RR@2 is 1, 1/2 or 0.
+    # q2: no tie; RR is 1/2. The rule "higher id first" puts a third: RR@2 is 0 now.
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    run = {"q1": {"a": 1.0, "b": 1.0, "c": 1.0}, "q2": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    result = look(qrels, {"s": run}, ["RR@2", "P@1", "R@3"])
+    [system] = result.systems
+    assert (system.value, system.lowest, system.highest) == (0.25, 0.25, 0.75)
+    tied = {cutoff.cutoff: (cutoff.queries, cutoff.share) for cutoff in system.cutoffs}
+    assert tied == {2: (1, 0.5), 1: (1, 0.5), 3: (0, 0.0)}
+    assert list(tied) == [2, 1, 3]
+    assert (system.documents, system.tied_documents) == (6, 3)
+    assert (system.distinct_scores, system.answer_size) == (2.0, 3.0)
+    assert system.constant_answers == 1
+    [finding] = result.findings
+    assert finding.code == "RS641"
+    assert "could be 0.2500 to 0.7500" in finding.message
+    [advice] = result.advice
+    assert advice.gain == 0.5
+    assert advice.text == (
+        "Ties: RR@2 of s is 0.250, and 0.250 to 0.750 with documents of equal score in another "
+        "order (1 query of 2 with a tie across rank 2); scores with more digits would settle it"
+    )
+
+
+def test_no_tie() -> None:
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    result = look({"q": {"b": 1}}, {"s": run, "t": {"q": ["b", "a"]}})
+    assert (result.findings, result.advice, result.reversals) == ((), (), ())
+    assert [system.tied_documents for system in result.systems] == [0, 0]
+    assert [system.constant_answers for system in result.systems] == [0, 0]
+    assert [(system.lowest, system.highest) for system in result.systems] == [(0.5, 0.5), (1, 1)]
+
+
+def test_a_tie_that_moves_nothing_is_no_finding() -> None:
+    # both tied documents are nonrelevant
+    result = look({"q": {"a": 1}}, {"s": {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}})
+    assert result.systems[0].cutoffs[0].queries == 1
+    assert result.findings == ()
+
+
+def test_ties_that_decide_which_system_is_better() -> None:
+    # s: a relevant document is first by the tie rule (z before y): RR 1, and 1/2 if it is not.
+    # t: second without a tie in one of two queries: RR 3/4.
+    qrels = {"q1": {"z": 1}, "q2": {"z": 1}}
+    tied = {query_id: {"z": 1.0, "y": 1.0} for query_id in qrels}
+    clear = {"q1": {"z": 2.0, "y": 1.0}, "q2": {"y": 2.0, "z": 1.0}}
+    result = look(qrels, {"s": tied, "t": clear})
+    [pair] = result.reversals
+    assert (pair.better, pair.worse) == ("s", "t")
+    assert (pair.difference, pair.reversed) == (0.25, 0.25)
+    assert {finding.code for finding in result.findings} == {"RS641", "RS642"}
+    # a system that is ahead in any order
+    worse = {query_id: {"y": 3.0, "x": 2.0, "z": 1.0} for query_id in qrels}
+    assert look(qrels, {"s": tied, "t": worse}).reversals == ()
+
+
+def test_where_less_is_better() -> None:
+    # the share of unjudged documents in the first: 0 or 1 by the tie
+    qrels = {"q1": {"z": 1}, "q2": {"z": 1}}
+    tied = {query_id: {"z": 1.0, "y": 1.0} for query_id in qrels}
+    clear = {"q1": {"z": 2.0, "y": 1.0}, "q2": {"y": 2.0, "z": 1.0}}
+    result = look(qrels, {"s": tied, "t": clear}, ["Unjudged@1"])
+    assert not result.higher_is_better
+    [pair] = result.reversals
+    assert (pair.better, pair.difference, pair.reversed) == ("s", 0.5, 0.5)
+
+
+def test_the_rules_of_the_scores_count() -> None:
+    # equal in single precision only
+    run = {"q": {"a": 1.0 + 1e-12, "b": 1.0}}
+    double = look({"q": {"a": 1}}, {"s": run}, ["RR@1"])
+    single = look({"q": {"a": 1}}, {"s": run}, ["RR@1"], profile="trec_eval-9")
+    assert double.systems[0].tied_documents == 0
+    assert single.systems[0].tied_documents == 2
+    assert (single.ties, single.precision) == ("trec", "single")
+    assert single.systems[0].lowest == 0.0
+
+
+@pytest.mark.parametrize("measure", ["AP", "NumRelRet", "DCG@2", "GMAP", "Bpref", "NumQ"])
+def test_odd_data(measure: str) -> None:
+    qrels = {"q": {"a": -1, "b": 1}, "r": {}, "s": {"z": 0}}
+    runs: Any = {
+        "empty": rs.Run({"q": [], "r": [], "s": {"z": 1.0}}),
+        "ties": {"q": {"a": 1.0, "b": 1.0}, "unknown": {"a": 1.0}},
+    }
+    result = look(qrels, runs, [measure])
+    assert [system.system for system in result.systems] == ["empty", "ties"]
+    if measure not in ("AP", "DCG@2"):
+        assert result.advice == ()
+
+
+SCORES = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 2).map(float), min_size=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(SCORES, min_size=1, max_size=3), st.integers(1, 4))
+def test_as_every_order_one_by_one(answers: list[dict[str, float]], cutoff: int) -> None:
+    qrels = {f"q{n}": {"a": 1, "b": 2} for n in range(len(answers))} | {"z": {"z": 1}}
+    run: Any = {f"q{n}": answer for n, answer in enumerate(answers)} | {"z": {"z": 1.0}}
+    measure = f"nDCG@{cutoff}"
+    result = look(qrels, {"s": run}, [measure])
+    [system] = result.systems
+    lows, highs = [], []
+    for query_id, answer in run.items():
+        levels = sorted(set(answer.values()), reverse=True)
+        ties = [[d for d in answer if answer[d] == level] for level in levels]
+        values = [
+            rs.evaluate(
+                {query_id: qrels[query_id]},
+                {query_id: [d for tie in order for d in tie]},
+                [measure],
+            )[measure]
+            for order in product(*(permutations(tie) for tie in ties))
+            if {d for tie in order for d in tie} & qrels[query_id].keys()
+        ] or [0.0]
+        lows.append(min(values))
+        highs.append(max(values))
+    assert system.lowest == pytest.approx(sum(lows) / len(run))
+    assert system.highest == pytest.approx(sum(highs) / len(run))
+    across = sum(
+        len(answer) > cutoff
+        and sorted(answer.values())[-cutoff] == sorted(answer.values())[-cutoff - 1]
+        for answer in run.values()
+    )
+    assert system.cutoffs[0].queries == across
+    accounting = rs.evaluate(qrels, run, [measure]).accounting
+    assert accounting.tied_across_cutoff[cutoff] == across
+    repeated = sum(list(a.values()).count(score) > 1 for a in run.values() for score in a.values())
+    assert system.tied_documents == repeated
+    assert system.distinct_scores == sum(len(set(a.values())) for a in run.values()) / len(run)
