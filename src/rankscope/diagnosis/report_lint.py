@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
 from rankscope.diagnosis.baselines import BaselinesConfig
@@ -24,6 +22,7 @@ from rankscope.diagnosis.registry import (
     Inputs,
     register,
 )
+from rankscope.diagnosis.same_collection import queries_apart, strangers
 from rankscope.document.blocks import Cell, Section, Table, text_columns
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding, NotApplicable, declare
@@ -38,21 +37,6 @@ from rankscope.statistics.sentences import about, listed
 
 if TYPE_CHECKING:
     from rankscope.findings import Code
-    from rankscope.measures.judged import BoolArray
-
-QUERIES_APART = 0.1
-"""From this share of queries on that only one of two systems answers, the two are about different
-queries; lexical search may lack some for which no document has a word."""
-
-OUTSIDE = 0.01
-"""From this share on of documents on top that are not in the corpus, a run is of another one."""
-
-KNOWN = 0.02
-"""Of systems that search the same documents, more than this share of those on top is judged or
-retrieved by another, however different they are."""
-
-FEWEST_DOCUMENTS = 50
-"""Of fewer different documents on top, no share is worth mentioning."""
 
 ROUGHLY = 2
 """A mean that is known to so many times the difference that matters is a note: by itself it claims
@@ -383,8 +367,8 @@ def _enough_for_one(claim: NeededQueries, matters: float) -> _Outcome:
 def _collections(inputs: Inputs) -> _Outcome:
     """Ask whether all systems are about the same queries and documents."""
     question: Question = "the same collection"
-    texts, systems, evidence = _apart(inputs)
-    for name, share, text in _strangers(inputs):
+    texts, systems, evidence = queries_apart(inputs)
+    for name, share, text in strangers(inputs):
         systems.append(name)
         texts.append(text)
         evidence.setdefault("documents", {})[name] = share
@@ -405,74 +389,6 @@ def _collections(inputs: Inputs) -> _Outcome:
     where = "in the corpus" if inputs.corpus is not None else "judged or known to another system"
     some = "" if inputs.corpus is not None else "enough of "
     return _good(question, f"{same}{some}their documents on top are {where}")
-
-
-def _apart(inputs: Inputs) -> tuple[list[str], list[str], dict[str, dict[str, float]]]:
-    """Name the two systems whose queries differ most, if that is too much."""
-    assert inputs.runs is not None
-    judged = inputs.rankings.query_ids
-    answered: dict[str, BoolArray] = {}
-    for name, run in inputs.runs.items():
-        known = frozenset(run.query_ids)
-        answered[name] = np.fromiter((query in known for query in judged), np.bool_, len(judged))
-    worst = (0.0, "", "", 0)
-    for (first, mine), (second, theirs) in combinations(answered.items(), 2):
-        either = int(np.count_nonzero(mine | theirs))
-        alone = int(np.count_nonzero(mine ^ theirs))
-        share = alone / either if either else 0.0
-        worst = max(worst, (share, first, second, alone))
-    share, first, second, alone = worst
-    if share < QUERIES_APART:
-        return [], [], {}
-    text = (
-        f"{counted(alone, 'judged query')} ({share:.0%}) are answered by only one of {first} and "
-        f"{second}"
-    )
-    return [text], [first, second], {"queries": {"share": share}}
-
-
-def _strangers(inputs: Inputs) -> list[tuple[str, float, str]]:
-    """Name each system most of whose documents on top nobody else knows, with their share."""
-    rankings, cutoff = inputs.rankings, inputs.cutoff
-    if inputs.corpus is not None:
-        return _outside(inputs, cutoff)
-    if len(rankings.systems) < 2:
-        return []
-    keys = {name: pl.Series(ranking.doc_key) for name, ranking in rankings.systems.items()}
-    sources = [each.unique() for each in (*keys.values(), pl.Series(rankings.judged_doc_key))]
-    counts = pl.concat(sources).alias("key").to_frame().group_by("key").len()
-    shared = counts.filter(pl.col("len") > 1)["key"].implode()
-    strangers = []
-    for name, ranking in rankings.systems.items():
-        top = keys[name].filter(pl.Series(ranking.top(cutoff))).unique()
-        if len(top) < FEWEST_DOCUMENTS:
-            continue
-        share = int(top.is_in(shared).sum()) / len(top)
-        if share < KNOWN:
-            text = (
-                f"of the {len(top):,} different documents that {name} has in the first {cutoff}, "
-                f"{share:.1%} are judged or retrieved by another system"
-            )
-            strangers.append((name, share, text))
-    return strangers
-
-
-def _outside(inputs: Inputs, cutoff: int) -> list[tuple[str, float, str]]:
-    """Name each system of whose documents on top too many are not in the corpus."""
-    assert inputs.corpus is not None
-    ids = pl.Series(inputs.corpus.ids, dtype=pl.String).implode()
-    strangers = []
-    for name, ranking in inputs.rankings.systems.items():
-        rows = ranking.source[np.flatnonzero(ranking.top(cutoff))]
-        top = ranking.run.doc_ids.gather(rows).cast(pl.String).unique()
-        absent = int((~top.is_in(ids)).sum())
-        if absent and absent >= OUTSIDE * len(top):
-            text = (
-                f"{absent:,} of the {len(top):,} different documents that {name} has in the first "
-                f"{cutoff} are not in the corpus"
-            )
-            strangers.append((name, absent / len(top), text))
-    return strangers
 
 
 # --- advice and section --------------------------------------------------------------------------
