@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 @click.option("--training", metavar="FILE", help="Questions that something learnt from.")
 @click.option("--costs", metavar="FILE", help="Latency, money, …: a row for each run.")
 @click.option(
+    "--targets",
+    multiple=True,
+    metavar="SET",
+    help="Targets of figures, such as rag-moe, or a file of yours (repeatable).",
+)
+@click.option(
     "--set",
     "configured",
     multiple=True,
@@ -100,10 +106,12 @@ def _of_runs(
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
     check_standard_input(qrels, *run, *(options[name] for name in files))
     measures = options.pop("measures")
+    targets = _goals(options.pop("targets"))
     return diagnose_runs(
         qrels,
         named_runs(run),
         list(measures or DEFAULT_MEASURES),
+        targets=targets,
         configs=_configs(configured),
         **options,
     )
@@ -144,6 +152,17 @@ def _write_pool(diagnosis: Diagnosis, path: str) -> None:
         why = answer.reason if isinstance(answer, NotApplicable) else "it was not asked"
         raise InputError(f"--pool: the analysis {HOLES.name} has no pairs to judge ({why})")
     write_pool(holes, path)
+
+
+def _goals(targets: tuple[str, ...]) -> dict[str, Any]:
+    """Return what figures should reach, by name."""
+    if not targets:
+        return {}
+    from pathlib import Path
+
+    from rankscope.benchmark.targets import load_targets
+
+    return dict(load_targets(list(targets), [], Path()).figure_goals)
 
 
 def _configs(settings: tuple[str, ...]) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
-from rankscope.part import Record, dotted
-from rankscope.records.report import Analyses, BenchmarkReport
+from rankscope.part import Record, dotted, left_out_if_empty
+from rankscope.records.figure_kpis import as_goals, figure_kpis
+from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.statistics.settings import Settings
@@ -28,6 +29,7 @@ from rankscope.statistics.settings import Settings
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis, Search
+    from rankscope.records.figure_kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
 
@@ -55,6 +57,8 @@ class Diagnosis(Record, Shown):
     """What would gain most, in at most five sentences; none: nothing stands out."""
     remarks: tuple[Finding, ...] = ()
     """What should be known of the runs themselves beside all numbers."""
+    figure_kpis: tuple[FigureKpi, ...] = left_out_if_empty()
+    """Figures of analyses beside their targets, if there are any."""
     analyses: Analyses
     """By name; null: it was not asked for."""
 
@@ -72,6 +76,7 @@ class Diagnosis(Record, Shown):
             profile=report.profile,
             settings=Settings() if comparison is None else comparison.settings,
             summary=report.summary,
+            figure_kpis=tuple(report.figure_kpis),
             analyses=Analyses(**{name: getattr(report.analyses, name) for name in names}),
         )
 
@@ -103,6 +108,7 @@ def diagnose(
     ratings: Any = None,
     training: Any = None,
     costs: Any = None,
+    targets: Mapping[str, float | FigureGoal] | None = None,
     configs: Mapping[str, Any] | None = None,
     profile: str | Profile = "rankscope",
     **options: Any,
@@ -113,7 +119,8 @@ def diagnose(
     file, or the object: ``queries``, ``corpus``, ``decisions`` (of a router or gate), ``ratings``
     (of several judges), ``training`` (questions that something learnt from) and ``costs``
     (``{system: {"latency_ms": 12}}``). ``stages`` names the runs that build on each other, first to
-    last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``configs`` holds what can be configured, by analysis, as in a benchmark's config:
+    last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``targets`` says what figures should
+    reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis, as in a benchmark's config:
     ``{"segments": ["category", "words"]}``. ``options`` are those of
     `rankscope.statistics.pairwise.Settings`: alpha, resamples, seed, …
 
@@ -132,6 +139,7 @@ def diagnose(
         name: _config(analyses[name], (configs or {}).get(name, {})) for name in asked or analyses
     }
     settings = Settings.of(**options)
+    goals = as_goals(targets or {})
     judgments = as_judgments(qrels)
     if judgments.alignments is None:
         judgments.alignments = {}  # each run is aligned once for all that look at it
@@ -159,6 +167,7 @@ def diagnose(
         settings=settings,
     )
     answers = {name: analyses[name].answer(config, inputs) for name, config in prepared.items()}
+    record = Analyses(**answers)
     named_answers = [(analyses[name], answer) for name, answer in answers.items()]
     return Diagnosis(
         runs=tuple(scores.runs),
@@ -169,7 +178,8 @@ def diagnose(
         settings=settings,
         summary=summarise(named_answers),
         remarks=scores.findings,
-        analyses=Analyses(**answers),
+        figure_kpis=figure_kpis(record, goals),
+        analyses=record,
     )
 
 

@@ -10,6 +10,7 @@ from rankscope.document.blocks import Document, Findings, Section, sentences
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
+from rankscope.reports.figure_targets import figure_table
 
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
@@ -26,6 +27,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         else:
             section = analysis.section(answer)
             sections.append(replace(section, blocks=section.all_blocks, details=()))
+    kpis = diagnosis.figure_kpis
     first = Findings(tuple(findings)) if findings else sentences(["nothing to remark"])
     sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "query")]
     return Document(
@@ -33,6 +35,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         (
             *([summary_section(diagnosis.summary)] if len(sections) > 1 else []),
             *([Section("Findings", (first,))] if sections else []),
+            *([Section("Targets", (figure_table(kpis),))] if kpis else []),
             *(section for section in sections if section.all_blocks),
             *([Section("Not applicable", (sentences(reasons, listed=True),))] if reasons else []),
         ),
