@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import rankscope as rs
+from rankscope.collection.decisions import as_decisions
+from rankscope.collection.ratings import as_ratings
 from rankscope.diagnosis import registry
 from rankscope.diagnosis.orders import OrdersConfig
 from rankscope.diagnosis.registry import (
@@ -25,7 +27,7 @@ from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport
-from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
 
 QRELS = {f"q{n}": {"a": 1, "b": 2, "c": 1} for n in range(12)}
@@ -37,22 +39,49 @@ RUNS = {
         for k in (2, 3, 4)
     },
 }
+NO_ANSWER = "none"
 QUERIES: list[Any] = [
-    (query_id, "some words", {"kind": "even" if n % 2 else "odd"})
+    (query_id, f"words about {query_id}", {"kind": "even" if n % 2 else "odd"})
     for n, query_id in enumerate(QRELS)
 ]
 PIPELINE = (StageSpec("first", "bm25"), StageSpec("second", "rerank", ("first",), 4))
+DECISIONS = [
+    {
+        "query_id": query_id,
+        "route": "a",
+        "best": "ab"[n % 2],
+        "retrieved": n % 3 > 0,
+        "needed": n % 2 > 0,
+        "k": n % 3 + 1,
+        "latency_ms": n,
+    }
+    for n, query_id in enumerate(QRELS)
+]
+RATINGS = {
+    rater: {q: {doc: (n + rater == "two") % 3 for n, doc in enumerate("abcx")} for q in QRELS}
+    for rater in ("one", "two", "three")
+}
 
 
 def inputs(**changed: Any) -> Inputs:
-    runs: Any = {name: rs.Run(run, name=name) for name, run in RUNS.items()}
+    """Return all that an analysis may look at."""
+    answers: dict[str, Any] = {name: {**run, NO_ANSWER: {"x": 1.0}} for name, run in RUNS.items()}
+    runs: Any = {name: rs.Run(run, name=name) for name, run in answers.items()}
+    judgments = Judgments({**QRELS, NO_ANSWER: {}}, no_answer=[NO_ANSWER])
     given: dict[str, Any] = {
-        "scores": rs.evaluate(QRELS, runs, ["nDCG@2", "RR"]),
+        "scores": rs.evaluate(judgments, runs, ["nDCG@2", "RR"]),
         "runs": runs,
-        "qrels": as_judgments(QRELS),
+        "qrels": judgments,
         "queries": QUERIES,
+        "corpus": rs.Corpus({doc: f"{doc} is the only document about {doc}" for doc in "abcxy"}),
+        "titles": str,
         "pipeline": PIPELINE,
+        "decisions": as_decisions(DECISIONS),
+        "ratings": as_ratings(RATINGS),
+        "training": QUERIES[:1],
+        "costs": {name: {"latency_ms": float(place)} for place, name in enumerate(RUNS)},
         "baseline": "first",
+        "documents": 5,
         "settings": Settings(resamples=100),
     }
     return Inputs(**given | changed)

@@ -17,9 +17,6 @@ from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
 from rankscope.scoring.evaluate import Scores
 
-MOST_SEARCHED = 100_000
-"""A larger corpus is not indexed only for baselines: a config can name bm25 as a system."""
-
 Answer = Analysed | NotApplicable
 """What an analysis says."""
 
@@ -117,7 +114,7 @@ class _Evidence:
             ratings=collection.ratings,
             training=self._training(),
             costs=_costs(fetched) or None,
-            search=None if corpus is None else PlainSearch(corpus, asked, most=MOST_SEARCHED),
+            search=None if corpus is None else PlainSearch(corpus, asked),
         )
 
     def _training(self) -> list[Query] | None:

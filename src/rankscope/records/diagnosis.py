@@ -120,9 +120,9 @@ def diagnose(
     (of several judges), ``training`` (questions that something learnt from) and ``costs``
     (``{system: {"latency_ms": 12}}``). ``stages`` names the runs that build on each other, first to
     last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``targets`` says what figures should
-    reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis, as in a benchmark's config:
-    ``{"segments": ["category", "words"]}``. ``options`` are those of
-    `rankscope.statistics.pairwise.Settings`: alpha, resamples, seed, …
+    reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis, as
+    in a benchmark's config: ``{"segments": ["category", "words"]}``. ``options`` are those of
+    `rankscope.statistics.settings.Settings`: alpha, resamples, seed, …
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(12)}
     >>> runs = {"a": {q: ["d", "x"] for q in qrels}, "b": {q: ["x", "d"] for q in qrels}}
@@ -147,9 +147,9 @@ def diagnose(
     if baseline is not None and baseline not in named:
         raise UnknownNameError("run", baseline, named)
     tables = _tables(named)
-    scores = evaluate(judgments, tables, measures, profile=profile)
-    asked_queries = None if queries is None else _queries(queries)
     documents = None if corpus is None else _corpus(corpus)
+    scores = evaluate(judgments, tables, measures, profile=profile, corpus=documents)
+    asked_queries = None if queries is None else _queries(queries)
     inputs = Inputs(
         scores=scores,
         runs=tables,

@@ -32,17 +32,10 @@ class PlainSearch:
     """What is searched."""
     queries: Sequence[Query]
     """What is asked."""
-    most: int | None = None
-    """A larger corpus is not searched; None: any is."""
 
     @property
     def obstacle(self) -> str:
-        """Say why nothing is searched, and what to do about it; '' if it is."""
-        if self.most is not None and len(self.corpus) > self.most:
-            return (
-                f"a corpus of more than {self.most:,} documents is not searched only for this; "
-                "name bm25 as a system"
-            )
+        """Say which package is missing, and how to install it; '' if none is."""
         try:
             check_engine("bm25s", package="bm25s", needed_for=_NEEDED)
             check_engine("Stemmer", package="PyStemmer", needed_for=_NEEDED)
