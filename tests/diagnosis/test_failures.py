@@ -134,8 +134,8 @@ def test_what_mending_the_data_could_gain() -> None:
     [advice] = look(qrels, {"s": {f"q{n}": ["a"] for n in range(8)}}).advice
     assert advice.gain == pytest.approx(0.2)
     assert advice.text == (
-        "Data: 2 of 10 questions fail for reasons outside ranking (2 query missing); mended, they "
-        "could add up to 0.200 of nDCG@2"
+        "Data: 2 of 10 questions fail for reasons outside ranking (2 missing from the run); "
+        "mended, they could add up to 0.200 of nDCG@2"
     )
     # it is about the best system, and about means only
     qrels["q9"] = {"b": 0}

@@ -61,14 +61,14 @@ MANY = 0.1
 SHOWN = 3
 """So many documents of a question are named."""
 
-_OUTSIDE: tuple[Cause, ...] = (
-    "no relevant document",
-    "gold not in the corpus",
-    "query missing",
-    "empty answer",
-    "same text under another id",
-)
-"""What no better ranking can mend, for certain."""
+_OUTSIDE: dict[Cause, str] = {
+    "no relevant document": "without a relevant document",
+    "gold not in the corpus": "with gold that is not in the corpus",
+    "query missing": "missing from the run",
+    "empty answer": "with an empty answer",
+    "same text under another id": "with the right text under another id",
+}
+"""What no better ranking can mend, for certain, and how it is said of questions."""
 
 NOT_THE_RANKING = declare(
     "RS631",
@@ -515,7 +515,9 @@ def _advice(inputs: Inputs, causes: IntArray, values: Mapping[str, float]) -> tu
     if not counts:
         return ()
     gain = lost / len(values)
-    listed = ", ".join(f"{counts[cause]:,} {cause}" for cause in _OUTSIDE if cause in counts)
+    listed = ", ".join(
+        f"{counts[cause]:,} {words}" for cause, words in _OUTSIDE.items() if cause in counts
+    )
     count = sum(counts.values())
     fail = "fails" if count == 1 else "fail"
     return (
