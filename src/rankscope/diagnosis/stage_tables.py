@@ -323,10 +323,9 @@ def _depths_table(placement: Placement) -> Table:
         Column("loss", digits=3, signed=True),
     ]
     trial = (
-        f"{placement.measure} if {placement.reranker} looked at so many documents of "
-        f"{placement.of} and left the others below them as they were (as its run says: exact where "
-        "a document's score does not depend on the others); recall: the share of the relevant "
-        "documents that is among them; loss: against its own depth"
+        f"{placement.measure} if {placement.reranker}, with the scores that it has, looked at so "
+        f"many documents of {placement.of} and left the others below them as they were; recall: "
+        "the share of the relevant documents that is among them; loss: against its own depth"
     )
     notes = [trial]
     if with_kept:
