@@ -20,6 +20,7 @@ from rankscope.document.terminal import as_text
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
+from rankscope.statistics.rater_agreement import krippendorff_alpha
 from real import COLLECTIONS
 
 QUERIES, DOCUMENTS = 24, 8
@@ -103,6 +104,10 @@ def test_a_rater_that_inverts_grades_is_named(planted: str) -> None:
     assert named[0].startswith(f"{planted} agrees less with the others (")
     [row] = [row for row in answer.raters if row.deviation.is_apart]
     assert row.rater == planted
+    rest = [tables[name] for name in tables if name != planted]
+    without = krippendorff_alpha(np.stack([table.ravel() for table in rest]), level="ordinal")
+    assert row.alpha_without == pytest.approx(without.value)
+    assert f"; without it alpha is {without.value:.2f}, with it " in named[0]
     # grades upside down put the good system behind the poor one
     [order] = [order for order in answer.orders.raters if order.rater == planted]
     assert order.order == ("poor", "good")

@@ -32,8 +32,8 @@ STANDS_OUT = declare(
     "judge-apart",
     "warning",
     unit="judge",
-    advice="look at the pairs they differ on: a misread scale is instructed again, its ratings are "
-    "left out until then",
+    advice="look at the pairs on which they differ; if this judge misread the scale, leave its "
+    "ratings out until it is instructed again",
     meaning="""One rater agrees significantly less with the others than they do among themselves, or
     grades significantly higher or lower than they do: by at least 0.1 in agreement, or a tenth of
     the range of grades.""",
@@ -44,8 +44,8 @@ NO_BETTER = declare(
     "judge-no-better-than-constant",
     "warning",
     unit="judge",
-    advice="do not use this judge in place of the reference: it tells less than the share of the "
-    "most frequent grade",
+    advice="do not use this judge in place of the reference: always giving the most frequent grade "
+    "is right as often",
     meaning="""A judge gives the reference's grade no more often than always saying its most
     frequent grade would (McNemar's exact test). It is a note where the judge is nearer to the
     reference by squared error than the mean grade is.""",
@@ -122,10 +122,15 @@ def _about_raters(result: Judges) -> list[Finding]:
             side = "higher" if deviation.bias > 0 else "lower"
             reasons.append(f"grades {abs(deviation.bias):.2f} {side} than they do")
         if reasons:
+            before, after = result.agreement.ordinal.value, row.alpha_without
+            change = ""
+            if before is not None and after is not None:
+                change = f"; without it alpha is {after:.2f}, with it {before:.2f} (ordinal)"
             findings.append(
                 STANDS_OUT.finding(
-                    f"{row.rater} {' and '.join(reasons)}, on {counted(deviation.items, 'pair')}",
-                    evidence={"rater": row.rater} | deviation.to_dict(),
+                    f"{row.rater} {' and '.join(reasons)}, on {counted(deviation.items, 'pair')}"
+                    f"{change}",
+                    evidence={"rater": row.rater, "alpha_without": after} | deviation.to_dict(),
                 )
             )
     return findings

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankscope.diagnosis.judge_comparisons import JudgeComparison
-    from rankscope.diagnosis.judges import AgainPair, Judges
+    from rankscope.diagnosis.judges import AgainPair, Judges, RaterSummary
     from rankscope.diagnosis.rater_orders import RaterOrder, RaterOrders
     from rankscope.statistics.rater_agreement import Agreement
 
@@ -97,7 +97,6 @@ def _agreement_table(result: Judges) -> Table:
 
 
 def _rater_table(result: Judges) -> Table:
-    rows = []
     ordered = sorted(
         result.raters,
         key=lambda row: (
@@ -105,51 +104,56 @@ def _rater_table(result: Judges) -> Table:
             1.0 if row.majority_equal is None else row.majority_equal,
         ),
     )
-    for row in ordered[:SHOWN]:
-        deviation = row.deviation
-        agreement = Cell(deviation.agreement)
-        if deviation.is_apart:
-            agreement = Cell(deviation.agreement, marker="↓", tone="bad")
-        bias = Cell(deviation.bias)
-        if deviation.is_biased and deviation.bias is not None:
-            bias = Cell(deviation.bias, marker="↑" if deviation.bias > 0 else "↓", tone="bad")
-        rows.append(
-            (
-                Cell(row.rater),
-                Cell(row.ratings),
-                Cell(row.mean),
-                bias,
-                Cell(row.majority_equal),
-                agreement,
-                Cell(deviation.others),
-            )
-        )
+    several = any(row.deviation.others is not None for row in result.raters)
+    columns = [
+        Column("judge", "text"),
+        Column("pairs"),
+        Column("mean grade", digits=3),
+        Column("bias", digits=3, signed=True),
+        Column("as majority", digits=3),
+    ]
     notes = [
         (
             "bias: mean difference to the mean grade of the others; as majority: share of pairs "
             "with the most frequent grade of the others, where there is one"
-        ),
-        (
-            "with others, and others among themselves: 1 − squared distance / that by chance (as "
-            "in alpha, interval), where at least three judged; ↑ and ↓ mark judges that are "
-            "significantly apart, corrected by Holm over judges and both questions"
-        ),
+        )
     ]
+    if several:
+        titles = ("with others", "others", "alpha without")
+        columns += [Column(title, digits=3) for title in titles]
+        notes += [
+            (
+                "with others, and others among themselves: 1 − squared distance / that by chance "
+                "(as in alpha, interval), on pairs that at least three judged; alpha without: that "
+                "of the others alone (ordinal)"
+            ),
+            (
+                "↑ and ↓ mark judges that are significantly apart, corrected by Holm over judges "
+                "and both questions (bias, agreement)"
+            ),
+        ]
     if len(result.raters) > SHOWN:
         notes.append(f"{len(result.raters) - SHOWN:,} more judges are in the JSON")
-    return Table(
-        (
-            Column("judge", "text"),
-            Column("pairs"),
-            Column("mean grade", digits=3),
-            Column("bias", digits=3, signed=True),
-            Column("as majority", digits=3),
-            Column("with others", digits=3),
-            Column("others", digits=3),
-        ),
-        tuple(rows),
-        title="The judges",
-        notes=tuple(notes),
+    rows = tuple(_rater_row(row)[: len(columns)] for row in ordered[:SHOWN])
+    return Table(tuple(columns), rows, title="The judges", notes=tuple(notes))
+
+
+def _rater_row(row: RaterSummary) -> tuple[Cell, ...]:
+    deviation = row.deviation
+    bias, agreement = Cell(deviation.bias), Cell(deviation.agreement)
+    if deviation.is_biased and deviation.bias is not None:
+        bias = Cell(deviation.bias, marker="↑" if deviation.bias > 0 else "↓", tone="bad")
+    if deviation.is_apart:
+        agreement = Cell(deviation.agreement, marker="↓", tone="bad")
+    return (
+        Cell(row.rater),
+        Cell(row.ratings),
+        Cell(row.mean),
+        bias,
+        Cell(row.majority_equal),
+        agreement,
+        Cell(deviation.others),
+        Cell(row.alpha_without),
     )
 
 

@@ -52,6 +52,7 @@ from rankscope.statistics.rater_agreement import (
     Rated,
     agreements,
     cohen_kappa,
+    krippendorff_alpha,
 )
 from rankscope.statistics.rater_outliers import RaterDeviation, rater_deviations
 
@@ -82,6 +83,9 @@ class RaterSummary(Part):
     """Pairs that it judged and for which the others have a majority: a most frequent grade."""
     majority_equal: float | None
     """Share of them with the grade of that majority; null without such pairs."""
+    alpha_without: float | None
+    """Krippendorff's alpha (ordinal) of all other raters; null where there are not two, where it is
+    undefined, or with more than 30 raters."""
 
 
 class RaterPair(Part):
@@ -306,6 +310,9 @@ def _judged(
 def _summary(rated: RatedPairs, place: int, deviation: RaterDeviation) -> RaterSummary:
     grades, others = rated.of(place), rated.others(place)
     both = ~np.isnan(grades) & ~np.isnan(others)
+    without = Agreement(value=None, items=0)
+    if 2 < len(rated.raters) <= MOST_RATERS:
+        without = krippendorff_alpha(rated.rated.only(rated.rated.rater != place), level="ordinal")
     return RaterSummary(
         rater=rated.raters[place],
         ratings=int(np.count_nonzero(~np.isnan(grades))),
@@ -313,6 +320,7 @@ def _summary(rated: RatedPairs, place: int, deviation: RaterDeviation) -> RaterS
         deviation=deviation,
         majority_items=int(both.sum()),
         majority_equal=float((grades[both] == others[both]).mean()) if both.any() else None,
+        alpha_without=without.value,
     )
 
 
