@@ -57,10 +57,7 @@ DECISIONS = [
     }
     for n, query_id in enumerate(QRELS)
 ]
-RATINGS = {
-    rater: {q: {doc: (n + rater == "two") % 3 for n, doc in enumerate("abcx")} for q in QRELS}
-    for rater in ("one", "two", "three")
-}
+RATINGS = {"ann": QRELS, "bob": {query_id: {"a": 1, "b": 1, "c": 0} for query_id in QRELS}}
 
 
 def inputs(**changed: Any) -> Inputs:
