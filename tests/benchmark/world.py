@@ -24,6 +24,7 @@ from typing import Any
 
 from rankscope.benchmark.run import run_benchmark
 from rankscope.cli import main
+from rankscope.diagnosis.registry import all_analyses
 
 WORDS = [
     *("apple", "bread", "cheese", "dill", "egg", "fennel", "garlic", "honey", "ice"),
@@ -90,7 +91,8 @@ QUERIES = [f"q{number:02}" for number in range(1, 13)]
 STAGES = [
     *(f"fetch {name}" for name in ("words", "code", "both")),
     *(f"check {name}" for name in ("words", "code", "both")),
-    *("score", "compare", "failures", "stages", "segments", "risk", "orders", "discrimination"),
+    *("score", "compare"),
+    *(analysis.name for analysis in all_analyses()),
 ]
 
 _NUMBERS = count(1)

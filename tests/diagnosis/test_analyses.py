@@ -183,7 +183,7 @@ def test_the_section_of_stages() -> None:
     assert isinstance(found, Stages)
     section = STAGES.section(found)
     [changes] = section.blocks
-    means, _, rerankers, tops = section.details
+    means, _, _, rerankers, tops = section.details
     assert isinstance(means, Table)
     assert isinstance(changes, Table)
     assert isinstance(rerankers, Table)

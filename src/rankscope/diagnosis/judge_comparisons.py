@@ -19,8 +19,8 @@ from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.rater_agreement import (
     MOST_GRADES,
-    Agreement,
     Rated,
+    RaterAgreement,
     coded,
     cohen_kappa,
     krippendorff_alpha,
@@ -52,9 +52,9 @@ class JudgeComparison(Part):
     """Share of pairs with the same grade."""
     within_one: float
     """Share of pairs whose grades differ by at most 1."""
-    kappa: Agreement
+    kappa: RaterAgreement
     """Cohen's kappa."""
-    quadratic: Agreement
+    quadratic: RaterAgreement
     """Cohen's kappa with quadratic weights."""
     constant: float
     """The most frequent grade of the reference: the best constant answer; of several the lowest."""
@@ -91,11 +91,11 @@ class SelfAgreement(Part):
     """Share of them with the same grade in the first two ratings."""
     all_equal: float
     """Share of them with the same grade in all ratings."""
-    kappa: Agreement
+    kappa: RaterAgreement
     """Cohen's kappa between the first two ratings."""
-    quadratic: Agreement
+    quadratic: RaterAgreement
     """The same with quadratic weights."""
-    alpha: Agreement
+    alpha: RaterAgreement
     """Krippendorff's alpha (ordinal) between all ratings."""
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.judge_comparisons import JudgeComparison
     from rankscope.diagnosis.judges import AgainPair, Judges, RaterSummary
     from rankscope.diagnosis.rater_orders import RaterOrder, RaterOrders
-    from rankscope.statistics.rater_agreement import Agreement
+    from rankscope.statistics.rater_agreement import RaterAgreement
 
 SHOWN = 12
 """So many raters or pairs of raters a table shows; the JSON holds all."""
@@ -61,7 +61,7 @@ def judge_blocks(result: Judges) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
     return tuple(blocks), tuple(details)
 
 
-def _value(agreement: Agreement) -> Cell:
+def _value(agreement: RaterAgreement) -> Cell:
     if agreement.value is None:
         return Cell("undefined")
     return Cell(agreement.value, ends(agreement.interval))

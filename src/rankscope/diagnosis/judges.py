@@ -47,9 +47,9 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import NotApplicable
 from rankscope.part import Part
 from rankscope.statistics.rater_agreement import (
-    Agreement,
     Agreements,
     Rated,
+    RaterAgreement,
     agreements,
     cohen_kappa,
     krippendorff_alpha,
@@ -99,9 +99,9 @@ class RaterPair(Part):
     """Pairs that both judged."""
     equal: float | None
     """Share of them with the same grade; null if there are none."""
-    kappa: Agreement
+    kappa: RaterAgreement
     """Cohen's kappa."""
-    quadratic: Agreement
+    quadratic: RaterAgreement
     """Cohen's kappa with quadratic weights."""
 
 
@@ -310,7 +310,7 @@ def _judged(
 def _summary(rated: RatedPairs, place: int, deviation: RaterDeviation) -> RaterSummary:
     grades, others = rated.of(place), rated.others(place)
     both = ~np.isnan(grades) & ~np.isnan(others)
-    without = Agreement(value=None, items=0)
+    without = RaterAgreement(value=None, items=0)
     if 2 < len(rated.raters) <= MOST_RATERS:
         without = krippendorff_alpha(rated.rated.only(rated.rated.rater != place), level="ordinal")
     return RaterSummary(

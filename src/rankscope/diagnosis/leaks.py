@@ -9,6 +9,7 @@ documents: short phrases occur by themselves.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -40,13 +41,14 @@ from rankscope.errors import counted
 from rankscope.findings import Code, Finding, NotApplicable, declare
 from rankscope.part import Part
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.two_samples import Welch, welch
+from rankscope.statistics.unpaired import GroupDifference, group_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankscope.diagnosis.labels import Query
     from rankscope.measures.judged import BoolArray, IntArray
+    from rankscope.statistics.intervals import Interval
 
 FEWEST = 5
 """With fewer questions on either side no means are compared."""
@@ -448,7 +450,7 @@ def _counts(
     measure = str(inputs.main)
     is_mean = inputs.main.definition.aggregate == "mean"
     values = {name: inputs.scores.values(measure, name) for name in inputs.scores.runs}
-    compared: dict[LeakKind, list[tuple[str, float, float, Welch | None]]] = {}
+    compared: dict[LeakKind, list[tuple[str, GroupDifference]]] = {}
     for kind, pairs in leaked.items():
         ids = {questions.ids[question] for question in pairs.question.tolist()}
         compared[kind] = []
@@ -456,10 +458,15 @@ def _counts(
             on_them = np.array([value for query_id, value in by_query.items() if query_id in ids])
             on_others = np.array([v for query_id, v in by_query.items() if query_id not in ids])
             if is_mean and min(len(on_them), len(on_others)) >= FEWEST:
-                test = welch(on_them, on_others, level=1 - inputs.settings.alpha)
-                compared[kind].append((name, on_them.mean(), on_others.mean(), test))
-    tests = [test for rows in compared.values() for *_, test in rows if test is not None]
-    p_values = iter(corrected([test.p for test in tests], "holm").tolist())
+                test = group_difference(
+                    on_them,
+                    on_others,
+                    level=1 - inputs.settings.alpha,
+                    bounds=inputs.main.definition.range,
+                )
+                compared[kind].append((name, test))
+    known = [test.p for rows in compared.values() for _, test in rows if test.p is not None]
+    p_values = iter(corrected(known, "holm").tolist())
     return tuple(
         LeakCount(
             kind=kind,
@@ -468,19 +475,25 @@ def _counts(
             means=tuple(
                 LeakedMeans(
                     system=name,
-                    leaked=float(on_them),
-                    others=float(on_others),
-                    low=None if test is None else test.low,
-                    high=None if test is None else test.high,
-                    p_corrected=None if test is None else next(p_values),
+                    leaked=test.first,
+                    others=test.second,
+                    low=_end(test.interval, "low"),
+                    high=_end(test.interval, "high"),
+                    p_corrected=None if test.p is None else next(p_values),
                 )
-                for name, on_them, on_others, test in compared[kind]
+                for name, test in compared[kind]
             ),
             examples=tuple(leaked[kind].source[:show]),
         )
         for kind in KINDS
         if kind in leaked
     )
+
+
+def _end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
+    """Return an end of an interval; None where it is not known."""
+    value = math.inf if interval is None else float(getattr(interval, end))
+    return value if math.isfinite(value) else None
 
 
 _CODES: dict[LeakKind, Code] = {

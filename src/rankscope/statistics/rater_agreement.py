@@ -54,7 +54,7 @@ RELIABLE, TENTATIVE = 0.8, 0.667
 ones, and below none. Reference: Krippendorff, Content Analysis, 2004, p. 241."""
 
 
-class Agreement(Part):
+class RaterAgreement(Part):
     """How far raters agree beyond chance: 1 perfectly, 0 as chance would, below 0 less than it."""
 
     value: float | None
@@ -71,13 +71,13 @@ class Agreement(Part):
 class Agreements(Part):
     """The agreement of all raters, in four forms."""
 
-    fleiss: Agreement
+    fleiss: RaterAgreement
     """Fleiss' kappa: grades are names."""
-    nominal: Agreement
+    nominal: RaterAgreement
     """Krippendorff's alpha: grades are names."""
-    ordinal: Agreement
+    ordinal: RaterAgreement
     """Krippendorff's alpha: grades are places in an order."""
-    interval: Agreement
+    interval: RaterAgreement
     """Krippendorff's alpha: grades are numbers with distances."""
 
 
@@ -183,7 +183,7 @@ def weighted_sums(groups: IntArray, values: FloatArray, count: int) -> FloatArra
 
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Weights = "none"
-) -> Agreement:
+) -> RaterAgreement:
     """Return Cohen's kappa of two raters over the items that both rated.
 
     κ = 1 − Σ w(a, b)·O(a, b) / Σ w(a, b)·E(a, b), with O the share of items that got a from the
@@ -208,7 +208,7 @@ def cohen_kappa(
     pair = pair[:, ~np.isnan(pair).any(axis=0)]
     count = pair.shape[1]
     if not count:
-        return Agreement(value=None, items=0, reason="no item was rated by both")
+        return RaterAgreement(value=None, items=0, reason="no item was rated by both")
     values, codes, _ = coded(pair.ravel())
     if len(values) == 1:
         return _one_grade(values, count)
@@ -227,10 +227,10 @@ def cohen_kappa(
         below = [np.cumsum(share)[:-1] for share in shares]  # E|a − b| is a sum over the gaps
         crossing = below[0] * (count - below[1]) + below[1] * (count - below[0])
         chance = float(crossing @ np.diff(values))
-    return Agreement(value=1 - count * seen / chance, items=count)
+    return RaterAgreement(value=1 - count * seen / chance, items=count)
 
 
-def fleiss_kappa(grades: npt.ArrayLike | Rated) -> Agreement:
+def fleiss_kappa(grades: npt.ArrayLike | Rated) -> RaterAgreement:
     """Return Fleiss' kappa of any number of raters; it need not be the same ones for each item.
 
     κ = (P̄ − P_e) / (1 − P_e). P̄ is the mean over items of the share of pairs of raters that agree,
@@ -258,10 +258,12 @@ def fleiss_kappa(grades: npt.ArrayLike | Rated) -> Agreement:
     chance = float(shares @ shares)
     # from the disagreements, so that no rounding keeps unanimous raters from 1
     disagreeing = float((1 - agreeing).mean())
-    return Agreement(value=1 - disagreeing / (1 - chance), items=int(np.count_nonzero(used)))
+    return RaterAgreement(value=1 - disagreeing / (1 - chance), items=int(np.count_nonzero(used)))
 
 
-def krippendorff_alpha(grades: npt.ArrayLike | Rated, *, level: Level = "nominal") -> Agreement:
+def krippendorff_alpha(
+    grades: npt.ArrayLike | Rated, *, level: Level = "nominal"
+) -> RaterAgreement:
     """Return Krippendorff's alpha: any number of raters, any pattern of missing ratings.
 
     α = 1 − D_o / D_e. In the table of coincidences an item with m ratings counts each ordered pair
@@ -296,7 +298,7 @@ def krippendorff_alpha(grades: npt.ArrayLike | Rated, *, level: Level = "nominal
         scores = _scores(values, totals, level)
         chance = 2 * float(count * (totals @ scores**2) - (totals @ scores) ** 2)
         seen = float(_disagreements(rated, scores[codes]).sum())
-    return Agreement(
+    return RaterAgreement(
         value=1 - (count - 1) * seen / chance, items=int(np.count_nonzero(rated.sizes))
     )
 
@@ -323,17 +325,17 @@ def _disagreements(rated: Rated, scores: FloatArray | None = None) -> FloatArray
     return np.asarray(apart / np.maximum(sizes - 1, 1), dtype=np.float64)
 
 
-def _undefined(rated: Rated) -> Agreement | None:
+def _undefined(rated: Rated) -> RaterAgreement | None:
     """Return the answer for ratings that no coefficient is defined for."""
     if not len(rated.grade):
-        return Agreement(value=None, items=0, reason="no item was rated by two raters")
+        return RaterAgreement(value=None, items=0, reason="no item was rated by two raters")
     if rated.grade.min() == rated.grade.max():
         return _one_grade(rated.grade, int(np.count_nonzero(rated.sizes)))
     return None
 
 
-def _one_grade(values: FloatArray, items: int) -> Agreement:
-    return Agreement(
+def _one_grade(values: FloatArray, items: int) -> RaterAgreement:
+    return RaterAgreement(
         value=None,
         items=items,
         reason=f"only grade {values[0]:g} was given: agreement cannot be distinguished from chance",
