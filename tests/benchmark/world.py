@@ -71,6 +71,9 @@ def answer(query: Query, depth: int) -> dict[str, float]:
     return {doc_id: found[doc_id] for doc_id in best}
 """
 
+ANALYSES = [analysis.name for analysis in all_analyses() if analysis.name != "pareto"]
+"""All but the one that looks at times, so that two experiments are the same."""
+
 CONFIG = """\
 name: small
 collection: {{corpus: corpus.jsonl, queries: queries.jsonl, qrels: qrels.tsv}}
@@ -83,6 +86,7 @@ baseline: words
 measures: [nDCG@5, RR@10, R@10]
 targets: {{nDCG@5: 0.4}}
 segments: [group]
+diagnosis: [{analyses}]
 statistics: {{resamples: 200, seed: 3}}
 fetch: {{retries: 1}}
 """
@@ -92,7 +96,7 @@ STAGES = [
     *(f"fetch {name}" for name in ("words", "code", "both")),
     *(f"check {name}" for name in ("words", "code", "both")),
     *("score", "compare"),
-    *(analysis.name for analysis in all_analyses()),
+    *ANALYSES,
 ]
 
 _NUMBERS = count(1)
@@ -168,7 +172,9 @@ def write_world(
     _lines(folder / "queries.jsonl", queries() if asked is None else asked)
     write_qrels(folder / "qrels.tsv", judgments() if qrels is None else qrels)
     (folder / f"{module}.py").write_text(ENGINE)
-    (folder / "config.yaml").write_text(config.format(module=module), encoding="utf-8")
+    (folder / "config.yaml").write_text(
+        config.format(module=module, analyses=", ".join(ANALYSES)), encoding="utf-8"
+    )
     return World(folder)
 
 

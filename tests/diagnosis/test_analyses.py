@@ -183,11 +183,11 @@ def test_the_section_of_stages() -> None:
     assert isinstance(found, Stages)
     section = STAGES.section(found)
     [changes] = section.blocks
-    means, _, _, rerankers, tops = section.details
-    assert isinstance(means, Table)
+    tables = {block.title: block for block in section.details if isinstance(block, Table)}
+    means = tables["What each stage has"]
+    rerankers = tables["What rerankers made of their input"]
+    tops = tables["The first 2 of each answer"]
     assert isinstance(changes, Table)
-    assert isinstance(rerankers, Table)
-    assert isinstance(tops, Table)
     assert [row[0].value for row in means.rows] == ["first (bm25)", "second (rerank of first)"]
     [change] = changes.rows
     assert change[2].value == found.stages[1].changes[0].difference

@@ -271,7 +271,12 @@ class _Comparing:
     def pages(self) -> Iterator[Checked]:
         """Draw the pages of the report again, those that there were then."""
         listed = {artifact.path for artifact in self._recorded.manifest.artifacts}
-        for name, text in pages(self._recorded.report).items():
+        try:
+            drawn = pages(self._recorded.report)
+        except Exception:  # a record may have the right form and fit together nowhere
+            yield Checked(what=f"{REPORT}, its pages", problem="cannot be drawn from what it says")
+            return
+        for name, text in drawn.items():
             if name not in listed:
                 continue
             try:
