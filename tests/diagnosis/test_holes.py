@@ -182,21 +182,26 @@ def test_a_conclusion_that_is_certain() -> None:
 
 
 def test_a_conclusion_that_is_open() -> None:
-    # ahead finds a in 3 of 4 queries, behind in none; each unjudged document is worth 1/8
-    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(4)}
+    # ahead is right on 5 of 8 queries, behind on 3, and on 4 nobody knows about behind
+    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(8)}
     runs = {
-        "ahead": {q: ["a", "n"] if q != "q3" else ["n"] for q in qrels},
-        "behind": {q: ["x", "y", "a"] for q in qrels},
+        "ahead": {f"q{n}": ["a"] if n < 5 else ["n"] for n in range(8)},
+        "behind": {f"q{n}": ["x"] if n < 4 else ["n"] if n == 4 else ["a"] for n in range(8)},
     }
-    result = look(qrels, runs, "P@2")
+    result = look(qrels, runs, "P@1")
     [conclusion] = result.conclusions
     assert conclusion.verdict == "open"
-    assert conclusion.unjudged == 8
-    assert conclusion.needed == 3
-    assert conclusion.lowest == pytest.approx(3 / 8 - 8 / 8)
-    assert "RS677" in codes(result)
+    assert conclusion.difference == 2 / 8
+    assert (conclusion.needed, conclusion.unjudged) == (2, 4)
+    assert conclusion.lowest == pytest.approx(2 / 8 - 4 / 8)
+    # of the 8 documents that only behind has at rank 1, 3 are known to be relevant
+    p = (3 + SMOOTHING * 3.5 / 9) / (8 + SMOOTHING)
+    assert [pair.probability for pair in result.judge] == pytest.approx([p] * 4)
+    assert conclusion.chance == pytest.approx(4 * p**3 * (1 - p) + p**4)  # 3 or 4 of 4
+    [finding] = [finding for finding in result.findings if finding.code == "RS677"]
+    assert "gone if about 2 of 4 unjudged documents were relevant" in finding.message
     [advice] = [advice for advice in result.advice if "reversal" in advice.text]
-    assert advice.gain == pytest.approx(3 / 8)
+    assert advice.gain == 2 / 8
 
 
 def test_equal_systems_have_no_conclusion_to_turn_round() -> None:
@@ -268,20 +273,19 @@ def fewest(qrels: Any, pair: list[Any], measure: str) -> int | None:
     return min(enough, default=None)
 
 
-def test_the_chance_of_few_documents_is_that_of_all_ways() -> None:
-    # one document decides, and it is relevant as often as judged ones at rank 1 are:
-    # ranks 1: a, n in 2 systems over 3 queries
-    qrels = {"q1": {"a": 1, "n": 0}, "q2": {"a": 1, "n": 0}, "q3": {"a": 1, "n": 0}}
+def test_the_chance_of_many_documents_is_about_that_of_all_ways() -> None:
+    # 30 coins of which more than 10 must fall heads up
+    qrels = {f"q{n}": {"a": 1, "n": 0} for n in range(60)}
     runs = {
-        "s": {"q1": ["a"], "q2": ["n"], "q3": ["n"]},
-        "t": {"q1": ["n"], "q2": ["x"], "q3": ["y"]},
+        "ahead": {f"q{n}": ["a"] if n < 40 else ["n"] for n in range(60)},
+        "behind": {f"q{n}": ["a"] if n >= 30 else ["x"] for n in range(60)},
     }
-    result = look(qrels, runs, "P@1")
-    [conclusion] = result.conclusions
-    assert conclusion.needed == 1  # then they are equal; to be ahead t needs both
-    rate = (1 + SMOOTHING * (1.5 / 5)) / (4 + SMOOTHING)
-    assert [pair.probability for pair in result.judge] == pytest.approx([rate, rate])
-    assert conclusion.chance == pytest.approx(rate**2)
+    [conclusion] = look(qrels, runs, "P@1").conclusions
+    assert (conclusion.needed, conclusion.unjudged) == (10, 30)
+    # what only behind has: x 30 times and a 20 times
+    p = (20 + SMOOTHING * 20.5 / 51) / (50 + SMOOTHING)
+    tail = sum(math.comb(30, heads) * p**heads * (1 - p) ** (30 - heads) for heads in range(11, 31))
+    assert conclusion.chance == pytest.approx(tail, abs=0.1)
 
 
 def test_a_measure_without_cutoff_is_not_said_to_be_certain_without_proof() -> None:
@@ -343,10 +347,10 @@ def test_the_order_of_what_to_judge_by_hand() -> None:
     assert (last.text, last.title, last.ranks) == (None, None, {"new": 2})
     assert first.change == pytest.approx(1 / 2)  # of the mean of two queries
     assert last.change == pytest.approx(second / 2)
-    # judged at rank 1: a, a, n; at rank 2: n only. Overall 2 of 4 are relevant
-    overall = 2.5 / 5
-    assert first.probability == pytest.approx((2 + SMOOTHING * overall) / (3 + SMOOTHING))
-    assert last.probability == pytest.approx((0 + SMOOTHING * overall) / (1 + SMOOTHING))
+    # of the two documents that only new has, one at each rank, none is known to be relevant
+    overall = 0.5 / 3
+    assert first.probability == pytest.approx((0 + SMOOTHING * overall) / (1 + SMOOTHING))
+    assert last.probability == first.probability
     assert first.priority == first.change * first.probability
     assert result.candidates == 3
 

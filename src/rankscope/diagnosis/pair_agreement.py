@@ -387,7 +387,9 @@ def _apart(
     values = [context.values[name] for name in (first, second)]
     change = np.nan_to_num(np.abs(values[0] - values[1]))
     order = np.lexsort((overlap, -change))
-    order = order[answered[order] & ((change > 0) | (overlap < 1 - ROUNDING))[order]][: context.show]
+    order = order[answered[order] & ((change > 0) | (overlap < 1 - ROUNDING))[order]][
+        : context.show
+    ]
     texts = {query_id: text for query_id, text, _ in context.inputs.queries or ()}
 
     def value(side: int, query: int) -> float | None:
