@@ -224,7 +224,7 @@ WORLD = st.tuples(
 )
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(worlds=st.lists(WORLD, min_size=1, max_size=3))
 def test_conclusions_are_those_of_all_ways_to_judge(worlds: list[Any]) -> None:
     queries = [f"q{n}" for n in range(len(worlds))]
@@ -241,10 +241,11 @@ def test_conclusions_are_those_of_all_ways_to_judge(worlds: list[Any]) -> None:
         if conclusion.verdict == "equal":
             continue
         pair = [runs[conclusion.worse], runs[conclusion.better]]
-        [bound] = difference_bounds(qrels, *pair, measure)
+        [bound] = difference_bounds(qrels, pair[0], pair[1], measure)
         assert conclusion.difference == pytest.approx(bound.difference)
         assert conclusion.lowest == pytest.approx(bound.lowest, abs=1e-9)
         assert conclusion.unjudged == bound.unjudged
+        assert conclusion.lowest is not None
         assert (conclusion.verdict == "certain") == (conclusion.lowest > 1e-9)
         if bound.unjudged <= 4:
             assert conclusion.needed == fewest(qrels, pair, measure)
@@ -558,7 +559,32 @@ def test_official_runs_as_bounds_has_them() -> None:
         assert row.relevant == pytest.approx(bound.holes.relevant)
         assert row.nonrelevant == pytest.approx(bound.holes.nonrelevant)
     [conclusion] = result.conclusions
-    [bound] = difference_bounds(qrels, runs["uic0301"], runs["THUIRr0301"], "nDCG@10")
-    assert conclusion.lowest == pytest.approx(bound.lowest)
-    assert conclusion.unjudged == bound.unjudged
-    assert np.isfinite(conclusion.difference)
+    [between] = difference_bounds(qrels, runs["uic0301"], runs["THUIRr0301"], "nDCG@10")
+    assert conclusion.lowest == pytest.approx(between.lowest)
+    assert conclusion.unjudged == between.unjudged
+
+
+@pytest.mark.skipif(not ROBUST.exists(), reason="the collection robust03 is not here")
+@pytest.mark.parametrize("name", ["rutcor03100", "pircRBa1"])
+def test_documents_taken_out_of_the_judgments_are_as_often_relevant_as_is_estimated(
+    name: str,
+) -> None:
+    qrels = rs.read_qrels(ROBUST / "qrels.txt.gz").to_dict()
+    runs = {path.name[:-7]: rs.read_run(path) for path in sorted(ROBUST.glob("*.run.gz"))}
+    tops = {
+        system: {
+            query_id: sorted(scores, key=lambda d, s=scores: (s[d], d), reverse=True)[:50]  # type: ignore[misc]
+            for query_id, scores in run.to_dict().items()
+        }
+        for system, run in runs.items()
+    }
+    taken = {}
+    for query_id, documents in tops[name].items():
+        others = {d for system in runs if system != name for d in tops[system].get(query_id, ())}
+        for doc_id in documents[:10]:
+            if doc_id not in others and doc_id in qrels.get(query_id, {}):
+                taken[query_id, doc_id] = qrels[query_id].pop(doc_id) >= 1
+    result = look(qrels, runs, "P@10", baseline=name, configs={"holes": {"judge": 10_000}})
+    guesses = [pair.probability for pair in result.judge if (pair.query_id, pair.doc_id) in taken]
+    assert len(guesses) >= 0.9 * len(taken)
+    assert np.mean(guesses) == pytest.approx(np.mean(list(taken.values())), abs=0.05)
