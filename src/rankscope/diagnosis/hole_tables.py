@@ -202,7 +202,7 @@ def _judge(result: Holes) -> Table:
         for pair in shown
     )
     several = len(result.systems) > 1
-    what = "the differences between systems" if several else "the mean"
+    what = "the differences between systems in" if several else "the mean of"
     is_settled = [row.verdict == "certain" for row in result.conclusions]
     open_only = " that are not certain, added up," if several and not all(is_settled) else ""
     return Table(
@@ -220,7 +220,7 @@ def _judge(result: Holes) -> Table:
                 f"{result.depth} of any system; diagnose --pool FILE writes them all"
             ),
             (
-                f"change: of {what} in {result.judged_by}{open_only} if the document is relevant; "
+                f"change: of {what} {result.judged_by}{open_only} if the document is relevant; "
                 "relevant: how often documents that the same systems rank there are known to be; "
                 "pairs come by the product of both"
             ),
