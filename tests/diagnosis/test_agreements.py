@@ -124,7 +124,8 @@ def test_relevant_documents_that_only_one_retrieves() -> None:
 def noisy_copies(noise: float, seed: int) -> tuple[Any, Any]:
     """Return two systems that are one, but for noise."""
     random = np.random.default_rng(seed)
-    qrels, runs = {}, {"one": {}, "two": {}}
+    qrels: Any = {}
+    runs: Any = {"one": {}, "two": {}}
     for n in range(100):
         truth = random.normal(size=200)
         best = np.argsort(-(truth + random.normal(size=200)))[:5]
@@ -147,7 +148,8 @@ def test_noise_is_no_complement(seed: int) -> None:
 
 def test_ties_broken_at_random_are_no_complement() -> None:
     random = np.random.default_rng(5)
-    qrels, runs = {}, {"one": {}, "two": {}}
+    qrels: Any = {}
+    runs: Any = {"one": {}, "two": {}}
     for n in range(60):
         level = np.round(random.normal(size=120), 0)
         qrels[f"q{n}"] = {f"d{d}": 1 for d in np.argsort(-(level + random.random(120)))[:4]}
@@ -161,7 +163,8 @@ def test_ties_broken_at_random_are_no_complement() -> None:
 def complements(queries: int = 60) -> tuple[Any, Any]:
     """Return two systems each of which answers half of the questions."""
     random = np.random.default_rng(3)
-    qrels, runs = {}, {"words": {}, "meaning": {}}
+    qrels: Any = {}
+    runs: Any = {"words": {}, "meaning": {}}
     for n in range(queries):
         qrels[f"q{n}"] = {"d0": 1, "d1": 1}
         for name, run in runs.items():

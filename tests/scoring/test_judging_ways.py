@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.measures.judged import JudgedRun
-from rankscope.measures.language import Measure
+from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments
@@ -22,37 +22,12 @@ GRADES = st.dictionaries(st.sampled_from(DOCS), st.sampled_from([-1, 0, 1, 1, 2,
 ORDER = st.permutations(DOCS).flatmap(
     lambda docs: st.integers(1, 6).map(lambda size: list(docs)[:size])
 )
-BOUNDED = [
-    Measure.parse(text)
-    for text in [
-        "P@2",
-        "P@5",
-        "R@3",
-        "R@6",
-        "R_cap@3",
-        "F@3",
-        "Success@2",
-        "RR",
-        "RR@3",
-        "CG@3",
-        "DCG@3",
-        "DCG(gain=exp)",
-        "nDCG@2",
-        "nDCG@4",
-        "nDCG",
-        "nDCG(gain=exp)@3",
-        "nDCG(gain=binary)@3",
-        "AP",
-        "AP@3",
-        "AP(norm=min)@3",
-        "AP(norm=retrieved)@3",
-        "Rprec",
-        "RBP(p=0.8)",
-        "RBP(p=0.8)@3",
-        "AP(rel=2)",
-        "R(rel=2)@4",
-    ]
-]
+NAMES = (
+    "P@2 P@5 R@3 R@6 R_cap@3 F@3 Success@2 RR RR@3 CG@3 DCG@3 DCG(gain=exp) nDCG@2 nDCG@4 nDCG "
+    "nDCG(gain=exp)@3 nDCG(gain=binary)@3 AP AP@3 AP(norm=min)@3 AP(norm=retrieved)@3 Rprec "
+    "RBP(p=0.8) RBP(p=0.8)@3 AP(rel=2) R(rel=2)@4"
+)
+BOUNDED = [parsed.measure for parsed in parse_measures(NAMES)]
 OTHERS = [Measure.parse(text) for text in ("Bpref", "ERR@3", "P(judged_only=True)@3", "infAP")]
 
 

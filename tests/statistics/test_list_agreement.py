@@ -33,7 +33,7 @@ def columns(pairs: list[tuple[list[int], list[int]]]) -> tuple[np.ndarray, ...]:
 def test_rbo_is_that_of_two_lists(pairs: list[tuple[list[int], list[int]]], p: float) -> None:
     query, first, second = columns(pairs)
     sizes = [np.array([len(pair[side]) for pair in pairs]) for side in (0, 1)]
-    values = rbo_by_query(query, first, second, *sizes, p)
+    values = rbo_by_query(query, first, second, sizes[0], sizes[1], p)
     expected = [rbo(untied(left), untied(right), p=p) for left, right in pairs]
     assert values.tolist() == pytest.approx(expected, abs=1e-12)
 

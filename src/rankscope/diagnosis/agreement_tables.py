@@ -168,9 +168,9 @@ def _apart(result: Agreement) -> Table:
     )
     return Table(
         (
-            *text_columns("question", "other system"),
-            Column(result.measure),
-            Column(f"of {result.focus}"),
+            *text_columns("question", "system"),
+            Column(f"its {result.measure}"),
+            Column(f"{result.focus}'s"),
             Column("RBO", digits=2),
         ),
         rows,

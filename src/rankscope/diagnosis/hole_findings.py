@@ -58,8 +58,8 @@ OPEN_CONCLUSION = declare(
     unit="document",
     advice="judge the pairs that diagnose --pool writes before you act on the difference",
     meaning="""The order of two systems would be undone if some of their unjudged documents were
-    relevant, and with unjudged documents as often relevant as judged ones at the same rank the
-    chance of that is at least 5 %.""",
+    relevant, and the chance of that is at least 5 % if they are relevant as often as documents that
+    the same systems rank there are known to be.""",
 )
 
 OTHER_BEST = declare(

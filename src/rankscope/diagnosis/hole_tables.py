@@ -15,7 +15,6 @@ from rankscope.document.blocks import (
     Sentence,
     Sentences,
     Table,
-    shortened,
     text_columns,
 )
 from rankscope.errors import counted
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.hole_values import HoleValue
     from rankscope.diagnosis.holes import Holes, SystemHoles
     from rankscope.diagnosis.judge_next import ToJudge
+
+BRIEF = 45
+"""So many characters of questions and titles are shown."""
 
 SHOWN = 10
 """So many of the pairs to judge are shown; the JSON and the pool hold all."""
@@ -69,9 +71,9 @@ def _shares(result: Holes) -> Table:
     ]
     if result.by_design:
         notes.append(
-            f"only relevant documents were judged (but for {counted(result.pooled, 'query')} of "
-            f"{result.queries:,}): what is unjudged counts as nonrelevant by design, and these "
-            "shares are no cause for alarm"
+            f"hardly anything but relevant documents was judged ({result.nonrelevant:,} of "
+            f"{counted(result.judgments, 'judgment')} are nonrelevant): what is unjudged counts as "
+            "nonrelevant by design, and these shares are no cause for alarm"
         )
     return Table(
         (
@@ -178,7 +180,7 @@ def _conclusions(result: Holes) -> Table:
             ),
             (
                 "chance: that it would be reversed if each of them were relevant as often as "
-                "judged documents at its rank are, independently of the others (a rough guide)"
+                "documents that the same systems rank there are known to be (a rough guide)"
             ),
         ),
         name_columns=2,
@@ -191,8 +193,8 @@ def _judge(result: Holes) -> Table:
     rows = tuple(
         (
             Cell(pair.query_id),
-            *((Cell(shortened(pair.text or "")),) if with_text else ()),
-            Cell(f"{pair.doc_id} {pair.title or ''}".strip()),
+            *((Cell(_brief(pair.text or "")),) if with_text else ()),
+            Cell(_brief(f"{pair.doc_id} {pair.title or ''}")),
             Cell(_ranks(pair)),
             Cell(pair.change),
             Cell(f"{pair.probability:.0%}"),
@@ -200,7 +202,7 @@ def _judge(result: Holes) -> Table:
         for pair in shown
     )
     several = len(result.systems) > 1
-    what = "the differences between systems" if several else "the mean"
+    what = "the differences between systems in" if several else "the mean of"
     is_settled = [row.verdict == "certain" for row in result.conclusions]
     open_only = " that are not certain, added up," if several and not all(is_settled) else ""
     return Table(
@@ -218,12 +220,18 @@ def _judge(result: Holes) -> Table:
                 f"{result.depth} of any system; diagnose --pool FILE writes them all"
             ),
             (
-                f"change: of {what} in {result.judged_by}{open_only} if the document is relevant; "
-                "relevant: how often judged documents at its best rank are; pairs come by the "
-                "product of both"
+                f"change: of {what} {result.judged_by}{open_only} if the document is relevant; "
+                "relevant: how often documents that the same systems rank there are known to be; "
+                "pairs come by the product of both"
             ),
         ),
     )
+
+
+def _brief(text: str) -> str:
+    """Return the beginning of a text, so that a row is one or two lines."""
+    line = " ".join(text.split())
+    return line if len(line) <= BRIEF else f"{line[: BRIEF - 1]}…"
 
 
 def _ranks(pair: ToJudge) -> str:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 RELEVANT = 1.0
 """From this grade on a document is relevant, as for RR and R."""
 
+LEAST_NONRELEVANT = 0.2
+"""Where a smaller share of the judgments is nonrelevant, what is unjudged was not left out of a
+pool: it was taken for nonrelevant."""
+
 MOST_PAIRS = 10
 """No more systems are compared with the best, or the baseline."""
 
@@ -112,16 +116,23 @@ class HoleContext:
         return max(RELEVANT, level)
 
     @cached_property
+    def is_nonrelevant(self) -> BoolArray:
+        """By judgment: whether it says nonrelevant, or pooled and not judged."""
+        nonrelevant: BoolArray = self.rankings.judged_grade < RELEVANT
+        return nonrelevant
+
+    @cached_property
     def pooled(self) -> BoolArray:
         """By query: whether anything but relevant documents was judged, or pooled."""
         pooled = np.zeros(len(self.rankings.query_ids), np.bool_)
-        pooled[self.rankings.judged_query[self.rankings.judged_grade < RELEVANT]] = True
+        pooled[self.rankings.judged_query[self.is_nonrelevant]] = True
         return pooled
 
     @property
     def by_design(self) -> bool:
-        """Whether unjudged means nonrelevant: for most queries only relevant ones were judged."""
-        return 2 * int(self.pooled.sum()) < len(self.pooled)
+        """Whether unjudged means nonrelevant: hardly anything but relevant ones was judged."""
+        few = int(self.is_nonrelevant.sum()) < LEAST_NONRELEVANT * len(self.is_nonrelevant)
+        return few or 2 * int(self.pooled.sum()) < len(self.pooled)
 
     @cached_property
     def _worlds(self) -> dict[tuple[str, object], World]:

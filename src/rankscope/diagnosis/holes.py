@@ -117,11 +117,16 @@ class Holes(Analysed):
     """k: how many documents of an answer the main measure looks at."""
     queries: int
     """Judged queries."""
+    judgments: int
+    """Judgments, of all queries."""
+    nonrelevant: int
+    """Of these, judgments that a document is nonrelevant, or that it was pooled and not judged."""
     pooled: int
-    """Queries for which a nonrelevant document was judged, or pooled."""
+    """Queries that have any of these."""
     by_design: bool
-    """Whether unjudged means nonrelevant by design: for less than half of the queries was anything
-    judged but relevant documents. Then nothing is alarming about unjudged documents."""
+    """Whether unjudged means nonrelevant by design: hardly anything but relevant documents was
+    judged (less than a fifth of all judgments, or for less than half of the queries). Then nothing
+    is alarming about unjudged documents."""
     grade: float
     """The grade that an unjudged document would have if it were relevant."""
     systems: tuple[SystemHoles, ...]
@@ -181,6 +186,8 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         judged_by=None if context.measure is None else str(context.measure),
         cutoff=cutoff,
         queries=len(rankings.query_ids),
+        judgments=len(rankings.judged_grade),
+        nonrelevant=int(context.is_nonrelevant.sum()),
         pooled=int(context.pooled.sum()),
         by_design=context.by_design,
         grade=context.grade,
@@ -270,7 +277,6 @@ def _judging(
         cutoff=measure.cutoff,
         depth=depth,
         level=context.grade,
-        pooled=not context.by_design,
     )
     sign = 1 if measure.definition.higher_is_better else -1
     sides, keep = {}, np.ones(len(context.pooled), np.bool_)

@@ -60,7 +60,8 @@ class Conclusion(Part):
     """About how few of them must be relevant for the difference to be gone; null unless open."""
     chance: float | None
     """About how probable it is that the other system would be ahead if all of them were judged and
-    each were relevant as often as judged documents at its rank are; null if both are equal."""
+    each were relevant as often as documents that the same systems rank there are known to be; null
+    if both are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
