@@ -104,7 +104,7 @@ def check_field(queries: Sequence[Query], field: str) -> None:
     raise InputError(str(UnknownNameError("field of the queries", field, names)))
 
 
-def has_field(queries: Sequence[Query], field: str) -> bool:
+def _has_field(queries: Sequence[Query], field: str) -> bool:
     """Tell whether the metadata of any query has a field."""
     return any(_looked_up(metadata, field)[0] for _, _, metadata in queries)
 
@@ -123,7 +123,7 @@ def numbers_every_query(queries: Sequence[Query], field: str) -> bool:
 
 def _values(queries: Sequence[Query], field: str) -> dict[str, Any]:
     """Return by query what it has in a field, where that can be a label."""
-    measured = None if has_field(queries, field) else BUILT_IN.get(field)
+    measured = None if _has_field(queries, field) else BUILT_IN.get(field)
     values = {}
     for query_id, text, metadata in queries:
         value = _looked_up(metadata, field)[1] if measured is None else measured(text)
@@ -181,13 +181,12 @@ def grouped_values(values: Mapping[str, Any], field: str, bins: int, unlabelled:
         labels = {query_id: _text(value) for query_id, value in values.items()}
         groups = tuple(name for name in ("yes", "no") if name in labels.values())
         return Labels(field, False, groups, _single(labels), unlabelled)
-    numbers = {
-        query_id: number
-        for query_id, value in values.items()
-        if (number := _number(value)) is not None
-    }
-    if len(numbers) < len(values):
-        return _by_text(values, field, unlabelled)
+    numbers: dict[str, Number] = {}
+    for query_id, value in values.items():
+        number = _number(value)
+        if number is None:
+            return _by_text(values, field, unlabelled)
+        numbers[query_id] = number
     starts, names = number_ranges(list(numbers.values()), bins)
     labels = {
         query_id: names[bisect_right(starts, number) - 1] for query_id, number in numbers.items()
@@ -214,7 +213,9 @@ def _number(value: Any) -> Number | None:
 def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
     """Make a group of each label; a query with several is in several."""
     of = {
-        query_id: tuple(dict.fromkeys(map(_text, value if isinstance(value, list) else [value])))
+        query_id: tuple(dict.fromkeys(map(_text, value)))
+        if isinstance(value, list)
+        else (_text(value),)
         for query_id, value in values.items()
     }
     sizes = Counter(label for labels in of.values() for label in labels)
@@ -232,6 +233,8 @@ def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     return _plain(value) if isinstance(value, int | float) else str(value)

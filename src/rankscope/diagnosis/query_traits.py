@@ -36,8 +36,8 @@ from rankscope.diagnosis.labels import (
     Labels,
     Query,
     grouped_values,
-    has_field,
     labels_of,
+    metadata_fields,
     number_ranges,
 )
 from rankscope.scoring.text_words import words_of
@@ -60,6 +60,9 @@ OTHER_QUESTION, NO_QUESTION = "other question", "none"
 COMPLEXITIES = ((1, "simple (1–2)"), (3, "medium (3–4)"), (5, "complex (5+)"))
 """From how many constraints on; the classes of the tutorial on query types."""
 
+RARITIES = ("common", "medium", "rare")
+"""Each with its range of mean IDF, as in ``rare (4.57+)``."""
+
 OVERLAPS = ("no word", "less than half", "half or more", "all words")
 
 
@@ -70,6 +73,11 @@ class Known:
     queries: Sequence[Query]
     qrels: Judgments | None = None
     corpus: Corpus | None = None
+
+    @cached_property
+    def fields(self) -> dict[str, int]:
+        """The fields of the metadata, with how many queries have each."""
+        return metadata_fields(self.queries)
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
@@ -181,7 +189,6 @@ def constraints(text: str, language: FunctionWords) -> int:
 _PHRASES: dict[str, Callable[[str], str]] = {
     "words": lambda label: f"of {label} words",
     "characters": lambda label: f"of {label} characters",
-    "rarity": lambda label: f"of {label}",
     "relevant documents": lambda label: f"with {label} relevant documents",
 }
 _PHRASES_OF: dict[tuple[str, str], str] = {
@@ -205,6 +212,9 @@ def phrase(field: str, label: str) -> str:
     """
     if (field, label) in _PHRASES_OF:
         return _PHRASES_OF[field, label]
+    kind, _, numbers = label.partition(" ")
+    if field == "rarity" and kind in RARITIES:
+        return f"of {kind} words (mean IDF {numbers.strip('()')})"
     return _PHRASES[field](label) if field in _PHRASES else f"with {field} = {label}"
 
 
@@ -217,7 +227,7 @@ def field_labels(known: Known, field: str, *, bins: int) -> Labels:
     A derived field whose needs are not given labels no query.
     """
     trait = _TRAITS.get(field)
-    if trait is None or has_field(known.queries, field):
+    if trait is None or field in known.fields:
         return labels_of(known.queries, field, bins=bins)
     if lacking(known, field):
         return Labels(field, False, (), {}, len(known.queries))
@@ -226,7 +236,7 @@ def field_labels(known: Known, field: str, *, bins: int) -> Labels:
 
 def lacking(known: Known, field: str) -> str:
     """Say what a derived field needs and is not given; '' if nothing is lacking."""
-    if field not in DERIVED or has_field(known.queries, field):
+    if field not in DERIVED or field in known.fields:
         return ""
     if field in ("relevant documents", "overlap") and known.qrels is None:
         return "no qrels were given"
@@ -280,10 +290,7 @@ def _rarity(known: Known, _: int) -> Labels:
         return _in_order(known, "rarity", {}, [])
     starts, names = number_ranges(list(rounded.values()), 3)
     if len(names) == 3:
-        kinds = ("common words", "less common words", "rare words")
-        names = [f"{kind} (IDF {name})" for kind, name in zip(kinds, names, strict=True)]
-    else:
-        names = [f"IDF {name}" for name in names]
+        names = [f"{kind} ({name})" for kind, name in zip(RARITIES, names, strict=True)]
     labels = {query_id: names[bisect_right(starts, mean) - 1] for query_id, mean in rounded.items()}
     return _in_order(known, "rarity", labels, names)
 

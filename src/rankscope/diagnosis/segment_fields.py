@@ -13,8 +13,6 @@ import numpy as np
 from rankscope.diagnosis.labels import (
     DERIVED,
     Labels,
-    has_field,
-    metadata_fields,
     numbers_every_query,
 )
 from rankscope.diagnosis.query_traits import Known, field_labels, lacking
@@ -122,10 +120,12 @@ def automatic_groupings(
     partitions: dict[frozenset[tuple[int, ...]], str] = {}
 
     def consider(field: str, *, derived: bool) -> bool:
-        reason = lacking(known, field) if derived else _looks_like_id(known, field)
+        reason = lacking(known, field) if derived else _looks_like_id(field)
         if not reason:
             grouping = grouping_of(known, columns, field, bins)
-            reason = _groups_nothing(grouping, len(columns), derived=derived)
+            if not derived and grouping.labels.binned and numbers_every_query(known.queries, field):
+                reason = "a different number for every query"
+            reason = reason or _groups_nothing(grouping, len(columns), derived=derived)
             partition = frozenset(tuple(sorted(places)) for places in grouping.members.values())
             if not reason and partition in partitions:
                 reason = f"the same groups as {partitions[partition]}"
@@ -136,7 +136,7 @@ def automatic_groupings(
         chosen.append(grouping)
         return True
 
-    known_for = metadata_fields(known.queries)
+    known_for = known.fields
     often = sorted(
         (field for field, count in known_for.items() if 2 * count >= len(columns)),
         key=lambda field: -known_for[field],
@@ -146,18 +146,16 @@ def automatic_groupings(
     for field in known_for:
         if field not in often and known_for[field] >= FEWEST:
             skipped[field] = f"known for {known_for[field]:,} of {counted(len(columns), 'query')}"
-    if not has_field(known.queries, "words") and not consider("words", derived=True):
+    if "words" not in known_for and not consider("words", derived=True):
         consider("characters", derived=True)
     for field in DERIVED:
-        if not has_field(known.queries, field):
+        if field not in known_for:
             consider(field, derived=True)
     return chosen, dict(list(skipped.items())[:MOST_SKIPPED])
 
 
-def _looks_like_id(known: Known, field: str) -> str:
-    if _ID.fullmatch(field):
-        return "an id, by its name"
-    return "a different number for every query" if numbers_every_query(known.queries, field) else ""
+def _looks_like_id(field: str) -> str:
+    return "an id, by its name" if _ID.fullmatch(field) else ""
 
 
 def _groups_nothing(grouping: Grouping, queries: int, *, derived: bool) -> str:

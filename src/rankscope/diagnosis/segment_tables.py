@@ -30,7 +30,7 @@ _TITLES = {
     "words": "number of words",
     "characters": "number of characters",
     "complexity": "complexity (number of constraints)",
-    "rarity": "rarity of words",
+    "rarity": "rarity of words (mean IDF)",
     "relevant documents": "number of relevant documents",
     "overlap": "share of the query's words in the best relevant document",
 }
@@ -95,7 +95,7 @@ def _cost_table(result: Segments) -> Table:
     notes += _caveats(result)
     return Table(
         (
-            Column("queries with", "text"),
+            Column("group", "text"),
             Column("queries"),
             Column("mean", digits=3),
             Column("rest", digits=3),
@@ -119,8 +119,8 @@ def _caveats(result: Segments) -> list[str]:
         )
     if result.small:
         notes.append(
-            f"{counted(result.small, 'group')} not tested: fewer than {FEWEST} queries in or "
-            "outside of it"
+            f"{counted(result.small, 'group')} with fewer than {FEWEST} queries, or with all but "
+            "as few, not tested"
         )
     if result.skipped:
         skipped = "; ".join(f"{field} ({reason})" for field, reason in result.skipped.items())
@@ -128,8 +128,18 @@ def _caveats(result: Segments) -> list[str]:
     return notes
 
 
-def _slices(result: Segments) -> Table:
+def _slices(result: Segments) -> Block:
     """Show the slices of the best system that are worse than both of their groups."""
+    slices = [part for part in result.slices if part.system == result.system]
+    weak = [part for part in slices if part.is_weak(result.alpha)]
+    if not result.slices_searched:
+        return sentences(["Two conditions at once: no two have enough queries in common."])
+    how = (
+        f"{counted(result.slices_searched, 'pair')} of conditions looked at in one half of the "
+        f"queries, {len(slices) or 'none'} of them noticed and tested on the other half"
+    )
+    if not weak:
+        return sentences([f"Two conditions at once: none is worse than both ({how})."])
     rows = [
         (
             Cell(f"{part.fields[0]} = {part.labels[0]}"),
@@ -141,27 +151,12 @@ def _slices(result: Segments) -> Table:
             Cell(part.p_corrected),
             Cell(part.cost),
         )
-        for part in result.slices
-        if part.system == result.system and part.is_weak(result.alpha)
+        for part in weak
     ]
-    tested = sum(part.system == result.system for part in result.slices)
-    pairs = counted(result.slices_searched, "pair")
-    notes = [
-        (
-            f"{result.measure} of {result.system}; {pairs} of conditions with at least {FEWEST} "
-            "queries (and 5 %) in each half were searched on one half of the queries, and the "
-            f"{counted(tested, 'most striking slice')} tested on the other"
-        ),
-    ]
-    if rows:
-        notes.append(
-            "means are of the half that was not searched; p: of being below both groups, "
-            "corrected by Holm over the slices that were tested"
-        )
     return Table(
         (
-            Column("queries with", "text"),
-            Column("and", "text"),
+            Column("group", "text"),
+            Column("and group", "text"),
             Column("queries"),
             Column("mean", digits=3),
             Column("only 1st", digits=3),
@@ -169,9 +164,12 @@ def _slices(result: Segments) -> Table:
             Column("p", "p"),
             Column("cost", digits=3),
         ),
-        tuple(rows) or ((Cell("none"), *(Cell("") for _ in range(7))),),
-        title="Two conditions at once",
-        notes=tuple(notes),
+        tuple(rows),
+        title="Two conditions at once, worse than either alone",
+        notes=(
+            f"{result.measure} of {result.system}; {how}, of which the means are",
+            "p: of being below both groups, corrected by Holm over the slices that were tested",
+        ),
         name_columns=2,
     )
 
@@ -185,6 +183,8 @@ def _table(result: Segments, segment: Segment) -> Table:
         cells = (_cell(result, means.get(system)) for system in systems)
         rows.append((Cell(group.label), Cell(group.n), *cells))
     notes = [f"{main} with its interval; the JSON holds the other measures"]
+    if result.automatic:
+        notes = [f"{main} with its interval, by Student's t; p is corrected over all groups"]
     if result.baseline is not None:
         notes.append(
             f"in parentheses: the difference to {result.baseline}; "
@@ -192,8 +192,6 @@ def _table(result: Segments, segment: Segment) -> Table:
         )
     if segment.unlabelled:
         notes.append(f"not known for {counted(segment.unlabelled, 'query')}")
-    if result.automatic:
-        notes.append("by Student's t, corrected over all groups of all fields")
     title = _TITLES.get(segment.field, segment.field)
     return Table(
         (

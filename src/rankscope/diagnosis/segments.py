@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator, model_validator
 
 from rankscope.diagnosis.contradictions import best_pair, pairs_with, proven_contradictions
-from rankscope.diagnosis.labels import Query, check_field, has_field
+from rankscope.diagnosis.labels import Query, check_field
 from rankscope.diagnosis.query_traits import Known, lacking
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.diagnosis.segment_advice import (
@@ -130,7 +130,7 @@ class _Groups:
         With one relevant document P@10 cannot exceed 0.1: such a group is no failure of a system.
         """
         field = "relevant documents"
-        return frozenset() if has_field(self.known.queries, field) else frozenset({field})
+        return frozenset() if field in self.known.fields else frozenset({field})
 
 
 def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:

@@ -28,7 +28,7 @@ PURPOSE = 13
 """Of what is drawn here, so that no other draw has the same numbers."""
 
 SMALLEST_SHARE = 0.05
-"""A slice holds at least this share of each half, and at least `FEWEST` queries of it."""
+"""A slice holds at least this share of the queries, and at least `FEWEST`."""
 
 CANDIDATES = 5
 """So many slices of each system are tested at most."""
@@ -108,8 +108,8 @@ def search_slices(
 
 
 def _large_enough(table: BoolArray) -> BoolArray:
-    """Tell which pairs of conditions are met by enough queries, and each alone by enough others."""
-    least = max(FEWEST, SMALLEST_SHARE * table.shape[1])
+    """Tell which pairs of conditions are met by enough of one half, and each alone by as many."""
+    least = max(FEWEST / 2, SMALLEST_SHARE * table.shape[1])
     numbers = table.astype(np.float64)
     both = numbers @ numbers.T
     sizes = np.diag(both)
@@ -123,7 +123,7 @@ def _worst(values: FloatArray, table: BoolArray, possible: BoolArray) -> list[In
     """Return for each system the pairs that are far below both groups, the worst first."""
     numbers = table.astype(np.float64)
     both = numbers @ numbers.T
-    sizes = np.diag(both)
+    sizes = np.maximum(np.diag(both), 1.0)  # a condition may be met by no query of a half
     first, second = np.nonzero(possible)
     drawn = both[first, second]
     worst = []
@@ -205,7 +205,10 @@ def _tested(
 
 
 def _below(values: FloatArray, inside: BoolArray) -> float:
-    """Return the p-value of a part that is below the rest of its group; 1 if it is not."""
+    """Return the p-value of a part that is below the rest of its group; 1 if it is not.
+
+    One-sided: the search has said in which direction.
+    """
     if values[inside].mean() >= values[~inside].mean():
         return 1.0
-    return float(subset_tests(values, inside[None])[0, 0])
+    return float(subset_tests(values, inside[None])[0, 0]) / 2
