@@ -138,7 +138,8 @@ def test_fields_inside_objects() -> None:
     [
         ("langage", "unknown field of the queries 'langage'; nearest: language"),
         ("style", "unknown field of the queries 'style'; nearest: style.level"),
-        ("zzz", "there are: characters, complexity, language, overlap, "),
+        ("zzz", "there are: characters, language, style.level, words"),
+        ("complexty", "nearest: complexity"),
     ],
 )
 def test_an_unknown_field_names_the_nearest(field: str, message: str) -> None:

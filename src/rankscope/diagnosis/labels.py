@@ -100,8 +100,11 @@ def check_field(queries: Sequence[Query], field: str) -> None:
         if exists and not isinstance(value, Mapping):
             return
     known = dict.fromkeys(name for _, _, metadata in queries for name in _leaves(metadata))
-    names = list({**known, **dict.fromkeys((*BUILT_IN, *DERIVED))})
-    raise InputError(str(UnknownNameError("field of the queries", field, names)))
+    names = list({**known, **dict.fromkeys(BUILT_IN)})
+    error = UnknownNameError("field of the queries", field, [*names, *DERIVED])
+    if not {*error.nearest} & {*DERIVED}:  # then the fields of the queries themselves are listed
+        error = UnknownNameError("field of the queries", field, names)
+    raise InputError(str(error))
 
 
 def _has_field(queries: Sequence[Query], field: str) -> bool:

@@ -75,7 +75,7 @@ class Segment(Part):
     """The queries grouped by one thing that is known about them."""
 
     field: str
-    """Which: a field of the queries' metadata, or ``words`` (how many the query has)."""
+    """Which: a field of the queries' metadata, or a derived one such as ``words``."""
     binned: bool
     """Whether labels are ranges of numbers."""
     groups: tuple[SegmentGroup, ...]

@@ -53,7 +53,11 @@ def segment_section(title: str, result: Segments) -> Section:
             blocks.append(sentences([nothing]))
             if table.rows:
                 details.append(table)
-    details += [_table(result, segment) for segment in result.segments if segment.groups]
+    details += [
+        _table(result, segment)
+        for segment in result.segments
+        if any(group.means for group in segment.groups)
+    ]
     if costs:
         details.append(_slices(result))
     return Section(title, tuple(blocks), tuple(details))
@@ -119,8 +123,8 @@ def _caveats(result: Segments) -> list[str]:
         )
     if result.small:
         notes.append(
-            f"{counted(result.small, 'group')} with fewer than {FEWEST} queries, or with all but "
-            "as few, not tested"
+            f"not tested: {counted(result.small, 'group')} with fewer than {FEWEST} queries in or "
+            "outside of them"
         )
     if result.skipped:
         skipped = "; ".join(f"{field} ({reason})" for field, reason in result.skipped.items())
@@ -167,7 +171,7 @@ def _slices(result: Segments) -> Block:
         tuple(rows),
         title="Two conditions at once, worse than either alone",
         notes=(
-            f"{result.measure} of {result.system}; {how}, of which the means are",
+            f"{result.measure} of {result.system} in the half that was not searched; {how}",
             "p: of being below both groups, corrected by Holm over the slices that were tested",
         ),
         name_columns=2,
