@@ -171,6 +171,21 @@ def test_nothing_is_an_answer() -> None:
     )
 
 
+def test_where_two_groups_are_weak_the_strong_one_is_named() -> None:
+    """Neither hard nor medium is below the rest, which holds the other: easy is above it."""
+    kinds = ["easy"] * 12 + ["medium"] * 24 + ["hard"] * 24
+    ranks = [1] * 12 + [1, 2, 5] * 16
+    answer = look(inputs({"a": ranks}, lambda n: {"kind": kinds[n]}))
+    assert codes(answer) == []
+    assert [segment.field for segment in answer.segments] == ["kind"]
+    [sentence] = SEGMENTS.section(answer).blocks
+    assert isinstance(sentence, Sentences)
+    assert sentence.sentences[0].text == (
+        "a: none of 3 groups of queries scores below the rest by more than chance; above the rest "
+        "by more than chance: kind = easy (1.000 against 0.567)."
+    )
+
+
 def test_less_is_better() -> None:
     """A group with more documents above the relevant one costs, though its mean is higher."""
     ranks = [max(rank, 1) for rank in RANKS]

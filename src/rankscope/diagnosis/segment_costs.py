@@ -57,6 +57,10 @@ class SegmentCost(Part):
         """Tell whether the group is below the rest by more than chance."""
         return self.cost > 0 and self.p_corrected <= alpha
 
+    def is_strong(self, alpha: float) -> bool:
+        """Tell whether the group is above the rest by more than chance."""
+        return not self.cost and self.p_corrected <= alpha
+
 
 def segment_costs(matrix: Matrix, conditions: Conditions, settings: Settings) -> list[SegmentCost]:
     """Compare every group with the rest, for each system, by the first measure.

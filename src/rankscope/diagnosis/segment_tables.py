@@ -18,6 +18,7 @@ from rankscope.document.blocks import (
 from rankscope.errors import counted
 from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.matrix import Scale
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.segment_means import Segment, SegmentMean
@@ -48,9 +49,9 @@ def segment_section(title: str, result: Segments) -> Section:
         else:
             nothing = (
                 f"{result.system}: none of {counted(len(costs), 'group')} of queries scores below "
-                "the rest by more than chance."
+                "the rest by more than chance"
             )
-            blocks.append(sentences([nothing]))
+            blocks.append(sentences([f"{'; '.join([nothing, *_strong(result)])}."]))
             if table.rows:
                 details.append(table)
     details += [
@@ -96,7 +97,7 @@ def _cost_table(result: Segments) -> Table:
             f"over {counted(len(costs), 'group')}; intervals hold for all of them at once"
         ),
     ]
-    notes += _caveats(result)
+    notes += _strong(result) + _caveats(result)
     return Table(
         (
             Column("group", "text"),
@@ -111,6 +112,17 @@ def _cost_table(result: Segments) -> Table:
         title="What costs most",
         notes=tuple(notes),
     )
+
+
+def _strong(result: Segments) -> list[str]:
+    """Name the groups that are above the rest: where two are weak, this may be all that shows."""
+    costs = [cost for cost in result.costs if cost.system == result.system]
+    names = [
+        f"{cost.field} = {cost.label} ({cost.mean:.3f} against {cost.rest:.3f})"
+        for cost in sorted(costs, key=lambda cost: cost.p_corrected)
+        if cost.is_strong(result.alpha)
+    ]
+    return [f"above the rest by more than chance: {listed(names, 3)}"] if names else []
 
 
 def _caveats(result: Segments) -> list[str]:

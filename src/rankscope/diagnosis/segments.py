@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Section
 
 SHOWN_FIELDS = 3
-"""Of fields that nobody named, so many are compared group by group: the dearest."""
+"""Of fields that nobody named, so many are compared group by group, the dearest first."""
 
 
 class Segments(Analysed):
@@ -61,9 +61,9 @@ class Segments(Analysed):
     alpha: float
     """A corrected p-value up to this counts as a difference."""
     segments: tuple[Segment, ...]
-    """By field: those that were named, or of all fields the dearest ones with groups below the rest
-    by more than chance; these by the main measure only, by Student's t, corrected over all groups
-    of all fields."""
+    """By field: those that were named, or of all fields the dearest ones with groups that differ
+    from the rest by more than chance; these by the main measure only, by Student's t, corrected
+    over all groups of all fields."""
     system: str | None = None
     """The best system, which reports and advice are about; null in records of older versions."""
     queries: int = 0
@@ -189,8 +189,12 @@ def _compared(
     costs = segment_costs(matrix, conditions, inputs.settings)
     search = _searched(inputs, matrix, conditions, groups.artefacts)
     weak = [cost for cost in costs if cost.system == focus and cost.is_weak(alpha)]
+    strong = [cost for cost in costs if cost.system == focus and cost.is_strong(alpha)]
     slices = [part for part in search.slices if part.system == focus and part.is_weak(alpha)]
     blamed = [cost for cost in weak if cost.field not in groups.artefacts]
+    segments = named
+    if segments is None:
+        segments = _different(inputs, matrix, groups, [*weak, *strong])
     measure = matrix.scales[0].name if matrix.scales else None
     queries = len(groups.columns)
     advice = segment_advice(
@@ -200,7 +204,7 @@ def _compared(
         measure=measure,
         baseline=inputs.baseline,
         alpha=alpha,
-        segments=tuple(_dearest(inputs, matrix, groups, weak) if named is None else named),
+        segments=tuple(segments),
         system=focus,
         queries=queries,
         automatic=named is None,
@@ -240,15 +244,15 @@ def _contradicted(
     return proven_contradictions(matrix, conditions.groupings, pairs, inputs.settings)
 
 
-def _dearest(
-    inputs: Inputs, matrix: Matrix, groups: _Groups, weak: Sequence[SegmentCost]
+def _different(
+    inputs: Inputs, matrix: Matrix, groups: _Groups, costs: Sequence[SegmentCost]
 ) -> list[Segment]:
-    """Compare the systems by the main measure in the fields that cost the best one most."""
+    """Compare the systems by the main measure in the first fields whose groups differ."""
     conditions = Conditions.of(groups.groupings, len(groups.columns))
     by_field = {grouping.field: grouping for grouping in conditions.groupings}
     fast = inputs.settings.model_copy(update={"test": "t", "interval": "t"})
     segments = []
-    for field in list(dict.fromkeys(cost.field for cost in weak))[:SHOWN_FIELDS]:
+    for field in list(dict.fromkeys(cost.field for cost in costs))[:SHOWN_FIELDS]:
         compared = compared_groups(
             matrix.only_measures(1),
             by_field[field].members,
