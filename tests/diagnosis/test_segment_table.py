@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.diagnosis.labels import MOST, OTHER, Labels, query_labels
-from rankscope.diagnosis.segments import Segment, segment_table
+from rankscope.diagnosis.segment_means import Segment, segment_table
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import Finding
 from rankscope.statistics.correction import corrected
@@ -139,6 +139,7 @@ def test_fields_inside_objects() -> None:
         ("langage", "unknown field of the queries 'langage'; nearest: language"),
         ("style", "unknown field of the queries 'style'; nearest: style.level"),
         ("zzz", "there are: characters, language, style.level, words"),
+        ("complexty", "nearest: complexity"),
     ],
 )
 def test_an_unknown_field_names_the_nearest(field: str, message: str) -> None:

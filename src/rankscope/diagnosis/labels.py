@@ -1,8 +1,8 @@
 """Labels: the groups that queries fall into, by something that is known about them.
 
 A field is a key of the queries' metadata (``style.difficulty`` reaches into objects), or one of two
-that every query has: ``words`` (pieces between blanks) and ``characters``. Metadata of such a name
-wins.
+that every query has: ``words`` (pieces between blanks) and ``characters``. Further names are taken
+for what `query_traits` derives (`DERIVED`). Metadata of such a name wins.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ BUILT_IN: dict[str, Callable[[str], int]] = {
     "words": lambda text: len(text.split()),
     "characters": len,
 }
+
+DERIVED = ("complexity", "question word", "rarity", "relevant documents", "overlap")
+"""Fields that `query_traits` derives from texts, qrels and documents."""
 
 MOST = 50
 """No more groups by text than this; what is smaller is put together."""
@@ -85,12 +88,12 @@ def labels_of(queries: Sequence[Query], field: str, *, bins: int) -> Labels:
     if bins < 1:
         raise InputError(f"bins must be a whole number from 1 up, not {bins}")
     values = _values(queries, field)
-    return _grouped(values, field, bins, len(queries) - len(values))
+    return grouped_values(values, field, bins, len(queries) - len(values))
 
 
 def check_field(queries: Sequence[Query], field: str) -> None:
     """Refuse a field that no query has, with the nearest that one has."""
-    if field in BUILT_IN:
+    if field in BUILT_IN or field in DERIVED:
         return
     for _, _, metadata in queries:
         exists, value = _looked_up(metadata, field)
@@ -98,14 +101,32 @@ def check_field(queries: Sequence[Query], field: str) -> None:
             return
     known = dict.fromkeys(name for _, _, metadata in queries for name in _leaves(metadata))
     names = list({**known, **dict.fromkeys(BUILT_IN)})
-    raise InputError(str(UnknownNameError("field of the queries", field, names)))
+    error = UnknownNameError("field of the queries", field, [*names, *DERIVED])
+    if not {*error.nearest} & {*DERIVED}:  # then the fields of the queries themselves are listed
+        error = UnknownNameError("field of the queries", field, names)
+    raise InputError(str(error))
+
+
+def _has_field(queries: Sequence[Query], field: str) -> bool:
+    """Tell whether the metadata of any query has a field."""
+    return any(_looked_up(metadata, field)[0] for _, _, metadata in queries)
+
+
+def metadata_fields(queries: Sequence[Query]) -> dict[str, int]:
+    """Return every field of the queries' metadata, with how many queries have it."""
+    return dict(Counter(name for _, _, metadata in queries for name in _leaves(metadata)))
+
+
+def numbers_every_query(queries: Sequence[Query], field: str) -> bool:
+    """Tell whether a field is a whole number, a different one for every query that has it."""
+    numbers = [_number(value) for value in _values(queries, field).values()]
+    whole = {number for number in numbers if isinstance(number, int)}
+    return 1 < len(whole) == len(numbers)
 
 
 def _values(queries: Sequence[Query], field: str) -> dict[str, Any]:
     """Return by query what it has in a field, where that can be a label."""
-    measured = BUILT_IN.get(field)
-    if any(_looked_up(metadata, field)[0] for _, _, metadata in queries):
-        measured = None
+    measured = None if _has_field(queries, field) else BUILT_IN.get(field)
     values = {}
     for query_id, text, metadata in queries:
         value = _looked_up(metadata, field)[1] if measured is None else measured(text)
@@ -155,21 +176,21 @@ def _label(value: Any) -> Any:
     return None if isinstance(value, Mapping | list | tuple | set | frozenset) else value
 
 
-def _grouped(values: Mapping[str, Any], field: str, bins: int, unlabelled: int) -> Labels:
+def grouped_values(values: Mapping[str, Any], field: str, bins: int, unlabelled: int) -> Labels:
+    """Group queries by what each has in a field, as `query_labels` says."""
     if any(isinstance(value, list) for value in values.values()):
         return _by_text(values, field, unlabelled)
     if all(isinstance(value, bool) for value in values.values()):
         labels = {query_id: _text(value) for query_id, value in values.items()}
         groups = tuple(name for name in ("yes", "no") if name in labels.values())
         return Labels(field, False, groups, _single(labels), unlabelled)
-    numbers = {
-        query_id: number
-        for query_id, value in values.items()
-        if (number := _number(value)) is not None
-    }
-    if len(numbers) < len(values):
-        return _by_text(values, field, unlabelled)
-    starts, names = _ranges(list(numbers.values()), bins)
+    numbers: dict[str, Number] = {}
+    for query_id, value in values.items():
+        number = _number(value)
+        if number is None:
+            return _by_text(values, field, unlabelled)
+        numbers[query_id] = number
+    starts, names = number_ranges(list(numbers.values()), bins)
     labels = {
         query_id: names[bisect_right(starts, number) - 1] for query_id, number in numbers.items()
     }
@@ -195,7 +216,9 @@ def _number(value: Any) -> Number | None:
 def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
     """Make a group of each label; a query with several is in several."""
     of = {
-        query_id: tuple(dict.fromkeys(map(_text, value if isinstance(value, list) else [value])))
+        query_id: tuple(dict.fromkeys(map(_text, value)))
+        if isinstance(value, list)
+        else (_text(value),)
         for query_id, value in values.items()
     }
     sizes = Counter(label for labels in of.values() for label in labels)
@@ -213,6 +236,8 @@ def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     return _plain(value) if isinstance(value, int | float) else str(value)
@@ -223,7 +248,7 @@ def _plain(number: Number) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _ranges(numbers: Sequence[Number], bins: int) -> tuple[list[Number], list[str]]:
+def number_ranges(numbers: Sequence[Number], bins: int) -> tuple[list[Number], list[str]]:
     """Return where each range begins, and its name."""
     ordered = sorted(numbers)
     distinct = sorted(set(numbers))

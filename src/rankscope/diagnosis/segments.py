@@ -1,98 +1,58 @@
-"""Segments: every system's means within groups of queries, and what differs in each group.
+"""Segments: which groups of queries a system answers worse, and what that costs its mean.
 
-An analysis; the groups come from `labels`, the comparison within each from
-`rankscope.statistics.strata`.
+An analysis. The groups come from fields that are named, or from all that are sensible
+(`segment_fields`). Each group is compared with the rest of the queries (`segment_costs`), pairs of
+groups are searched for worse ones (`slices`), and the systems are compared within each group
+(`rankscope.statistics.strata`, `contradictions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from rankscope.diagnosis.labels import MOST, OTHER, Labels, Query, check_field, labels_of
+from rankscope.diagnosis.contradictions import best_pair, pairs_with, proven_contradictions
+from rankscope.diagnosis.labels import Query, check_field
+from rankscope.diagnosis.query_traits import Known, lacking
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Cell, Column, Section, Table, ends, marked, marker_note
-from rankscope.errors import InputError, UnknownNameError, counted, shown
-from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part
-from rankscope.statistics.arrays import row_means
-from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import FEWEST, Interval
-from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.settings import Settings
-from rankscope.statistics.strata import STRATA_DISAGREE, by_group, disagreement
+from rankscope.diagnosis.segment_advice import (
+    WEAK_GROUPS,
+    WEAK_SLICES,
+    segment_advice,
+    weak_groups,
+    weak_slices,
+)
+from rankscope.diagnosis.segment_costs import SegmentCost, segment_costs
+from rankscope.diagnosis.segment_fields import Conditions, automatic_groupings, grouping_of
+from rankscope.diagnosis.segment_means import (
+    SMALL_GROUPS,
+    TOO_MANY_GROUPS,
+    Segment,
+    compared_groups,
+    scored_queries,
+    segment_of,
+    segment_table,
+)
+from rankscope.diagnosis.slices import QuerySlice, Search, search_slices
+from rankscope.errors import InputError, shown
+from rankscope.findings import Finding, NotApplicable
+from rankscope.statistics.intervals import FEWEST
+from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.strata import STRATA_DISAGREE
 
 if TYPE_CHECKING:
-    from rankscope.scoring.evaluate import Scores
-    from rankscope.statistics.arrays import FloatArray
+    from rankscope.diagnosis.segment_fields import Grouping
+    from rankscope.document.blocks import Section
 
-SMALL_GROUPS = declare(
-    "RS602",
-    "small-groups",
-    "warning",
-    unit="group",
-    advice="read their means as anecdotes; ask more queries of the kind, or join groups",
-    meaning=f"A group of queries has fewer than {FEWEST} queries, so its means say little.",
-)
-TOO_MANY_GROUPS = declare(
-    "RS603",
-    "too-many-groups",
-    "warning",
-    unit="label",
-    advice="group by a field with fewer labels",
-    meaning=f"""A field has more than {MOST} different labels; the smallest groups are put together
-    as `{OTHER}`.""",
-)
-
-
-class SegmentMean(Part):
-    """One system's mean in one group of queries."""
-
-    system: str
-    """The system."""
-    measure: str
-    """The measure."""
-    mean: float
-    """Over the group's queries."""
-    interval: Interval
-    """Of the mean."""
-    difference: float | None = None
-    """To the baseline in the same group; null for the baseline, or without one."""
-    difference_interval: Interval | None = None
-    """Of the difference."""
-    p_corrected: float | None = None
-    """Of the difference, corrected over the groups."""
-
-
-class SegmentGroup(Part):
-    """Queries that share a label."""
-
-    label: str
-    """The label; numbers are binned."""
-    n: int
-    """How many queries."""
-    means: tuple[SegmentMean, ...]
-    """By system and measure."""
-
-
-class Segment(Part):
-    """The queries grouped by one thing that is known about them."""
-
-    field: str
-    """Which: a field of the queries' metadata, or ``words`` (how many the query has)."""
-    binned: bool
-    """Whether labels are ranges of numbers."""
-    groups: tuple[SegmentGroup, ...]
-    """The groups, in a sensible order."""
-    unlabelled: int
-    """Queries of which it is not known."""
+SHOWN_FIELDS = 3
+"""Of fields that nobody named, so many are compared group by group, the dearest first."""
 
 
 class Segments(Analysed):
-    """Every system's means within groups of queries."""
+    """Groups of queries: what they cost, and every system's means within them."""
 
     measure: str | None
     """The main measure, which reports show; null if none is a mean."""
@@ -101,14 +61,34 @@ class Segments(Analysed):
     alpha: float
     """A corrected p-value up to this counts as a difference."""
     segments: tuple[Segment, ...]
-    """By field."""
+    """By field: those that were named, or of all fields the dearest ones with groups that differ
+    from the rest by more than chance; these by the main measure only, by Student's t, corrected
+    over all groups of all fields."""
+    system: str | None = None
+    """The best system, which reports and advice are about; null in records of older versions."""
+    queries: int = 0
+    """How many queries count."""
+    automatic: bool = False
+    """Whether the fields were chosen, and not named."""
+    costs: tuple[SegmentCost, ...] = ()
+    """Each system in each group of at least 10 queries, against the rest; the dearest first."""
+    small: int = 0
+    """Groups that are not among these, because they or the rest have fewer than 10 queries."""
+    slices: tuple[QuerySlice, ...] = ()
+    """Queries that meet two conditions at once: the worst of each system."""
+    slices_searched: int = 0
+    """From how many pairs of conditions these were chosen."""
+    skipped: dict[str, str] = Field(default_factory=dict)
+    """Fields that are not looked at, with the reason; the first 20."""
 
 
 class SegmentsConfig(AnalysisConfig):
     """Which groups of queries to look at; may be written as a list of fields."""
 
     fields: tuple[str, ...] = ()
-    """Fields of the queries' metadata, or ``words`` or ``characters``."""
+    """Fields of the queries' metadata, or ``words``, ``characters``, ``complexity``,
+    ``question word``, ``rarity``, ``relevant documents``, ``overlap``; none: all that are
+    sensible."""
     bins: int = Field(default=4, ge=1)
     """How many ranges numbers are put into."""
 
@@ -129,206 +109,43 @@ class SegmentsConfig(AnalysisConfig):
         return fields
 
 
-def segment_table(
-    scores: Scores,
-    queries: Sequence[Query],
-    fields: Sequence[str],
-    *,
-    baseline: str | None,
-    settings: Settings | None = None,
-    bins: int = 4,
-) -> tuple[list[Segment], list[Finding]]:
-    """Compare the systems within groups of queries, field by field.
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """What is looked at: the groups of all fields, and what is known about their queries."""
 
-    ``queries`` are (id, text, metadata); which groups there are says `query_labels`. Only queries
-    that all runs are scored on count. One that is scored and not among ``queries`` is unlabelled.
+    known: Known
+    columns: dict[str, int]
+    groupings: Sequence[Grouping]
+    skipped: dict[str, str]
 
-    Intervals and tests are those of ``settings``. p-values are corrected over the groups of a
-    field, for each system and measure by itself. Measures that are no mean over queries (sums,
-    GMAP) are left out.
+    @property
+    def unknown(self) -> int:
+        """How many scored queries nothing is known about."""
+        return len(self.columns) - len(self.known.queries)
 
-    Findings: most groups contradict the whole (RS601, one for a field and system; a note where that
-    may be chance), groups of fewer than 10 queries (RS602), too many labels (RS603).
-    """
-    settings = settings or Settings()
-    if baseline is not None and baseline not in scores.runs:
-        raise UnknownNameError("run", baseline, scores.runs)
-    matrix = Matrix.of_scores(scores, only_means=True)
-    column_of = {query_id: column for column, query_id in enumerate(matrix.query_ids)}
-    scored = [query for query in queries if query[0] in column_of]
-    unknown = len(column_of) - len({query_id for query_id, _, _ in scored})
-    segments, findings = [], []
-    for field in dict.fromkeys(fields):
-        check_field(queries, field)
-        labels = labels_of(scored, field, bins=bins)
-        members: dict[str, list[int]] = {label: [] for label in labels.groups}
-        for query_id, labels_of_query in labels.of.items():
-            for label in labels_of_query:
-                members[label].append(column_of[query_id])
-        segment = Segment(
-            field=field,
-            binned=labels.binned,
-            groups=tuple(_groups(matrix, members, baseline, settings)),
-            unlabelled=labels.unlabelled + unknown,
-        )
-        segments.append(segment)
-        findings += _too_many(labels) + _too_small(segment)
-        if baseline is not None:
-            findings += _contradicted(matrix, members, baseline, field, settings.alpha)
-    return segments, findings
+    @property
+    def artefacts(self) -> frozenset[str]:
+        """Derived fields by which the highest value that can be reached may differ.
 
-
-def _groups(
-    matrix: Matrix, members: Mapping[str, Sequence[int]], baseline: str | None, settings: Settings
-) -> list[SegmentGroup]:
-    """Return every group's means and, with a baseline, the differences to it."""
-    measures, systems, _ = matrix.shape
-    if not measures:
-        return [
-            SegmentGroup(label=name, n=len(places), means=()) for name, places in members.items()
-        ]
-    pairs = _pairs(matrix, baseline)
-    pair_of = {system: place for place, (_, system) in enumerate(pairs)}
-    groups = []
-    for group in by_group(matrix, members, pairs, settings):
-        means = []
-        for system, name in enumerate(matrix.systems):
-            for measure, scale in enumerate(matrix.scales):
-                row = measure * systems + system
-                mean = SegmentMean(
-                    system=name,
-                    measure=scale.name,
-                    mean=group.means[row],
-                    interval=group.intervals[row],
-                )
-                if system in pair_of:
-                    row = measure * len(pairs) + pair_of[system]
-                    difference = group.differences[row]
-                    mean = mean.model_copy(
-                        update={
-                            "difference": difference.mean,
-                            "difference_interval": difference.interval,
-                            "p_corrected": group.p_corrected[row],
-                        }
-                    )
-                means.append(mean)
-        groups.append(SegmentGroup(label=group.label, n=group.n, means=tuple(means)))
-    return groups
-
-
-def _pairs(matrix: Matrix, baseline: str | None) -> list[tuple[int, int]]:
-    """Pair every other system with the baseline, if there is one."""
-    if baseline is None:
-        return []
-    base = matrix.systems.index(baseline)
-    return [(base, system) for system in range(len(matrix.systems)) if system != base]
-
-
-def _contradicted(
-    matrix: Matrix, members: Mapping[str, Sequence[int]], baseline: str, field: str, alpha: float
-) -> list[Finding]:
-    """Ask whether the groups contradict the whole; one finding for a system.
-
-    A query that is in several groups counts once in each. The finding is about the signs of the
-    differences, which turn by chance where nothing differs: it is a note only, unless the whole or
-    a group against it differs by a t test.
-    """
-    columns = [column for places in members.values() for column in places]
-    pairs = _pairs(matrix, baseline)
-    if not columns or not pairs or not matrix.scales:
-        return []
-    changes = matrix.only_queries(columns).differences(pairs)  # [m * pairs, columns]
-    by_label = {
-        label: matrix.only_queries(places).differences(pairs) for label, places in members.items()
-    }
-    means = {label: row_means(rows) for label, rows in by_label.items()}
-    whole = row_means(changes)
-    findings = []
-    for place, (_, system) in enumerate(pairs):
-        seen: dict[str, Finding] = {}
-        for measure, scale in enumerate(matrix.scales):
-            row = measure * len(pairs) + place
-            differences = {label: float(values[row]) for label, values in means.items()}
-            finding = disagreement(float(whole[row]), differences)
-            if finding is not None:
-                rows = {label: values[row] for label, values in by_label.items()}
-                if _may_be_chance(changes[row], rows, alpha):
-                    finding = finding.model_copy(update={"severity": "note"})
-                seen[scale.name] = finding
-        if seen:
-            findings.append(_one_finding(seen, field, matrix.systems[system], baseline))
-    return findings
-
-
-def _may_be_chance(whole: FloatArray, groups: Mapping[str, FloatArray], alpha: float) -> bool:
-    """Tell whether neither the whole nor a group against it differs by a t test."""
-    [overall] = paired_tests(whole, test="t")
-    tests = [paired_tests(changes, test="t")[0].p for changes in groups.values()]
-    direction = row_means(whole[None])[0]
-    against = [
-        p
-        for p, changes in zip(corrected(tests, "holm"), groups.values(), strict=True)
-        if row_means(changes[None])[0] * direction < 0
-    ]
-    return bool(min(overall.p, *against) > alpha)
-
-
-def _one_finding(seen: dict[str, Finding], field: str, system: str, baseline: str) -> Finding:
-    """Put the findings of several measures into one, in the words of the first warning."""
-    measure, first = min(seen.items(), key=lambda item: item[1].severity == "note")
-    others = [name for name in seen if name != measure]
-    also = f"; likewise {', '.join(others)}" if others else ""
-    message = f"{system} against {baseline} by {field}, {measure}: {first.message}{also}"
-    evidence = {
-        "field": field,
-        "system": system,
-        "baseline": baseline,
-        "differences": {name: finding.evidence for name, finding in seen.items()},
-    }
-    return first.model_copy(update={"message": message, "evidence": evidence})
-
-
-def _too_small(segment: Segment) -> list[Finding]:
-    """Warn of groups with too few queries for a bootstrap."""
-    small = [group for group in segment.groups if group.n < FEWEST]
-    if not small:
-        return []
-    names = ", ".join(f"{shown(group.label, 40)} ({group.n})" for group in small[:3])
-    more = f" and {len(small) - 3} more" if len(small) > 3 else ""
-    have = "has" if len(small) == 1 else "have"
-    return [
-        SMALL_GROUPS.finding(
-            f"{counted(len(small), 'group')} by {segment.field} {have} fewer than {FEWEST} "
-            f"queries: {names}{more}",
-            count=len(small),
-            evidence={"field": segment.field, "groups": {group.label: group.n for group in small}},
-        )
-    ]
-
-
-def _too_many(labels: Labels) -> list[Finding]:
-    """Warn of labels that were put together."""
-    if not labels.merged:
-        return []
-    total = labels.merged + len(labels.groups) - 1
-    return [
-        TOO_MANY_GROUPS.finding(
-            f"{labels.field} has {total:,} different labels; the {MOST - 1} largest groups "
-            f"are shown and the other {labels.merged:,} labels are together in {OTHER!r}",
-            count=total,
-            evidence={"field": labels.field, "labels": total, "merged": labels.merged},
-        )
-    ]
-
-
-# --- the analysis --------------------------------------------------------------------------------
+        With one relevant document P@10 cannot exceed 0.1: such a group is no failure of a system.
+        """
+        field = "relevant documents"
+        return frozenset() if field in self.known.fields else frozenset({field})
 
 
 def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:
     assert inputs.scores is not None
     assert inputs.queries is not None
+    matrix = Matrix.of_scores(inputs.scores, only_means=True)
+    columns, known = scored_queries(matrix, inputs.queries, inputs.qrels, inputs.corpus)
     if not config.fields:
-        return SEGMENTS.not_applicable("no field of the queries is named")
+        reason = _too_little(matrix, known)
+        if reason:
+            return SEGMENTS.not_applicable(reason)
+        groupings, skipped = automatic_groupings(known, columns, config.bins)
+        if not groupings:
+            return SEGMENTS.not_applicable("nothing that is known about the queries groups them")
+        return _compared(inputs, matrix, _Groups(known, columns, groupings, skipped))
     segments, findings = segment_table(
         inputs.scores,
         inputs.queries,
@@ -336,15 +153,115 @@ def _look(config: SegmentsConfig, inputs: Inputs) -> Segments | NotApplicable:
         baseline=inputs.baseline,
         settings=inputs.settings,
         bins=config.bins,
+        qrels=inputs.qrels,
+        corpus=inputs.corpus,
     )
-    means = [mean for segment in segments for group in segment.groups for mean in group.means]
+    groupings = [grouping_of(known, columns, field, config.bins) for field in config.fields]
+    skipped = {field: reason for field in config.fields if (reason := lacking(known, field))}
+    groups = _Groups(known, columns, groupings, skipped)
+    return _compared(inputs, matrix, groups, named=segments, findings=findings)
+
+
+def _too_little(matrix: Matrix, known: Known) -> str:
+    """Say why groups cannot be chosen; '' if they can."""
+    if not matrix.scales:
+        return "no measure is a mean over queries"
+    if len(known.queries) < 2 * FEWEST:
+        return (
+            f"without a field that is named it needs at least {2 * FEWEST} queries, and there are "
+            f"{len(known.queries)}"
+        )
+    return ""
+
+
+def _compared(
+    inputs: Inputs,
+    matrix: Matrix,
+    groups: _Groups,
+    *,
+    named: Sequence[Segment] | None = None,
+    findings: Sequence[Finding] = (),
+) -> Segments:
+    """Compare groups with the rest, and each other; ``named``: the tables of fields asked for."""
+    assert inputs.scores is not None
+    alpha, focus = inputs.settings.alpha, inputs.focus
+    conditions = Conditions.of(groups.groupings if matrix.scales else (), len(groups.columns))
+    costs = segment_costs(matrix, conditions, inputs.settings)
+    search = _searched(inputs, matrix, conditions, groups.artefacts)
+    weak = [cost for cost in costs if cost.system == focus and cost.is_weak(alpha)]
+    strong = [cost for cost in costs if cost.system == focus and cost.is_strong(alpha)]
+    slices = [part for part in search.slices if part.system == focus and part.is_weak(alpha)]
+    blamed = [cost for cost in weak if cost.field not in groups.artefacts]
+    segments = named
+    if segments is None:
+        segments = _different(inputs, matrix, groups, [*weak, *strong])
+    measure = matrix.scales[0].name if matrix.scales else None
+    queries = len(groups.columns)
+    advice = segment_advice(
+        blamed, slices, conditions, inputs.scores.measures[0], several=len(matrix.systems) > 1
+    )
     return Segments(
-        measure=means[0].measure if means else None,
+        measure=measure,
         baseline=inputs.baseline,
-        alpha=inputs.settings.alpha,
+        alpha=alpha,
         segments=tuple(segments),
-        findings=tuple(findings),
+        system=focus,
+        queries=queries,
+        automatic=named is None,
+        costs=tuple(costs),
+        small=conditions.small,
+        slices=search.slices,
+        slices_searched=search.searched,
+        skipped=groups.skipped,
+        findings=(
+            *findings,
+            *_contradicted(inputs, matrix, conditions, is_named=named is not None),
+            *weak_groups(blamed, queries),
+            *weak_slices(slices, queries),
+        ),
+        # of another measure than the main one a gain says nothing
+        advice=advice if measure == inputs.scores.measures[0] else (),
     )
+
+
+def _searched(
+    inputs: Inputs, matrix: Matrix, conditions: Conditions, artefacts: frozenset[str]
+) -> Search:
+    if not matrix.scales:
+        return Search((), 0)
+    places = [place for place, (field, _) in enumerate(conditions.names) if field not in artefacts]
+    names = [conditions.names[place] for place in places]
+    return search_slices(matrix, names, conditions.table[places], inputs.settings)
+
+
+def _contradicted(
+    inputs: Inputs, matrix: Matrix, conditions: Conditions, *, is_named: bool
+) -> list[Finding]:
+    """Look for contradictions of the whole, unless `segment_table` did for fields it was given."""
+    if not matrix.scales or (is_named and inputs.baseline is not None):
+        return []
+    pairs = pairs_with(matrix, inputs.baseline) or best_pair(matrix)
+    return proven_contradictions(matrix, conditions.groupings, pairs, inputs.settings)
+
+
+def _different(
+    inputs: Inputs, matrix: Matrix, groups: _Groups, costs: Sequence[SegmentCost]
+) -> list[Segment]:
+    """Compare the systems by the main measure in the first fields whose groups differ."""
+    conditions = Conditions.of(groups.groupings, len(groups.columns))
+    by_field = {grouping.field: grouping for grouping in conditions.groupings}
+    fast = inputs.settings.model_copy(update={"test": "t", "interval": "t"})
+    segments = []
+    for field in list(dict.fromkeys(cost.field for cost in costs))[:SHOWN_FIELDS]:
+        compared = compared_groups(
+            matrix.only_measures(1),
+            by_field[field].members,
+            inputs.baseline,
+            fast,
+            family=len(conditions.names),
+        )
+        segments.append(segment_of(by_field[field], compared, groups.unknown))
+    return segments
 
 
 def _check(config: SegmentsConfig, queries: Sequence[Query]) -> None:
@@ -356,61 +273,25 @@ def _check(config: SegmentsConfig, queries: Sequence[Query]) -> None:
 
 
 def _section(result: Segments) -> Section:
-    """Show the first measure of each system in each group, and its difference to the baseline."""
-    tables = [_table(result, segment) for segment in result.segments if segment.groups]
-    return Section(SEGMENTS.title, details=tuple(tables))
+    from rankscope.diagnosis.segment_tables import segment_section  # noqa: PLC0415
 
-
-def _table(result: Segments, segment: Segment) -> Table:
-    main = segment.groups[0].means[0].measure
-    systems = list(dict.fromkeys(mean.system for group in segment.groups for mean in group.means))
-    rows = []
-    for group in segment.groups:
-        means = {mean.system: mean for mean in group.means if mean.measure == main}
-        cells = (_cell(result, means.get(system)) for system in systems)
-        rows.append((Cell(group.label), Cell(group.n), *cells))
-    notes = [f"{main} with its interval; the JSON holds the other measures"]
-    if result.baseline is not None:
-        notes.append(
-            f"in parentheses: the difference to {result.baseline}; "
-            f"{marker_note(result.baseline, alpha=result.alpha)}, corrected over the groups"
-        )
-    if segment.unlabelled:
-        notes.append(f"not known for {counted(segment.unlabelled, 'query')}")
-    title = "number of words" if segment.field == "words" else segment.field
-    return Table(
-        (
-            Column("group", "text"),
-            Column("queries"),
-            *(Column(system, digits=3) for system in systems),
-        ),
-        tuple(rows),
-        title=f"By {title}",
-        notes=tuple(notes),
-    )
-
-
-def _cell(result: Segments, mean: SegmentMean | None) -> Cell:
-    if mean is None:
-        return Cell()
-    cell = Cell(mean.mean, ends(mean.interval), change=mean.difference)
-    is_better = Scale.of(mean.measure).is_better(mean.difference or 0.0)
-    return marked(cell, mean.p_corrected, alpha=result.alpha, is_better=is_better)
+    return segment_section(SEGMENTS.title, result)
 
 
 SEGMENTS = register(
     Analysis(
         name="segments",
         title="Groups of queries",
-        summary="Every system's means within groups of queries, and what differs in each group.",
+        summary="Groups of queries: which are answered worse, what that costs, what differs there.",
         config=SegmentsConfig,
         written="segments: [category, words]",
         result=Segments,
         needs=("scores", "queries"),
+        uses=("qrels", "corpus"),
         look=_look,
         section=_section,
         check=_check,
-        codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS),
+        codes=(STRATA_DISAGREE, SMALL_GROUPS, TOO_MANY_GROUPS, WEAK_GROUPS, WEAK_SLICES),
         place=20,
     )
 )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from rankscope.diagnosis.registry import analyses_model
-from rankscope.diagnosis.segments import SEGMENTS, Segment
+from rankscope.diagnosis.segment_means import Segment
+from rankscope.diagnosis.segments import SEGMENTS
 from rankscope.diagnosis.stages import STAGES, StageRow
 from rankscope.diagnosis.summary import SummaryLine
 from rankscope.document.views import Shown

@@ -21,8 +21,6 @@ themselves.
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +33,7 @@ from rankscope.errors import InputError, shown
 from rankscope.measures.judged import Spans
 from rankscope.scoring.judgments import Judgments, unanswered_rule
 from rankscope.scoring.overlap import overlap_needed
+from rankscope.scoring.text_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +140,7 @@ def additions(gold: Sequence[Piece], retrieved: Sequence[Piece], unit: Unit) -> 
 def gold_units(gold: Sequence[Piece], unit: Unit) -> int:
     """Return how many units there are to find, gold that overlaps counted once."""
     if unit == "words":
-        return sum(len(words) for words in {tuple(_words(str(piece.text))) for piece in gold})
+        return sum(len(words) for words in {tuple(words_of(str(piece.text))) for piece in gold})
     return sum(end - start for spans in _merged(gold).values() for start, end in spans)
 
 
@@ -208,22 +207,6 @@ def _by_characters(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterato
 
 # --- words ---------------------------------------------------------------------------------------
 
-_WORD = re.compile(r"\w+")
-_ASCII = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
-"""What is no part of a word, for text in which that is quickly said."""
-_UNSPACED = re.compile(
-    r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
-)
-"""Signs of scripts without blanks between words: each counts as a word."""
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text: composed, without case and punctuation."""
-    if text.isascii():
-        return text.lower().translate(_ASCII).split()
-    text = _UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", text))
-    return _WORD.findall(text.casefold())
-
 
 class _Passage:
     """A gold passage, and which of its words are covered."""
@@ -260,11 +243,11 @@ def _by_words(gold: Sequence[Piece], retrieved: Sequence[Piece]) -> Iterator[Add
     passages: dict[tuple[str, ...], _Passage] = {}
     numbers: list[_Passage] = []
     for piece in gold:
-        words = _words(str(piece.text))
+        words = words_of(str(piece.text))
         numbers.append(passages.setdefault(tuple(words), _Passage(words)))
     seen: set[str] = set()
     for piece in retrieved:
-        words = _words(str(piece.text))
+        words = words_of(str(piece.text))
         line = f" {' '.join(words)} "
         if line in seen:
             yield Added({}, 0, 0)

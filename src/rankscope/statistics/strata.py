@@ -109,19 +109,24 @@ def by_group(
     members: Mapping[str, Sequence[int]],
     pairs: Sequence[tuple[int, int]],
     settings: Settings,
+    *,
+    family: int | None = None,
 ) -> list[Group]:
     """Compare pairs (base, system) within each group of queries.
 
     ``members`` are the columns of each group's queries. For each measure and pair, p-values are
-    corrected over the groups.
+    corrected over the groups; where these were chosen from a larger ``family``, each is multiplied
+    by its size.
     """
     parts = [matrix.only_queries(columns) for columns in members.values()]
+    size = len(parts) if family is None else family
     by_part = [
-        differences_alone(part, pairs, settings, family=len(parts)) if pairs else []
-        for part in parts
+        differences_alone(part, pairs, settings, family=size) if pairs else [] for part in parts
     ]
     p_values = np.array([[row.test.p for row in rows] for rows in by_part])  # [groups, rows]
-    if pairs:
+    if family is not None:
+        p_values = np.minimum(p_values * family, 1.0)
+    elif pairs:
         p_values = np.apply_along_axis(corrected, 0, p_values, settings.added)
     proportions = matrix.proportions
     groups = []

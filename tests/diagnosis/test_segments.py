@@ -1,0 +1,555 @@
+"""Segments: planted groups are found, and where nothing is planted nothing is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.diagnosis.labels import Labels
+from rankscope.diagnosis.registry import Inputs
+from rankscope.diagnosis.segment_fields import Conditions, Grouping
+from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
+from rankscope.diagnosis.slices import Search, search_slices
+from rankscope.document.blocks import Sentences, Table
+from rankscope.findings import NotApplicable
+from rankscope.scoring.inputs import as_judgments
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.matrix import Matrix, Scale
+from rankscope.statistics.settings import Settings
+from rankscope.statistics.subsets import subset_tests
+
+stats: Any = import_module("scipy.stats")
+FAST = Settings(resamples=200)
+
+
+def ids(count: int) -> list[str]:
+    return [f"q{number:04}" for number in range(count)]
+
+
+def inputs(
+    ranks: dict[str, Any], metadata: Callable[[int], Any], measures: Any = "RR", **given: Any
+) -> Inputs:
+    """Make a world in which each query has one relevant document, at the given rank; 0: nowhere."""
+    count = len(next(iter(ranks.values())))
+    names = ids(count)
+    qrels = {query_id: {"d": 1} for query_id in names}
+    runs = {
+        system: {
+            query_id: [*(f"x{n}" for n in range(rank - 1)), "d"] if rank else ["x"]
+            for query_id, rank in zip(names, places, strict=True)
+        }
+        for system, places in ranks.items()
+    }
+    queries = [(query_id, "a text", metadata(number)) for number, query_id in enumerate(names)]
+    values: dict[str, Any] = {
+        "scores": rs.evaluate(qrels, runs, measures),
+        "qrels": as_judgments(qrels),
+        "queries": queries,
+        "settings": FAST,
+    }
+    return Inputs(**values | given)
+
+
+def look(given: Inputs, *fields: str, **config: Any) -> Segments:
+    answer = SEGMENTS.answer(SegmentsConfig(fields=fields, **config), given)
+    assert isinstance(answer, Segments)
+    back = Segments.model_validate(json.loads(json.dumps(answer.to_dict(), allow_nan=False)))
+    assert back.to_dict() == answer.to_dict()
+    assert SEGMENTS.section(answer).title
+    return answer
+
+
+def codes(answer: Segments) -> list[str]:
+    return [finding.code for finding in answer.findings]
+
+
+KINDS = ["good"] * 60 + ["bad"] * 20
+RANKS = [1, 2, 1] * 20 + [4, 5, 2, 0] * 5
+BAD_MEAN, GOOD_MEAN = (1 / 4 + 1 / 5 + 1 / 2) / 4, (1 + 1 / 2 + 1) / 3
+
+
+# --- what a group costs
+
+
+def test_what_a_group_costs() -> None:
+    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}), "kind")
+    worst, best = answer.costs
+    assert (worst.field, worst.label, worst.n, worst.system) == ("kind", "bad", 20, "a")
+    assert worst.mean == pytest.approx(BAD_MEAN)
+    assert worst.rest == pytest.approx(GOOD_MEAN)
+    assert worst.difference == pytest.approx(BAD_MEAN - GOOD_MEAN)
+    assert worst.cost == pytest.approx((GOOD_MEAN - BAD_MEAN) * 20 / 80)
+    # at the level of the rest the overall mean would be that of the rest
+    overall = (60 * GOOD_MEAN + 20 * BAD_MEAN) / 80
+    assert worst.cost == pytest.approx(GOOD_MEAN - overall)
+    assert (best.label, best.cost) == ("good", 0.0)
+    assert best.difference == pytest.approx(-worst.difference)
+    values = np.array([1 / rank if rank else 0.0 for rank in RANKS])
+    members = np.array([np.array(KINDS) == "bad"])
+    assert worst.p == pytest.approx(subset_tests(values, members)[0, 0])
+    assert worst.p_corrected == pytest.approx(2 * worst.p)  # two groups
+
+
+def test_intervals_are_those_of_the_formula() -> None:
+    """Welch's interval, or that of the pooled variance if it is wider; for both groups at once."""
+    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}), "kind")
+    values = np.array([1 / rank if rank else 0.0 for rank in RANKS])
+    bad, good = values[60:], values[:60]
+    errors = bad.var(ddof=1) / 20, good.var(ddof=1) / 60
+    freedom = sum(errors) ** 2 / (errors[0] ** 2 / 19 + errors[1] ** 2 / 59)
+    pooled = (19 * bad.var(ddof=1) + 59 * good.var(ddof=1)) / 78 * (1 / 20 + 1 / 60)
+    reach = stats.t.ppf(1 - 0.05 / 2 / 2, freedom) * np.sqrt(max(sum(errors), pooled))
+    worst = answer.costs[0]
+    interval = worst.difference_interval
+    assert (interval.low, interval.high) == pytest.approx(
+        (worst.difference - reach, worst.difference + reach)
+    )
+    low, high = stats.t.interval(0.95, 19, bad.mean(), bad.std(ddof=1) / np.sqrt(20))
+    assert (worst.interval.low, worst.interval.high) == pytest.approx((low, high))
+
+
+def test_a_planted_group_is_named_with_its_gain() -> None:
+    given = inputs({"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n]})
+    answer = look(given)
+    assert answer.automatic
+    assert answer.system == "a"
+    assert {cost.field for cost in answer.costs} == {"kind"}
+    [finding] = answer.findings
+    assert (finding.code, finding.severity, finding.count) == ("RS604", "note", 1)
+    assert finding.message.startswith(
+        "a: 1 group of queries scores below the rest: kind = bad (20 of 80 queries: 0.237 against "
+        "0.833, p "
+    )
+    [advice] = answer.advice
+    assert advice.text == (
+        "Queries with kind = bad (20 of 80): RR is 0.237 with a, against 0.833 for the rest "
+        "(p < 0.0001 corrected); at the level of the rest the mean would gain 0.149"
+    )
+    assert advice.gain == pytest.approx(answer.costs[0].cost)
+    [segment] = answer.segments
+    assert segment.field == "kind"
+    assert {mean.measure for group in segment.groups for mean in group.means} == {"RR"}
+
+
+def test_alone_a_system_is_not_named() -> None:
+    [advice] = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]})).advice
+    assert "RR is 0.237, against" in advice.text
+
+
+def test_the_section() -> None:
+    section = SEGMENTS.section(look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]})))
+    [costs] = section.blocks
+    assert isinstance(costs, Table)
+    [row] = costs.rows  # what costs nothing is not shown
+    assert row[0].value == "kind = bad"
+    assert (row[4].marker, row[4].tone) == ("↓", "bad")
+    assert "corrected by Holm over 2 groups" in " ".join(costs.notes)
+    means, slices = section.details
+    assert isinstance(means, Table)
+    assert means.title == "By kind"
+    assert isinstance(slices, Sentences)
+    assert "no two have enough queries in common" in slices.sentences[0].text
+
+
+def test_nothing_is_an_answer() -> None:
+    given = inputs({"a": [1, 2] * 40}, lambda n: {"kind": "xy"[n // 2 % 2]})
+    answer = look(given)
+    assert codes(answer) == []
+    assert answer.advice == ()
+    assert answer.segments == ()
+    section = SEGMENTS.section(answer)
+    [sentence] = section.blocks
+    assert isinstance(sentence, Sentences)
+    assert sentence.sentences[0].text == (
+        "a: none of 2 groups of queries scores below the rest by more than chance."
+    )
+
+
+def test_where_two_groups_are_weak_the_strong_one_is_named() -> None:
+    """Neither hard nor medium is below the rest, which holds the other: easy is above it."""
+    kinds = ["easy"] * 12 + ["medium"] * 24 + ["hard"] * 24
+    ranks = [1] * 12 + [1, 2, 5] * 16
+    answer = look(inputs({"a": ranks}, lambda n: {"kind": kinds[n]}))
+    assert codes(answer) == []
+    assert [segment.field for segment in answer.segments] == ["kind"]
+    [sentence] = SEGMENTS.section(answer).blocks
+    assert isinstance(sentence, Sentences)
+    assert sentence.sentences[0].text == (
+        "a: none of 3 groups of queries scores below the rest by more than chance; above the rest "
+        "by more than chance: kind = easy (1.000 against 0.567)."
+    )
+
+
+def test_less_is_better() -> None:
+    """A group with more documents above the relevant one costs, though its mean is higher."""
+    ranks = [max(rank, 1) for rank in RANKS]
+    measures = ["FallOut(collection=100)"]
+    answer = look(inputs({"a": ranks}, lambda n: {"kind": KINDS[n]}, measures))
+    worst = answer.costs[0]
+    # the bad ones have 3, 4, 1 and 0 others above, the good ones 0, 1 and 0, of 99
+    assert worst.difference == pytest.approx((8 / 4 - 1 / 3) / 99)
+    assert (worst.label, worst.difference > 0, worst.cost > 0) == ("bad", True, True)
+    assert worst.cost == pytest.approx(worst.difference * 20 / 80)
+    assert len(answer.advice) == 1
+
+
+def test_the_best_system_is_looked_at() -> None:
+    given = inputs({"a": [3] * 80, "b": RANKS}, lambda n: {"kind": KINDS[n]})
+    answer = look(given)
+    assert answer.system == "b"
+    assert {cost.system for cost in answer.costs} == {"a", "b"}
+    assert "with b" in answer.advice[0].text
+
+
+def test_no_advice_about_another_measure_than_the_main_one() -> None:
+    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}, ["NumRet", "RR"]))
+    assert answer.measure == "RR"
+    assert codes(answer) == ["RS604"]
+    assert answer.advice == ()
+
+
+def test_groups_about_the_same_queries_are_advised_once() -> None:
+    def metadata(n: int) -> Any:
+        return {"kind": KINDS[n], "level": KINDS[n - 1], "other": KINDS[(n * 7) % 80]}
+
+    answer = look(inputs({"a": RANKS}, metadata))
+    assert answer.findings[0].count == 2  # kind and level
+    assert len(answer.advice) == 1
+
+
+def test_no_advice_about_the_number_of_relevant_documents() -> None:
+    names = ids(80)
+    qrels = {
+        query_id: {f"d{n}": 1 for n in range(1 if number < 30 else 5)}
+        for number, query_id in enumerate(names)
+    }
+    run = {query_id: [f"d{n}" for n in range(5)] for query_id in names}
+    queries: list[Any] = [(query_id, "a text", {}) for query_id in names]
+    given = Inputs(
+        scores=rs.evaluate(qrels, {"a": run}, ["P@5"]),
+        qrels=as_judgments(qrels),
+        queries=queries,
+        settings=FAST,
+    )
+    answer = look(given)
+    worst = answer.costs[0]
+    assert (worst.field, worst.label) == ("relevant documents", "1")
+    assert worst.is_weak(0.05)
+    assert (answer.findings, answer.advice, answer.slices_searched) == ((), (), 0)
+    [table] = SEGMENTS.section(answer).blocks
+    assert isinstance(table, Table)
+    assert any("no advice is drawn from it" in note for note in table.notes)
+
+
+# --- which fields
+
+
+def test_sensible_fields_are_chosen() -> None:
+    def metadata(n: int) -> Any:
+        return {
+            "kind": KINDS[n],
+            "copy": KINDS[n].upper(),
+            "source_id": f"s{n % 2}",
+            "docId": n % 2,
+            "number": n * 3,
+            "title": f"title {n}",
+            "same": "x",
+            "share": (n * 37 % 80) / 7,
+            "flag": n % 3 == 0,
+            "tags": ["a", "b"][: 1 + n % 2],
+            "style": {"level": n % 4},
+            "rare": "yes" if n < 15 else None,
+            **({"seldom": "x"} if n < 15 else {}),
+            **({"hardly": "x"} if n < 3 else {}),
+        }
+
+    answer = look(inputs({"a": RANKS}, metadata))
+    assert list(dict.fromkeys(cost.field for cost in answer.costs)) != []
+    assert {cost.field for cost in answer.costs} == {"kind", "share", "flag", "tags", "style.level"}
+    assert answer.skipped == {
+        "copy": "the same groups as kind",
+        "source_id": "an id, by its name",
+        "docId": "an id, by its name",
+        "number": "a different number for every query",
+        "title": "80 groups, too few of at least 10 queries",
+        "same": "the same for all queries",
+        "rare": "1 group, too few of at least 10 queries",
+        "seldom": "known for 15 of 80 queries",
+        "words": "the same for all queries",
+        "characters": "the same for all queries",
+        "complexity": "the same for all queries",
+        "question word": "the same for all queries",
+        "rarity": "the same for all queries",
+        "relevant documents": "the same for all queries",
+        "overlap": "no corpus was given",
+    }
+
+
+def test_metadata_keyed_by_documents_is_passed_over() -> None:
+    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n], f"d{n}": [{"label": "x"}]}))
+    assert {cost.field for cost in answer.costs} == {"kind"}
+    assert not any(field.startswith("d") for field in answer.skipped)
+
+
+def test_small_groups_are_not_tested() -> None:
+    kinds = ["x"] * 35 + ["y"] * 35 + ["z"] * 9 + ["u"]
+    answer = look(inputs({"a": [1] * 70 + [0] * 10}, lambda n: {"kind": kinds[n]}))
+    assert [cost.label for cost in answer.costs] != []
+    assert {cost.label for cost in answer.costs} == {"x", "y"}
+    assert answer.small == 2
+    assert codes(answer) == []  # what nobody asked for does not warn
+    named = look(inputs({"a": [1] * 70 + [0] * 10}, lambda n: {"kind": kinds[n]}), "kind")
+    assert codes(named) == ["RS602"]
+    assert [group.n for group in named.segments[0].groups] == [35, 35, 9, 1]
+
+
+def test_named_fields_are_compared_as_before_and_no_others() -> None:
+    given = inputs(
+        {"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n], "odd": n % 2}, baseline="b"
+    )
+    answer = look(given, "kind", "words")
+    assert [segment.field for segment in answer.segments] == ["kind", "words"]
+    assert {cost.field for cost in answer.costs} == {"kind"}
+    assert not answer.automatic
+    tables = [block for block in SEGMENTS.section(answer).details if isinstance(block, Table)]
+    assert [table.title for table in tables] == ["By kind", "By number of words"]
+
+
+def test_a_named_field_without_its_needs_says_so() -> None:
+    answer = look(inputs({"a": RANKS}, lambda _: {}), "overlap")
+    [segment] = answer.segments
+    assert (segment.groups, segment.unlabelled) == ((), 80)
+    assert answer.skipped == {"overlap": "no corpus was given"}
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (
+            inputs({"a": [1] * 19}, lambda n: {"kind": n % 2}),
+            "without a field that is named it needs at least 20 queries, and there are 19",
+        ),
+        (
+            inputs({"a": [1] * 30}, lambda n: {"kind": n % 2}, ["NumRet"]),
+            "no measure is a mean over queries",
+        ),
+        (
+            inputs({"a": [1] * 30}, lambda _: {}),
+            "nothing that is known about the queries groups them",
+        ),
+        (
+            inputs({"a": [1] * 30}, lambda _: {}, queries=[("other", "x", {})]),
+            "without a field that is named it needs at least 20 queries, and there are 0",
+        ),
+    ],
+)
+def test_why_it_cannot_look(given: Inputs, reason: str) -> None:
+    assert SEGMENTS.answer(SegmentsConfig(), given) == NotApplicable(name="segments", reason=reason)
+
+
+def test_odd_data() -> None:
+    """One query, all the same, only sums, no relevant document, answers that are empty."""
+    for ranks in ([1], [0] * 39 + [1], [1] * 40):
+        given = inputs({"a": ranks, "b": ranks}, lambda n: {"kind": n % 2}, ["RR", "NumRet"])
+        assert look(given, "kind").advice == ()
+    sums = look(inputs({"a": [1] * 40}, lambda n: {"kind": n % 2}, ["NumRet"]), "kind")
+    assert (sums.measure, sums.costs, sums.slices) == (None, (), ())
+    names = ids(40)
+    runs = {"a": {names[0]: ["x"]}, "b": {names[1]: ["d"], names[2]: []}}
+    qrels = {query_id: {"d": -1 if n % 2 else 0} for n, query_id in enumerate(names)}
+    qrels[names[0]] = {"x": 1}
+    qrels[names[1]] = {"d": 1}
+    queries = [(query_id, "", {"kind": n % 2}) for n, query_id in enumerate(names)]
+    given = Inputs(
+        scores=rs.evaluate(qrels, {name: rs.Run(run) for name, run in runs.items()}, ["nDCG@10"]),
+        qrels=as_judgments(qrels),
+        queries=queries,
+        corpus=rs.Corpus({"d": "x"}),
+        settings=FAST,
+    )
+    assert look(given).findings == ()
+
+
+def test_records_of_older_versions_are_read() -> None:
+    old: Any = {"measure": "RR", "baseline": None, "alpha": 0.05, "segments": [], "findings": []}
+    read = Segments.model_validate(old)
+    assert (read.system, read.costs, read.slices, read.skipped) == (None, (), (), {})
+    assert SEGMENTS.section(read).all_blocks == ()
+
+
+# --- two conditions at once
+
+
+def grouped(count: int, **fields: Any) -> Conditions:
+    groupings = []
+    for field, labels in fields.items():
+        members = {
+            str(label): np.flatnonzero(np.asarray(labels) == label).tolist()
+            for label in sorted({*np.asarray(labels).tolist()})
+        }
+        groupings.append(Grouping(Labels(field, False, tuple(members), {}, 0), members))
+    return Conditions.of(groupings, count)
+
+
+def searched(values: Any, conditions: Conditions, seed: int = 0, name: str = "nDCG@10") -> Search:
+    table = np.atleast_2d(values)
+    systems = tuple(f"s{number}" for number in range(len(table)))
+    matrix = Matrix(systems, (Scale.of(name),), tuple(ids(table.shape[1])), table[np.newaxis])
+    settings = Settings(resamples=200, seed=seed)
+    return search_slices(matrix, conditions.names, conditions.table, settings)
+
+
+def random_fields(random: np.random.Generator, count: int, fields: int) -> dict[str, Any]:
+    return {f"f{number}": random.integers(0, 3, count) for number in range(fields)}
+
+
+def test_a_planted_slice_with_good_parents_is_found_exactly() -> None:
+    random = np.random.default_rng(1)
+    fields = random_fields(random, 400, 8)
+    inside = (fields["f2"] == 1) & (fields["f5"] == 0)
+    values = np.where(inside, 0.1, 0.7) + random.uniform(-0.1, 0.1, 400)
+    conditions = grouped(400, **fields)
+    search = searched([values, random.random(400)], conditions)
+    [found] = [part for part in search.slices if part.is_weak(0.05)]
+    assert (found.system, found.fields, found.labels) == ("s0", ("f2", "f5"), ("1", "0"))
+    assert found.n == inside.sum()
+    assert 0 < found.tested < found.n
+    assert found.mean == pytest.approx(0.1, abs=0.05)
+    assert found.parents == pytest.approx((0.7, 0.7), abs=0.05)
+    assert found.cost == pytest.approx(0.6 * inside.mean(), abs=0.01)
+    pairs = sum(range(8)) * 9
+    assert search.searched <= pairs
+    assert searched(1 - values, conditions, name="FallOut").slices[0].fields == ("f2", "f5")
+
+
+def test_a_slice_of_a_bad_group_is_not_news() -> None:
+    """One field is bad as a whole; parts of it are no worse than it."""
+    random = np.random.default_rng(2)
+    alarms = 0
+    for seed in range(40):
+        fields = random_fields(random, 200, 6)
+        values = np.where(fields["f0"] == 0, 0.3, 0.7) * random.uniform(0.5, 1.0, 200)
+        slices = searched(values, grouped(200, **fields), seed).slices
+        alarms += any(part.is_weak(0.05) for part in slices)
+    assert alarms <= 5  # of 40, at alpha = 0.05
+
+
+def test_slices_of_noise_are_not_found() -> None:
+    random = np.random.default_rng(3)
+    alarms = 0
+    for seed in range(100):
+        slices = searched(
+            random.beta(0.6, 0.5, 150), grouped(150, **random_fields(random, 150, 8)), seed
+        ).slices
+        alarms += any(part.is_weak(0.05) for part in slices)
+    assert alarms <= 10  # of 100, at alpha = 0.05
+
+
+def test_the_search_counts_what_it_looked_at() -> None:
+    """By hand: of 80 queries each half must have 5 in the slice, and 5 in each group beside it."""
+    fields = {"u": [0, 1] * 40, "v": [0, 0, 1, 1] * 20}
+    conditions = grouped(80, **fields)
+    search = searched(np.tile([0.2, 0.4, 0.6, 0.8, 0.5], 16), conditions)
+    assert search.searched == 4
+    assert searched([0.5] * 80, conditions).slices == ()
+    assert searched([0.5] * 80, grouped(80, u=fields["u"])).searched == 0
+    assert searched([0.5] * 80, grouped(80)).searched == 0
+
+
+def test_a_slice_speaks_for_its_groups() -> None:
+    """In advice the slice comes in place of the groups that are bad because of it."""
+    random = np.random.default_rng(4)
+    first, second = random.integers(0, 3, 300), random.integers(0, 3, 300)
+    bad = (first == 1) & (second == 2)
+    ranks = np.where(bad, random.integers(8, 20, 300), random.integers(1, 3, 300))
+    given = inputs({"a": ranks}, lambda n: {"u": f"u{first[n]}", "v": f"v{second[n]}"})
+    answer = look(given)
+    assert set(codes(answer)) == {"RS604", "RS605"}
+    [advice] = answer.advice
+    assert advice.text.startswith(
+        f"Queries with u = u1 and with v = v2 ({bad.sum()} of 300): RR is"
+    )
+    table = SEGMENTS.section(answer).details[-1]
+    assert isinstance(table, Table)
+    assert [cell.value for cell in table.rows[0][:3]] == ["u = u1", "v = v2", bad.sum()]
+
+
+# --- contradictions of the whole
+
+
+def labelled(labels: Any) -> Callable[[int], Any]:
+    """Return metadata of queries: a row of labels for each field."""
+    return lambda n: {f"f{number}": f"x{row[n]}" for number, row in enumerate(labels)}
+
+
+def paradox(high: int) -> tuple[list[int], list[int], list[str]]:
+    """Make the second better on one kind of queries and worse on all others."""
+    kinds = ["big"] * high + ["x"] * 12 + ["y"] * 12 + ["z"] * 12
+    return [2] * len(kinds), [1 if kind == "big" else 3 for kind in kinds], kinds
+
+
+@pytest.mark.parametrize("baseline", ["a", None])
+def test_a_paradox_is_seen_unasked(baseline: str | None) -> None:
+    first, second, kinds = paradox(30)
+    given = inputs(
+        {"a": first, "b": second, "worst": [9] * len(first)},
+        lambda n: {"kind": kinds[n], "odd": n % 2},
+        baseline=baseline,
+    )
+    answer = look(given)
+    [finding] = [finding for finding in answer.findings if finding.code == "RS601"]
+    # (30 · 1/2 − 36 · 1/6) / 66
+    assert finding.message.startswith(
+        "b against a by kind, RR: the overall difference is +0.1364, and 3 of 4 strata differ the "
+        "other way (x, y, z) (p = "
+    )
+    assert finding.severity == "warning"
+
+
+def test_signs_that_turn_by_chance_are_no_paradox() -> None:
+    random = np.random.default_rng(5)
+    alarms = 0
+    for _ in range(15):
+        labels = random.integers(0, 4, size=(20, 80))
+        given = inputs(
+            {"a": random.geometric(0.4, 80), "b": random.geometric(0.4, 80)},
+            labelled(labels),
+            settings=Settings(resamples=1000),
+        )
+        alarms += "RS601" in codes(look(given))
+    assert alarms <= 3
+
+
+# --- no false alarms
+
+
+def test_random_fields_raise_no_alarm() -> None:
+    """All of it, in 25 worlds with 20 random fields: no more findings than alpha allows."""
+    random = np.random.default_rng(6)
+    alarms = 0
+    for _ in range(25):
+        labels = random.integers(0, 4, size=(20, 100))
+        given = inputs(
+            {"a": np.minimum(random.geometric(0.3, 100), 15)},
+            labelled(labels),
+        )
+        answer = look(given)
+        alarms += bool(answer.findings or answer.advice)
+    assert alarms <= 4
+
+
+def test_two_hundred_random_segments_of_random_scores() -> None:
+    random = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(200):
+        members = random.random((200, 120)) < random.uniform(0.15, 0.85, size=(200, 1))
+        members = members[(members.sum(axis=1) >= 10) & (members.sum(axis=1) <= 110)]
+        p_values = subset_tests(1 / random.geometric(0.3, 120), members)[0]
+        alarms += corrected(p_values).min() <= 0.05
+    assert alarms <= 17
