@@ -248,7 +248,7 @@ def test_values_that_were_changed_are_not_compared(
 def test_a_report_that_was_changed_is_not_compared(first: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(first, tmp_path / "copy"))
     path = copy / "BenchmarkReport.json"
-    path.write_text(path.read_text().replace('"words"', '"wards"'))
+    path.write_text(path.read_text().replace('"name": "words"', '"name": "wards"'))
     code, out, err = cli("benchmark", "compare", first, copy)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "BenchmarkReport.json was changed after it was recorded" in err

@@ -142,7 +142,8 @@ _OF_FOLDER = ("qrels", "only", "pool", "format", "raw", "target")
 
 
 def _write_pool(diagnosis: Diagnosis, path: str) -> None:
-    from rankscope.diagnosis.holes import HOLES, write_pool
+    from rankscope.diagnosis.holes import HOLES
+    from rankscope.diagnosis.judge_next import write_pool
     from rankscope.errors import InputError
     from rankscope.findings import NotApplicable
 
@@ -151,7 +152,7 @@ def _write_pool(diagnosis: Diagnosis, path: str) -> None:
         answer = getattr(diagnosis.analyses, HOLES.name)
         why = answer.reason if isinstance(answer, NotApplicable) else "it was not asked"
         raise InputError(f"--pool: the analysis {HOLES.name} has no pairs to judge ({why})")
-    write_pool(holes, path)
+    write_pool(holes.judge, path)
 
 
 def _goals(targets: tuple[str, ...]) -> dict[str, Any]:
