@@ -117,9 +117,9 @@ def best_order(judged: JudgedRun, depth: int) -> JudgedRun:
     new[by_grade] = place_in(query[by_grade])
     jumps = np.zeros(len(rank), np.int64)
     jumps[moved] = 1
-    first = np.searchsorted(query, query)  # the first hit of each hit's query
-    above = np.cumsum(jumps) - jumps
-    above -= above[first]
+    hits = judged.count(query)
+    above = np.concatenate([[0], np.cumsum(jumps)])
+    above = above[:-1] - above[(np.cumsum(hits) - hits)[query]]  # counted within the query
     passed = (rank <= depth) & (jumps == 0)
     new[passed] += judged.count(query[moved])[query[passed]] - above[passed]
     order = np.lexsort((new, query))

@@ -118,21 +118,45 @@ class Rankings:
         query, pairs = judgments.query, judgments.pairs
         ids, grades = pairs["doc_id"], pairs["grade"].cast(pl.Float64).to_numpy()
         keys = _keys(query, ids)
-        order = np.argsort(keys)
+        known = _Known(keys)
         systems = {}
         for name, run in runs.items():
             offsets, source = _rows(run, number)
             of_query = np.repeat(np.arange(len(number)), np.diff(offsets))
             key = _keys(of_query, run.doc_ids, source)
             grade = np.full(len(key), np.nan)
-            if len(keys):
-                at = order[np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)]
-                hits = np.flatnonzero(keys[at] == key)
-                same = ids.gather(at[hits]) == run.doc_ids.gather(source[hits]).cast(pl.String)
-                hits = hits[same.to_numpy()]
-                grade[hits] = grades[at[hits]]
+            hits, at = known.places(key)
+            same = (ids.gather(at) == run.doc_ids.gather(source[hits]).cast(pl.String)).to_numpy()
+            grade[hits[same]] = grades[at[same]]
             systems[name] = Ranking(run, offsets, source, key, grade)
         return cls(judgments.query_ids, systems, query, keys, grades, ids)
+
+
+class _Known:
+    """The keys of judgments, to look others up in.
+
+    Most documents are unjudged, so a table of the first bits is asked before anything is searched.
+    """
+
+    _BITS = 22
+
+    def __init__(self, keys: KeyArray) -> None:
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+        self._is_there = np.zeros(1 << self._BITS, np.bool_)
+        self._is_there[self._bucket(keys)] = True
+
+    def _bucket(self, keys: KeyArray) -> IntArray:
+        return (keys >> np.uint64(64 - self._BITS)).astype(np.int64)
+
+    def places(self, keys: KeyArray) -> tuple[IntArray, IntArray]:
+        """Return which of some keys are known, and as which judgment."""
+        if not len(self._keys):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        near = np.flatnonzero(self._is_there[self._bucket(keys)])
+        at = np.minimum(np.searchsorted(self._keys, keys[near]), len(self._keys) - 1)
+        is_same = self._keys[at] == keys[near]
+        return near[is_same], self._order[at[is_same]]
 
 
 def _rows(run: Run, number: Mapping[str, int]) -> tuple[IntArray, IntArray]:

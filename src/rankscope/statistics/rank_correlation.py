@@ -8,6 +8,7 @@ same ones (`rbo`).
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankscope.part import Part
 from rankscope.statistics.arrays import as_rows, check_name, random_source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Sequence
 
     import numpy.typing as npt
 
@@ -198,22 +199,19 @@ class SwapRate(Part):
     """The same share, among pairs that differ by at least each threshold; None if there is none."""
 
 
-SPLITS_AT_ONCE = 256
-"""So many halvings are averaged by one product of matrices."""
+@lru_cache(maxsize=1)
+def _sides(topics: int, splits: int, seed: int) -> FloatArray:
+    """Return random halvings, ``[2, splits, topics]``: what each topic weighs in a half's mean.
 
-
-def _halves(
-    rows: FloatArray, half: int, splits: int, random: np.random.Generator
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the means of both halves of the topics, for random halvings."""
-    topics = rows.shape[1]
-    for start in range(0, splits, SPLITS_AT_ONCE):
-        sides = np.zeros((2, min(SPLITS_AT_ONCE, splits - start), topics))
-        for split in range(sides.shape[1]):
-            order = random.permutation(topics)
-            sides[0, split, order[:half]] = sides[1, split, order[half : 2 * half]] = 1 / half
-        first, second = (sides @ rows.T).round(12)  # [splits, systems]
-        yield from zip(first, second, strict=True)
+    Every measure of the same topics is split in the same way.
+    """
+    random = np.random.Generator(random_source(seed, PURPOSE))
+    half = topics // 2
+    sides = np.zeros((2, splits, topics))
+    for split in range(splits):
+        order = random.permutation(topics)
+        sides[0, split, order[:half]] = sides[1, split, order[half : 2 * half]] = 1 / half
+    return sides
 
 
 def swap_rate(
@@ -244,13 +242,13 @@ def swap_rate(
         raise InputError("at least two systems and two topics are needed to compare halves")
     if splits < 1:
         raise InputError(f"splits must be 1 or more, got {splits}")
-    random = np.random.Generator(random_source(seed, PURPOSE))
     half = topics // 2
     upper = np.triu_indices(systems, 1)
     steps = np.asarray(sorted(thresholds), dtype=np.float64)
     counts, swaps = np.zeros(len(steps) + 1), np.zeros(len(steps) + 1)
     correlations: list[float | None] = []
-    for means in _halves(rows, half, splits, random):
+    first, second = (_sides(topics, splits, seed) @ rows.T).round(12)  # [splits, systems]
+    for means in zip(first, second, strict=True):
         changes = [(values[upper[0]] - values[upper[1]]).round(12) for values in means]
         swapped = (1 - np.sign(changes[0]) * np.sign(changes[1])) / 2
         for place, step in enumerate((-1.0, *steps)):
