@@ -1,15 +1,20 @@
-"""How long a diagnosis takes, as a ratio to evaluations of the same runs in the same process.
+"""How long a diagnosis takes, as a ratio to evaluations of the same runs.
 
 ``python benches/diagnosing.py [--queries 7000] [--documents 100000] [--each]`` makes five systems
 that rank 100 documents for each query, judged in part, and prints how many evaluations all analyses
-together are worth: with the queries, and with the corpus too. ``--each`` adds a line an analysis.
+together are worth: with the queries, and with the corpus too; first as commands from files to their
+answers, then in Python with everything in memory. ``--each`` adds a line an analysis.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,10 +69,12 @@ def world(queries: int, documents: int) -> dict[str, Any]:
     return {
         "qrels": rs.Qrels(judged),
         "runs": runs,
-        "queries": {
-            str(query_id): {"text": " ".join(row), "kind": str(random.choice(KINDS))}
-            for query_id, row in zip(query_ids, asked, strict=True)
-        },
+        "queries": rs.Queries(
+            {
+                str(query_id): {"text": " ".join(row), "kind": str(random.choice(KINDS))}
+                for query_id, row in zip(query_ids, asked, strict=True)
+            }
+        ),
         "corpus": rs.Corpus(
             {doc_id: " ".join(row) for doc_id, row in zip(ids, texts, strict=True)}
         ),
@@ -80,6 +87,54 @@ def timed(job: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
+def as_commands(made: dict[str, Any]) -> None:
+    """Time whole processes."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        made["qrels"].write(folder / "qrels.txt")
+        made["queries"].write(folder / "queries.jsonl")
+        made["corpus"].write(folder / "corpus.jsonl")
+        names = [f"{name}.run" for name in made["runs"]]
+        for name, run in zip(names, made["runs"].values(), strict=True):
+            run.write(folder / name)
+
+        def command(*arguments: str) -> float:
+            words = [sys.executable, "-m", "rankscope", *arguments, "-o", "out"]
+            measures = [word for measure in MEASURES for word in ("-m", measure)]
+            return timed(lambda: subprocess.run([*words, *measures], cwd=folder, check=True))
+
+        evaluation = min(command("evaluate", "qrels.txt", *names) for _ in range(3))
+        print(f"rankscope evaluate, from files: {evaluation:.2f} s")
+        asked = ("diagnose", "qrels.txt", *names, "--baseline", "system0")
+        with_queries = (*asked, "--queries", "queries.jsonl")
+        line("diagnose --queries", command(*with_queries), evaluation)
+        took = command(*with_queries, "--corpus", "corpus.jsonl")
+        line("diagnose --queries --corpus", took, evaluation)
+
+
+def in_memory(made: dict[str, Any], *, each: bool) -> None:
+    """Time functions."""
+    qrels, runs, queries, corpus = (made[key] for key in ("qrels", "runs", "queries", "corpus"))
+    evaluation = min(timed(lambda: rs.evaluate(qrels, runs, MEASURES)) for _ in range(3))
+    print(f"rs.evaluate, in memory: {evaluation:.2f} s")
+
+    def diagnosis(name: str, **given: Any) -> None:
+        times = [
+            timed(lambda: rs.diagnose(qrels, runs, MEASURES, baseline="system0", **given))
+            for _ in range(1 if each else 2)
+        ]
+        line(name, min(times), evaluation)
+
+    diagnosis("rs.diagnose with queries", queries=queries)
+    diagnosis("rs.diagnose with corpus too", queries=queries, corpus=corpus)
+    for analysis in all_analyses() if each else ():
+        diagnosis(analysis.name, queries=queries, corpus=corpus, only=analysis.name)
+
+
+def line(name: str, took: float, evaluation: float) -> None:
+    print(f"{name:<34}{took:6.2f} s {took / evaluation:6.1f} evaluations", flush=True)
+
+
 def main() -> None:
     """Print a line for each job."""
     parser = argparse.ArgumentParser()
@@ -88,20 +143,12 @@ def main() -> None:
     parser.add_argument("--each", action="store_true")
     options = parser.parse_args()
     made = world(options.queries, options.documents)
-    qrels, runs, queries = made["qrels"], made["runs"], rs.Queries(made["queries"])
-    evaluation = min(timed(lambda: rs.evaluate(qrels, runs, MEASURES)) for _ in range(3))
-    print(f"{options.queries:,} queries × {DEPTH} documents × {SYSTEMS} systems")
-    print(f"one evaluation, {len(MEASURES)} measures: {evaluation:.2f} s")
-
-    def line(name: str, **given: Any) -> None:
-        took = timed(lambda: rs.diagnose(qrels, runs, MEASURES, baseline="system0", **given))
-        print(f"{name:<34}{took:6.2f} s {took / evaluation:6.1f} evaluations", flush=True)
-
-    line("all analyses, with queries", queries=queries)
-    line("all analyses, with corpus too", queries=queries, corpus=made["corpus"])
-    print(f"goal: at most {LIMIT} evaluations")
-    for analysis in all_analyses() if options.each else ():
-        line(analysis.name, queries=queries, corpus=made["corpus"], only=analysis.name)
+    print(
+        f"{options.queries:,} queries × {DEPTH} documents × {SYSTEMS} systems, {len(MEASURES)} "
+        f"measures; {options.documents:,} documents in the corpus; goal: {LIMIT} evaluations or less"
+    )
+    as_commands(made)
+    in_memory(made, each=options.each)
 
 
 if __name__ == "__main__":
