@@ -39,6 +39,7 @@ from rankscope.part import Part
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.scoring.align import align
 from rankscope.statistics.correction import corrected
+from rankscope.statistics.matrix import Scale
 from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
@@ -258,16 +259,18 @@ def _advice(context: Answers, partner: Partner | None, fused: Fused | None) -> t
     pair, row = partner
     together = pair.together
     assert together is not None
-    trial = ""
+    trial = ": try fusing them (rankscope runs fuse)"
     if fused is not None:
-        trial = f"; plain reciprocal rank fusion gives {fused.mean:.3f} ({fused.change:+.3f})"
+        gives = f"; plain reciprocal rank fusion gives {fused.mean:.3f} ({fused.change:+.3f})"
+        is_gain = Scale.of(str(context.inputs.main)).is_better(fused.change)
+        trial = gives + (trial if is_gain else ", so it would take trained weights, or a router")
     measure = context.inputs.main
     return (
         Advice(
             text=f"Fusion: {row.of} and {row.to} answer different questions well (Jaccard@"
             f"{context.cutoff} {pair.jaccard.mean:.2f}); the better of the two for each question "
             f"would reach {measure} of {together.oracle:.3f}, at most {together.gain:.3f} better "
-            f"than {together.better} alone{trial}: try fusing them (rankscope runs fuse)",
+            f"than {together.better} alone{trial}",
             gain=together.gain,
         ),
     )

@@ -542,6 +542,7 @@ FAILURES = register(
         look=_look,
         section=failure_section,
         codes=(NOT_THE_RANKING,),
+        brief=True,
         place=10,
     )
 )

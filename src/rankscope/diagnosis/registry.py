@@ -212,6 +212,8 @@ class Analysis(Generic[Config, Result]):
     """What it looks at where it is given, and can do without."""
     codes: tuple[Code, ...] = ()
     """The findings it can make."""
+    brief: bool = False
+    """Whether a terminal shows the first blocks of its section below a benchmark's results."""
     place: int = 100
     """Where it comes among other analyses in reports: the lowest first."""
 

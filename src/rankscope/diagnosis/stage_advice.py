@@ -10,7 +10,6 @@ import numpy as np
 from rankscope.diagnosis.registry import Advice
 from rankscope.errors import Place, counted, shown
 from rankscope.findings import PLACES_SHOWN, Finding, declare
-from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Scale
 from rankscope.statistics.sentences import ends, measured, number, p_text, percent
 
@@ -30,7 +29,7 @@ STAGE_LOSES = declare(
     unit="stage",
     advice="leave the stage out, or mend it, unless a later one needs what it adds",
     meaning="""A stage is significantly worse in the main measure than the best system it builds on;
-    corrected over the stages.""",
+    corrected over all pairs of systems.""",
 )
 RELEVANT_DROPPED = declare(
     "RS712",
@@ -144,20 +143,19 @@ def _losing(result: Stages) -> list[tuple[StageRow, StageChange, float]]:
             # the smallest gain is the one over the best system below
             sign = 1 if Scale.of(changes[0].measure).higher_is_better else -1
             best.append((row, min(changes, key=lambda change: sign * change.difference)))
-    p_values = corrected([change.p for _, change in best], "holm").tolist()
     return [
-        (row, change, p)
-        for (row, change), p in zip(best, p_values, strict=True)
-        if p <= result.alpha
+        (row, change, change.p_corrected)
+        for row, change in best
+        if change.p_corrected is not None
+        and change.p_corrected <= result.alpha
         and change.difference
         and not Scale.of(change.measure).is_better(change.difference)
     ]
 
 
 def _losses(result: Stages) -> Iterator[Finding]:
-    tests = sum(bool(row.changes) for row in result.stages)
     for row, change, p in _losing(result):
-        numbers = measured(change.difference, change.interval, _p(p, tests))
+        numbers = measured(change.difference, change.interval, f"{p_text(p)} corrected")
         yield STAGE_LOSES.finding(
             f"{row.system} is worse than {change.of}, which it builds on: {change.measure} "
             f"{numbers}",

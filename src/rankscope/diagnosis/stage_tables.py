@@ -50,6 +50,19 @@ def _main(stages: Sequence[StageRow]) -> str:
     return next(iter(stages[0].measures))
 
 
+def _p(change: StageChange) -> float:
+    return change.p if change.p_corrected is None else change.p_corrected
+
+
+def _family(stages: Sequence[StageRow]) -> str:
+    """Say what the p-values of the main measure are corrected over."""
+    main = _main(stages)
+    changes = [change for stage in stages for change in stage.changes if change.measure == main]
+    if all(change.p_corrected is None for change in changes):
+        return "paired test, not corrected"
+    return "corrected over all pairs of systems"
+
+
 def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
     """Return what each stage changed in the main measure."""
     main = _main(stages)
@@ -68,8 +81,8 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
                 (
                     Cell(f"{stage.system} ({_kind(stage)})"),
                     Cell(change.of),
-                    marked(cell, change.p, alpha=alpha, is_better=is_better),
-                    Cell(change.p),
+                    marked(cell, _p(change), alpha=alpha, is_better=is_better),
+                    Cell(_p(change)),
                     *([Cell(ceiling)] if with_ceiling else []),
                     *cells(*whole),
                 )
@@ -81,10 +94,7 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
             f"{'kept, ' if with_kept else ''}gained, lost: relevant documents {which} in the "
             f"top {cutoff}, against the best of the systems the stage builds on"
         ),
-        (
-            f"† better (↑) or worse (↓) at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}; paired test, not "
-            "corrected"
-        ),
+        f"† better (↑) or worse (↓) at p ≤ {alpha:g}, ‡ at p ≤ {alpha / 5:g}; {_family(stages)}",
     ]
     if with_ceiling:
         notes.insert(0, f"ceiling: {main} if the documents it is given were in the best order")

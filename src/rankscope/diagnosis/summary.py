@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.registry import Analysed
-from rankscope.document.blocks import Section, sentences
+from rankscope.document.blocks import Notes, Section, sentences
 from rankscope.part import Part
 
 if TYPE_CHECKING:
@@ -55,9 +55,10 @@ def summarise(
     return tuple(sorted(lines, key=lambda line: -line.gain)[:MOST])
 
 
-def summary_section(lines: Sequence[SummaryLine], more: str = "") -> Section:
-    """Show the summary; ``more`` is the command that shows all of an analysis, but for its name."""
+def summary_section(lines: Sequence[SummaryLine], command: str) -> Section:
+    """Show the summary; ``command`` shows all of an analysis, once its name is added."""
     if not lines:
         return Section(TITLE, (sentences([f"{NOTHING}."], "quiet"),))
-    texts = [f"{line.text} ({more}--only {line.analysis})" for line in lines]
-    return Section(TITLE, (sentences(texts, listed=True),))
+    texts = [f"{line.text} [{line.analysis}]" for line in lines]
+    note = f"more about one of them, by its name in brackets: {command} --only {lines[0].analysis}"
+    return Section(TITLE, (sentences(texts, listed=True), Notes((note,))))

@@ -172,6 +172,8 @@ class Findings:
     findings: tuple[Finding, ...]
     short: bool = False
     """Whether a terminal shows one line for each code only; pages always show everything."""
+    where: str = "in the reports"
+    """Where everything is shown."""
 
 
 @dataclass(frozen=True, slots=True)

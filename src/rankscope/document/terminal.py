@@ -142,7 +142,7 @@ def _draw_findings(block: Findings, console: Console) -> None:
     if not block.findings:
         _line(console, Text("no findings", "dim"))
     elif block.short:
-        _draw_short(block.findings, console)
+        _draw_short(block, console)
     else:
         for place, finding in enumerate(block.findings):
             if place:
@@ -169,8 +169,9 @@ def _draw_finding(finding: Finding, console: Console) -> None:
         _hanging(console, line, " " * 11)
 
 
-def _draw_short(findings: Sequence[Finding], console: Console) -> None:
+def _draw_short(block: Findings, console: Console) -> None:
     """Print errors in full, and warnings of a kind in one line; notes are counted."""
+    findings = block.findings
     errors = [finding for finding in findings if finding.severity == "error"]
     for finding in errors[:_MOST_ERRORS]:
         who = "" if finding.system is None else f"{finding.system}: "
@@ -187,12 +188,15 @@ def _draw_short(findings: Sequence[Finding], console: Console) -> None:
             dict.fromkeys(finding.system for finding in same if finding.system is not None)
         )
         who = f"{systems}: " if systems else ""
-        words = same[0].name.replace("-", " ") if len(same) > 1 else same[0].message
+        words = same[0].message
+        if len(same) > 1:
+            more = f"{words}, and {len(same) - 1} more"
+            words = same[0].name.replace("-", " ") if systems else more
         _line(console, Text(readable(f"warning: {who}{words} [{code}]"), "yellow"))
     notes = sum(finding.severity == "note" for finding in findings)
     parts = ["what to do"] if len(findings) > notes else []
     parts += [counted(notes, "note")] if notes else []
-    _line(console, Text(f"{' and '.join(parts)}: in the reports", "dim"))
+    _line(console, Text(f"{' and '.join(parts)}: {block.where}", "dim"))
 
 
 # --- tables --------------------------------------------------------------------------------------

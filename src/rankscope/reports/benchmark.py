@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.registry import all_analyses
@@ -84,7 +85,7 @@ def _summary(report: BenchmarkReport) -> Section:
     names = [analysis.name for analysis in all_analyses()]
     if all(getattr(report.analyses, name) is None for name in names):
         return Section(TITLE)
-    return summary_section(report.summary, "rankscope diagnose DIR ")
+    return summary_section(report.summary, "rankscope diagnose DIR")
 
 
 def _analyses(report: BenchmarkReport) -> Iterator[Section]:
@@ -95,7 +96,10 @@ def _analyses(report: BenchmarkReport) -> Iterator[Section]:
         if isinstance(answer, NotApplicable):
             reasons.append(f"{analysis.title}: {answer.reason}")
         elif answer is not None:
-            yield analysis.section(answer)
+            section = analysis.section(answer)
+            if not analysis.brief:
+                section = replace(section, blocks=(), details=section.all_blocks)
+            yield section
     yield Section("Not applicable", details=(sentences(reasons, listed=True),) if reasons else ())
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.summary import summary_section
-from rankscope.document.blocks import Document, Findings, Section, sentences
+from rankscope.document.blocks import Block, Document, Findings, Section, sentences
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
@@ -16,29 +17,43 @@ if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
 
 
+FEW = 3
+"""Of so many analyses a terminal shows everything, of more the first tables of each."""
+
+
 @view
 def diagnosis_document(diagnosis: Diagnosis) -> Document:
-    """Show all that was asked for, on a terminal too."""
-    findings = diagnosis.findings
-    reasons, sections = [], []
-    for analysis, answer in diagnosis.answers():
-        if isinstance(answer, NotApplicable):
-            reasons.append(f"{analysis.title} ({analysis.name}): {answer.reason}")
-        else:
-            section = analysis.section(answer)
-            sections.append(replace(section, blocks=section.all_blocks, details=()))
-    kpis = diagnosis.figure_kpis
-    first = Findings(tuple(findings)) if findings else sentences(["nothing to remark"])
+    """Show what would gain most, what was found, and a section for each analysis."""
+    answers = [pair for pair in diagnosis.answers() if not isinstance(pair[1], NotApplicable)]
+    sections = [analysis.section(answer) for analysis, answer in answers]
+    if len(sections) <= FEW:
+        sections = [replace(each, blocks=each.all_blocks, details=()) for each in sections]
+    findings, kpis = diagnosis.findings, diagnosis.figure_kpis
+    several = len(sections) > 1
+    first: Block = sentences(["nothing to remark"])
+    if findings:
+        first = Findings(tuple(findings), short=len(sections) > FEW, where="with --format html")
     sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "query")]
     return Document(
         "Diagnosis",
         (
-            *([summary_section(diagnosis.summary)] if len(sections) > 1 else []),
-            *([Section("Findings", (first,))] if sections else []),
+            *([summary_section(diagnosis.summary, "the same command with")] if several else []),
             *([Section("Targets", (figure_table(kpis),))] if kpis else []),
+            *([Section("Findings", (first,))] if sections else []),
             *(section for section in sections if section.all_blocks),
-            *([Section("Not applicable", (sentences(reasons, listed=True),))] if reasons else []),
+            *_not_applicable(diagnosis),
         ),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
         names=frozenset([*diagnosis.runs, *diagnosis.measures]),
     )
+
+
+def _not_applicable(diagnosis: Diagnosis) -> Iterator[Section]:
+    """Say which analyses could not look, and why; those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for analysis, answer in diagnosis.answers():
+        if isinstance(answer, NotApplicable):
+            reasons.setdefault(answer.reason, []).append(analysis.name)
+    if reasons:
+        lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        yield Section("Not applicable", (sentences(lines, listed=True),))
