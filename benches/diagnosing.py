@@ -145,7 +145,7 @@ def main() -> None:
     made = world(options.queries, options.documents)
     print(
         f"{options.queries:,} queries × {DEPTH} documents × {SYSTEMS} systems, {len(MEASURES)} "
-        f"measures, {options.documents:,} documents in the corpus; goal: at most {LIMIT} evaluations"
+        f"measures, {options.documents:,} documents to search; goal: at most {LIMIT} evaluations"
     )
     as_commands(made)
     in_memory(made, each=options.each)

@@ -190,7 +190,7 @@ def _draw_short(block: Findings, console: Console) -> None:
         who = f"{systems}: " if systems else ""
         words = same[0].message
         if len(same) > 1:
-            more = f"{words}, and {len(same) - 1} more"
+            more = f"{words} (and {len(same) - 1} more)"
             words = same[0].name.replace("-", " ") if systems else more
         _line(console, Text(readable(f"warning: {who}{words} [{code}]"), "yellow"))
     notes = sum(finding.severity == "note" for finding in findings)
