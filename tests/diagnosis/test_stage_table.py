@@ -19,7 +19,6 @@ from rankscope.diagnosis.stages import StageRow, StageSpec, stage_table
 from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding
 from rankscope.scoring.inputs import as_judgments
-from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.settings import Settings
 
@@ -107,6 +106,7 @@ def test_changes_are_those_of_the_statistics() -> None:
     own = Settings(resamples=500, seed=7, level=0.9)
     rows, _ = table(qrels, runs, stages, ["nDCG@5", "NumRelRet", "GMAP"], settings=own)
     scores = rs.evaluate(qrels, runs, ["nDCG@5"])
+    compared = rs.compare(qrels, runs, ["nDCG@5"], resamples=500, seed=7, level=0.9)
     assert [(one.measure, one.of) for one in rows["c"].changes] == [
         ("nDCG@5", "a"),
         ("nDCG@5", "b"),
@@ -116,11 +116,14 @@ def test_changes_are_those_of_the_statistics() -> None:
         above, below = (scores.values("nDCG@5", name) for name in ("c", change.of))
         row = [above[query] - below[query] for query in ids]
         assert change.difference == pytest.approx(np.mean(row))
-        [interval] = mean_intervals(row, level=0.9, bounds=(-1, 1), method="t")
-        assert change.interval.low == pytest.approx(interval.low)
-        assert change.interval.high == pytest.approx(interval.high)
         [test] = paired_tests(row, resamples=500, seed=7)
         assert change.p == test.p
+        # the main measure is tested as in a comparison of all systems, and says the same
+        [pair] = [pair for pair in compared.pairs if {pair.base, pair.system} == {"c", change.of}]
+        ends = [pair.shown.low, pair.shown.high]
+        expected = ends if pair.system == "c" else [-end for end in reversed(ends)]
+        assert [change.interval.low, change.interval.high] == pytest.approx(expected)
+        assert change.p_corrected == pytest.approx(pair.p_corrected)
 
 
 def test_several_inputs_are_counted_against_the_best_by_the_first_measure() -> None:

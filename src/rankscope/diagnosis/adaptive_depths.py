@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.depth_tables import depths_section
+from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.diagnosis.registry import (
     Advice,
     Analysed,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Section
     from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for Success and P."""
 
 SEEMS_CUT = 0.1
 """Where more than this share of the answers end exactly at a k below the largest, the run was cut

@@ -291,7 +291,7 @@ def _look(config: DuplicatesConfig, inputs: Inputs) -> Duplicates | NotApplicabl
     assert inputs.scores is not None
     if not len(inputs.corpus):
         return DUPLICATES.not_applicable("the corpus has no document")
-    documents = DocumentTexts(inputs.corpus, inputs.titles)
+    documents = inputs.texts
     rankings, cutoff = inputs.rankings, inputs.cutoff
     depth = inputs.main.cutoff or DEEP
     tops = {

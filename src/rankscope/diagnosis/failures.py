@@ -305,7 +305,7 @@ def _look(config: FailuresConfig, inputs: Inputs) -> Failures | NotApplicable:
         name: _Answers(name, ranking, gold, measure, cutoff)
         for name, ranking in rankings.systems.items()
     }
-    documents = DocumentTexts(inputs.corpus, inputs.titles)
+    documents = inputs.texts
     causes = _causes(answers, rankings, documents)
     texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
     view = _View(rankings, answers, texts, documents)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.measures.language import Measure
 from rankscope.part import Part
 from rankscope.scoring.bounds import World, hole_bounds
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import BoolArray
     from rankscope.scoring.judging_ways import Range
     from rankscope.scoring.judgments import Judgments
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for RR and R."""
 
 LEAST_NONRELEVANT = 0.2
 """Where a smaller share of the judgments is nonrelevant, what is unjudged was not left out of a

@@ -25,7 +25,7 @@ from rankscope.diagnosis.hole_findings import (
 )
 from rankscope.diagnosis.hole_tables import holes_section
 from rankscope.diagnosis.hole_values import HoleContext, HoleValue, hole_values
-from rankscope.diagnosis.judge_next import LONGEST_TITLE, ToJudge, Unjudged, first_to_judge
+from rankscope.diagnosis.judge_next import ToJudge, Unjudged, first_to_judge
 from rankscope.diagnosis.registry import (
     DEFAULT_CUTOFF,
     Analysed,
@@ -304,7 +304,9 @@ def _judging(
         )
     change = _change(context, sides, conclusions, keep[holes.query])
     texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
-    judge = first_to_judge(holes, rankings, change, judge_count, texts=texts, title=_titles(inputs))
+    judge = first_to_judge(
+        holes, rankings, change, judge_count, texts=texts, title=inputs.texts.title
+    )
     return conclusions, judge, len(holes), depth
 
 
@@ -354,20 +356,6 @@ def _change(
     else:
         total = np.abs(sides[context.inputs.focus].change)
     return np.where(counts, total, 0.0) / max(len(context.pooled), 1)
-
-
-def _titles(inputs: Inputs) -> Callable[[str], str | None]:
-    corpus, titles = inputs.corpus, inputs.titles
-
-    def title(doc_id: str) -> str | None:
-        text: str | None = None
-        if corpus is not None and doc_id in corpus:
-            text = corpus[doc_id].title or corpus[doc_id].text
-        elif titles is not None:
-            text = titles(doc_id)
-        return text[:LONGEST_TITLE] if text else None
-
-    return title
 
 
 def _section(result: Holes) -> Section:

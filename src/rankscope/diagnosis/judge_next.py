@@ -29,9 +29,6 @@ SMOOTHING = 10.0
 MOST_SUPPORT = 4
 """Documents that more systems have are like those that so many have."""
 
-LONGEST_TITLE = 80
-"""So many characters of a title are kept."""
-
 UNJUDGED_GRADE = -1
 """The grade of a pooled document that nobody judged, as in trec_eval."""
 

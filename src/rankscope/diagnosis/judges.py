@@ -64,9 +64,6 @@ if TYPE_CHECKING:
 RESAMPLES = 1_000
 """So many resamples at most are drawn for the intervals of agreement."""
 
-LONGEST_TITLE = 80
-"""So many characters of a title are kept."""
-
 
 class RaterSummary(Part):
     """One rater."""
@@ -396,7 +393,7 @@ def _again_pair(
         query_id=query_id,
         text=text,
         doc_id=doc_id,
-        title=_title(inputs, doc_id),
+        title=inputs.texts.title(doc_id),
         grades={
             rated.raters[rated.rated.rater[row]]: float(rated.rated.grade[row]) for row in rows
         },
@@ -405,16 +402,6 @@ def _again_pair(
         variance=float(grades.var()),
         ranks={name: int(rank[item]) for name, rank in ranks.items() if rank[item]},
     )
-
-
-def _title(inputs: Inputs, doc_id: str) -> str | None:
-    title: str | None = None
-    if inputs.corpus is not None and doc_id in inputs.corpus:
-        document = inputs.corpus[doc_id]
-        title = document.title or document.text
-    elif inputs.titles is not None:
-        title = inputs.titles(doc_id)
-    return title[:LONGEST_TITLE] if title else None
 
 
 def _section(result: Judges) -> Section:

@@ -99,7 +99,7 @@ def check_field(queries: Sequence[Query], field: str) -> None:
         exists, value = _looked_up(metadata, field)
         if exists and not isinstance(value, Mapping):
             return
-    known = dict.fromkeys(name for _, _, metadata in queries for name in _leaves(metadata))
+    known = dict.fromkeys(name for _, _, metadata in queries for name in leaves(metadata))
     names = list({**known, **dict.fromkeys(BUILT_IN)})
     error = UnknownNameError("field of the queries", field, [*names, *DERIVED])
     if not {*error.nearest} & {*DERIVED}:  # then the fields of the queries themselves are listed
@@ -114,7 +114,7 @@ def _has_field(queries: Sequence[Query], field: str) -> bool:
 
 def metadata_fields(queries: Sequence[Query]) -> dict[str, int]:
     """Return every field of the queries' metadata, with how many queries have it."""
-    return dict(Counter(name for _, _, metadata in queries for name in _leaves(metadata)))
+    return dict(Counter(name for _, _, metadata in queries for name in leaves(metadata)))
 
 
 def numbers_every_query(queries: Sequence[Query], field: str) -> bool:
@@ -150,12 +150,12 @@ def _looked_up(metadata: Any, field: str, depth: int = 0) -> tuple[bool, Any]:
     return False, None
 
 
-def _leaves(metadata: Mapping[str, Any], before: str = "", depth: int = 0) -> Iterator[str]:
+def leaves(metadata: Mapping[str, Any], before: str = "", depth: int = 0) -> Iterator[str]:
     """Yield the fields of metadata that are no objects, as dotted paths."""
     for name, value in metadata.items():
         if isinstance(value, Mapping):
             if depth < DEEPEST:
-                yield from _leaves(value, f"{before}{name}.", depth + 1)
+                yield from leaves(value, f"{before}{name}.", depth + 1)
         else:
             yield f"{before}{name}"
 

@@ -293,7 +293,7 @@ class _Quotes:
     @classmethod
     def of(cls, config: LeaksConfig, inputs: Inputs, questions: _Questions) -> _Quotes:
         assert inputs.corpus is not None
-        documents = DocumentTexts(inputs.corpus, inputs.titles)
+        documents = inputs.texts
         rankings = inputs.rankings
         order = documents.by_importance(rankings, inputs.cutoff)
         sizes = inputs.corpus.contents().str.len_chars().to_numpy().astype(np.int64)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
 from rankscope.statistics.intervals import Interval, mean_intervals
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import KeyArray, Ranking, Rankings
     from rankscope.diagnosis.registry import Inputs
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for RR and R."""
 
 DEEPEST_CUTOFF = 50
 """τ and Jaccard look no further down."""

@@ -40,14 +40,12 @@ from rankscope.diagnosis.labels import (
     metadata_fields,
     number_ranges,
 )
+from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.scoring.text_words import words_of
 
 if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
     from rankscope.scoring.judgments import Judgments
-
-RELEVANT = 1.0
-"""From this grade on a document is relevant, as for RR and R."""
 
 SAMPLED = 10_000
 """Of a larger corpus so many documents, evenly spaced, tell how rare words are."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankscope.collection.corpus import Corpus
     from rankscope.collection.decisions import Decisions
     from rankscope.collection.ratings import Ratings
+    from rankscope.diagnosis.document_texts import DocumentTexts
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.rankings import Rankings
     from rankscope.diagnosis.stages import StageSpec
@@ -132,6 +133,13 @@ class Inputs:
         assert self.qrels is not None
         assert self.runs is not None
         return Rankings.of(self.qrels, self.runs)
+
+    @cached_property
+    def texts(self) -> DocumentTexts:
+        """What documents are called, and which have the same text; read once for all analyses."""
+        from rankscope.diagnosis.document_texts import DocumentTexts  # noqa: PLC0415
+
+        return DocumentTexts(self.corpus, self.titles)
 
     @cached_property
     def main(self) -> Measure:

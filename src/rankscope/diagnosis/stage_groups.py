@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.diagnosis.labels import DEEPEST, labels_of
+from rankscope.diagnosis.labels import labels_of, leaves
 from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
@@ -163,12 +163,4 @@ def _confirmed(changes: FloatArray, settings: Settings, family: int) -> float:
 
 def _fields(queries: Sequence[Query]) -> list[str]:
     """Return the fields of the queries' metadata, as paths with dots."""
-    return list(dict.fromkeys(name for _, _, metadata in queries for name in _leaves(metadata)))
-
-
-def _leaves(metadata: Mapping[str, Any], before: str = "", depth: int = 0) -> Iterator[str]:
-    for name, value in metadata.items():
-        if not isinstance(value, Mapping):
-            yield f"{before}{name}"
-        elif depth < DEEPEST:
-            yield from _leaves(value, f"{before}{name}.", depth + 1)
+    return list(dict.fromkeys(name for _, _, metadata in queries for name in leaves(metadata)))
