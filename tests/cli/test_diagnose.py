@@ -183,3 +183,59 @@ def test_a_run_is_needed_beside_a_file(files: dict[str, str]) -> None:
     result = CliRunner().invoke(app, ["diagnose", files["qrels.txt"]])
     assert result.exit_code == 2
     assert "Missing argument 'RUN...'" in result.output
+
+
+def test_a_verdict_beside_a_baseline() -> None:
+    diagnosis = rs.diagnose(QRELS, RUNS, ["RR"], baseline="first")
+    [sentence] = diagnosis.verdict
+    assert sentence.startswith("RR: second is better than first by 0.3250")
+    assert "Verdict" in str(diagnosis)
+    assert rs.diagnose(QRELS, RUNS, ["RR"]).verdict == ()
+
+
+def test_what_is_given_must_be_about_the_same_queries() -> None:
+    with pytest.raises(rs.InputError, match="none of 1 query is judged"):
+        rs.diagnose(QRELS, RUNS, ["RR"], queries={"other": "words"})
+    some = rs.diagnose(QRELS, RUNS, ["RR"], queries={"q00": "words"})
+    [finding] = [finding for finding in some.remarks if finding.code == "RS721"]
+    assert finding.count == 19
+
+
+def test_stages_as_mappings() -> None:
+    stages = [{"system": "first"}, {"system": "second", "of": "first", "kind": "rerank"}]
+    diagnosis = rs.diagnose(QRELS, RUNS, ["RR"], stages=stages, only="stages")
+    rows = diagnosis.to_dict()["analyses"]["stages"]["stages"]
+    assert rows[1]["of"] == ["first"]
+    with pytest.raises(rs.RankscopeError, match="unknown key of a stage 'sys'"):
+        rs.diagnose(QRELS, RUNS, ["RR"], stages=[{"sys": "first"}])
+
+
+def test_several_names_show_all_of_each(files: dict[str, str]) -> None:
+    names = ("risk", "ties", "lint", "gaps", "maximum")
+    shown = run(
+        files, "--baseline", "first", *(word for name in names for word in ("--only", name))
+    )
+    for title in ("Risk", "Ties", "Report lint"):
+        assert f"\n{title}\n" in shown.stdout
+    everything = run(files, "--baseline", "first").stdout
+    assert "Also looked at\n" in everything
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--targets", "trec-kpi"], "has no target of a figure"),
+        (["--pool", "x.pool"], "the suffix does not tell the format of the pool"),
+        (["--only", "foo"], "unknown analysis 'foo'; there are: failures"),
+    ],
+)
+def test_what_is_refused_at_once(files: dict[str, str], arguments: list[str], problem: str) -> None:
+    result = run(files, *arguments)
+    assert problem in f"{result.output}{result.exception}"
+
+
+def test_spans_are_refused_in_one_sentence() -> None:
+    gold = [{"query_id": "q", "spans": [{"doc_id": "d", "start": 0, "end": 5}]}]
+    pieces = {"q": [{"doc_id": "d", "start": 0, "end": 9}]}
+    with pytest.raises(rs.InputError, match="use evaluate or compare"):
+        rs.diagnose(gold, pieces)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rankscope.diagnosis.registry import Advice, Analysed, all_analyses
 from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise, summary_section
-from rankscope.document.blocks import Notes, Sentences
+from rankscope.document.blocks import Sentences
 from rankscope.findings import NotApplicable
 
 
@@ -43,7 +43,7 @@ def test_a_sentence_names_the_command_that_shows_more() -> None:
     summary = summarise([(all_analyses()[0], answered(0.25))])
     block, more = summary_section(summary, "rankscope diagnose DIR").blocks
     assert isinstance(block, Sentences)
-    assert isinstance(more, Notes)
+    assert isinstance(more, Sentences)
     name = all_analyses()[0].name
     assert block.sentences[0].text == f"Gain 0.25 [{name}]"
-    assert more.texts[0].endswith(f"rankscope diagnose DIR --only {name}")
+    assert more.sentences[0].text.endswith(f"rankscope diagnose DIR --only {name}")

@@ -62,12 +62,33 @@ def test_risk_by_hand() -> None:
     assert interval.low < risky.u_risk < interval.high
     assert answer.critical == pytest.approx(2.0227, abs=1e-4)  # t, 39 degrees of freedom
     assert answer.measure == "RR"
+    # its gain of 0.05 is not shown, so nothing is said about it, however much losses weigh
     heavier = RISKS.answer(RisksConfig(loss_weight=3), inputs(baseline="base"))
     assert isinstance(heavier, Risks)
-    [finding] = heavier.findings
+    assert heavier.findings == ()
+    assert [loss.after for loss in answer.losses if loss.system == "risky"] == [0.0] * 5
+
+
+def test_a_gain_that_is_shown_and_risky() -> None:
+    """Half of the queries gain 2/3, half lose 1/12, which weighs 31 times."""
+    runs = {"base": ranked(3), "mixed": ranked(1, 4)}
+    scores = rs.evaluate(QRELS, runs, ["RR"])
+    given = Inputs(scores=scores, baseline="base", queries=[(q, f"about {q}", {}) for q in QUERIES])
+    answer = RISKS.answer(RisksConfig(loss_weight=30, show=2), given)
+    assert isinstance(answer, Risks)
+    [finding] = answer.findings
     assert finding.code == "RS611"
-    assert finding.evidence["system"] == "risky"
-    assert "gains 0.0500 on RR against base, and loses on 16 queries" in finding.message
+    assert "mixed gains 0.2917 on RR against base, and loses on 20 queries" in finding.message
+    assert [(loss.text, loss.after) for loss in answer.losses] == [
+        ("about q01", 0.25),
+        ("about q03", 0.25),
+    ]
+    [row] = [row for row in answer.systems if row.system == "mixed"]
+    assert row.interval is not None
+    assert row.interval.high < 0, "it agrees with the corrected p-value"
+    [_, table] = RISKS.section(answer).details
+    assert isinstance(table, Table)
+    assert table.title == "Where mixed lost most"
 
 
 def test_risk_of_a_measure_for_which_less_is_better() -> None:

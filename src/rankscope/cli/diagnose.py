@@ -86,6 +86,10 @@ def diagnose(
     is not applicable and why. In place of qrels and runs, DIR may be the folder of a benchmark:
     then its report is read.
     """
+    if pool is not None:
+        from rankscope.diagnosis.judge_next import check_pool_name
+
+        check_pool_name(pool)
     if not run and os.path.isdir(qrels):
         diagnosis = _of_folder(ctx, qrels, options["only"])
     else:
@@ -101,6 +105,8 @@ def _of_runs(
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.records.diagnosis import diagnose as diagnose_runs
 
+    if not run and qrels != "-" and not os.path.exists(qrels):
+        raise click.UsageError(f"{qrels}: file or folder not found")
     if not run:
         raise click.UsageError("Missing argument 'RUN...'.")
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
@@ -163,7 +169,15 @@ def _goals(targets: tuple[str, ...]) -> dict[str, Any]:
 
     from rankscope.benchmark.targets import load_targets
 
-    return dict(load_targets(list(targets), [], Path()).figure_goals)
+    goals = dict(load_targets(list(targets), [], Path()).figure_goals)
+    if not goals:
+        from rankscope.errors import InputError
+
+        raise InputError(
+            f"--targets: {', '.join(targets)} has no target of a figure; rag-moe has, or a file of "
+            "yours with a section figures"
+        )
+    return goals
 
 
 def _configs(settings: tuple[str, ...]) -> dict[str, Any]:

@@ -52,18 +52,21 @@ def improvements(pipeline: Pipeline, row: StageRow, settings: Settings) -> Itera
     """Tell the changes of the main measure, and of nDCG, in per cent of what was there."""
     main = Measure.parse(pipeline.scores.measures[0])
     measures = [main] if main.name == "nDCG" else [main, ndcg_at_10()]
-    p_values = {(change.measure, change.of): change.p for change in row.changes}
+    tests = {(change.measure, change.of): change for change in row.changes}
     for measure in measures:
         definition = measure.definition
         if definition.aggregate != "mean" or not definition.higher_is_better:
             continue
         for below in row.of:
             base, system = _paired_values(pipeline, measure, below, row.system)
-            change = relative_change(base, system, level=settings.level, bounds=definition.range)
-            interval, p = change.interval, p_values.get((str(measure), below))
-            if interval is not None and change.percent is not None and p is not None:
+            test = tests.get((str(measure), below))
+            # as sure as the interval of the difference is, so that both say the same
+            level = settings.level if test is None else test.interval.level
+            change = relative_change(base, system, level=level, bounds=definition.range)
+            interval = change.interval
+            if interval is not None and change.percent is not None and test is not None:
                 least = interval.low if definition.range[0] < 0 else -100.0
-                interval = agreeing(interval, change.percent, p, settings.alpha)
+                interval = agreeing(interval, change.percent, test.decisive_p, settings.alpha)
                 interval = interval.model_copy(update={"low": max(interval.low, least)})
             yield Improvement(
                 measure=str(measure),

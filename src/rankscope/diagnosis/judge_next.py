@@ -264,6 +264,19 @@ def first_to_judge(
     )
 
 
+POOLS = (".qrels", ".txt", ".csv", ".tsv", ".jsonl", ".ndjson")
+"""What the name of a pool may end in, before that of a compression."""
+
+
+def check_pool_name(path: PathLike) -> None:
+    """Refuse a name that does not say how the pool is to be written."""
+    if suffix_of(path) not in POOLS:
+        raise InputError(
+            f"{source_name(path, output=True)}: the suffix does not tell the format of the pool; "
+            "use .qrels or .txt (TREC), .csv, .tsv or .jsonl"
+        )
+
+
 def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
     r"""Write pairs of query and document that are to be judged, those to be judged first on top.
 
@@ -279,6 +292,7 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
     >>> file.read_text()
     'q 0 d -1\n'
     """
+    check_pool_name(path)
     chosen = list(pairs)
     suffix = suffix_of(path)
     if suffix in (".qrels", ".txt"):
@@ -288,17 +302,12 @@ def write_pool(pairs: Iterable[ToJudge], path: PathLike) -> None:
 
         with replacing(path) as sink:
             sink.write(delimited_bytes(_frame(chosen), "," if suffix == ".csv" else "\t"))
-    elif suffix in (".jsonl", ".ndjson"):
+    else:
         from rankscope.tables.jsontext import dump_json  # noqa: PLC0415
 
         with replacing(path) as sink:
             for pair in chosen:
                 sink.write(f"{dump_json(pair.to_dict())}\n".encode())
-    else:
-        raise InputError(
-            f"{source_name(path, output=True)}: the suffix does not tell the format of the pool; "
-            "use .qrels or .txt (TREC), .csv, .tsv or .jsonl"
-        )
 
 
 def _write_trec(pairs: list[ToJudge], path: PathLike) -> None:

@@ -6,19 +6,22 @@ GeoRisk, for which all systems together are the baseline.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
-from rankscope.document.blocks import Cell, Column, Section, Table, ends, good_if
+from rankscope.document.blocks import Cell, Column, Section, Table, ends, good_if, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part
-from rankscope.statistics.arrays import special
+from rankscope.part import Part, left_out_if_empty
+from rankscope.statistics.arrays import row_means, special
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.risk import Risk, geo_risk, risk, weighted_changes
 
 FEWEST = 10
@@ -30,8 +33,8 @@ RISKY_GAIN = declare(
     "note",
     unit="system",
     advice="look at the queries that lost most before you act on the mean",
-    meaning="""A system's mean is above the baseline's, but with losses weighed more than gains it
-    is significantly below it (TRisk).""",
+    meaning="""A system's mean is shown to be above the baseline's, but with losses weighed more
+    than gains it is significantly below it (TRisk).""",
 )
 
 
@@ -47,12 +50,27 @@ class SystemRisk(Part):
     against: Risk | None
     """Gains and losses against the baseline; null for the baseline, or without one."""
     interval: Interval | None
-    """Of URisk, by Student's t."""
+    """Of URisk, by Student's t, for all systems at once; it agrees with the corrected p-value."""
     p_corrected: float | None
     """Of TRisk as a t statistic, corrected by Holm over the systems."""
     geo_risk: float | None
     """GeoRisk: the mean and the risk against all systems in one number; null where values may be
     negative or less is better."""
+
+
+class QueryLoss(Part):
+    """A query on which a system lost against the baseline."""
+
+    system: str
+    """The system."""
+    query_id: str
+    """The query."""
+    text: str | None
+    """What it asks; null if that is not known."""
+    before: float
+    """The baseline's value of the main measure."""
+    after: float
+    """The system's."""
 
 
 class Risks(Analysed):
@@ -70,6 +88,8 @@ class Risks(Analysed):
     """|TRisk| beyond this is significant for a single system, at alpha."""
     systems: tuple[SystemRisk, ...]
     """By measure and system."""
+    losses: tuple[QueryLoss, ...] = left_out_if_empty()
+    """By system, the queries that lost most against the baseline."""
 
 
 class RisksConfig(AnalysisConfig):
@@ -77,6 +97,8 @@ class RisksConfig(AnalysisConfig):
 
     loss_weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """How much more a loss weighs than a gain."""
+    show: int = Field(default=5, ge=0)
+    """How many of the queries that lost most are shown for each system."""
 
 
 def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
@@ -93,7 +115,7 @@ def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
     rows = [
         row
         for measure in range(measures)
-        for row in _of_measure(matrix, measure, inputs.baseline, config.loss_weight)
+        for row in _of_measure(matrix, measure, inputs.baseline, config.loss_weight, alpha)
     ]
     return Risks(
         measure=matrix.scales[0].name,
@@ -102,12 +124,13 @@ def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
         alpha=alpha,
         critical=float(special().stdtrit(queries - 1, 1 - alpha / 2)),
         systems=tuple(rows),
-        findings=tuple(_findings(rows, inputs.baseline, alpha)),
+        losses=tuple(_losses(matrix, inputs, config.show)),
+        findings=tuple(_findings(rows, _gaining(matrix, inputs.baseline, alpha), inputs)),
     )
 
 
 def _of_measure(
-    matrix: Matrix, measure: int, baseline: str | None, loss_weight: float
+    matrix: Matrix, measure: int, baseline: str | None, loss_weight: float, alpha: float
 ) -> list[SystemRisk]:
     scale, values = matrix.scales[measure], matrix.oriented(measure)
     together: list[float | None] = [None] * len(values)
@@ -125,8 +148,11 @@ def _of_measure(
         bounds = (lowest * (1 + loss_weight), highest)
         tests = [result.p for result in paired_tests(changes, test="t")]
         p_values = dict(zip(others, corrected(tests, "holm").tolist(), strict=True))
-        ranges = mean_intervals(changes, method="t", bounds=bounds)
-        intervals = dict(zip(others, ranges, strict=True))
+        level = 1 - alpha / len(others)
+        ranges = mean_intervals(changes, method="t", level=level, bounds=bounds)
+        for place, interval, row in zip(others, ranges, changes, strict=True):
+            mean = float(row_means(row[None])[0])
+            intervals[place] = agreeing(interval, mean, p_values[place], alpha)
     return [
         SystemRisk(
             system=name,
@@ -143,14 +169,60 @@ def _of_measure(
     ]
 
 
-def _findings(rows: list[SystemRisk], baseline: str | None, alpha: float) -> list[Finding]:
-    """Name each system that gains on average and is significantly worse with losses weighed."""
+def _gaining(matrix: Matrix, baseline: str | None, alpha: float) -> set[tuple[str, str]]:
+    """Return the systems, by measure, whose mean is shown to be above the baseline's.
+
+    With losses weighed more, noise alone is a loss; so a gain must be shown to be called risky.
+    """
+    if baseline is None:
+        return set()
+    base = matrix.systems.index(baseline)
+    others = [place for place in range(len(matrix.systems)) if place != base]
+    gaining = set()
+    for measure, scale in enumerate(matrix.scales):
+        values = matrix.oriented(measure)
+        changes = np.stack([values[place] - values[base] for place in others])
+        tests = corrected([test.p for test in paired_tests(changes, test="t")], "holm").tolist()
+        gaining |= {
+            (scale.name, matrix.systems[place])
+            for place, p, mean in zip(others, tests, row_means(changes).tolist(), strict=True)
+            if p <= alpha and mean > 0
+        }
+    return gaining
+
+
+def _losses(matrix: Matrix, inputs: Inputs, show: int) -> Iterator[QueryLoss]:
+    """Yield the queries on which each system lost most against the baseline."""
+    if inputs.baseline is None:
+        return
+    values = matrix.oriented(0)
+    texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
+    base = matrix.systems.index(inputs.baseline)
+    for place, name in enumerate(matrix.systems):
+        changes = values[place] - values[base]
+        for column in np.argsort(changes, kind="stable")[:show].tolist():
+            if changes[column] < 0:
+                query_id = matrix.query_ids[column]
+                yield QueryLoss(
+                    system=name,
+                    query_id=query_id,
+                    text=texts.get(query_id),
+                    before=float(matrix.values[0, base, column]),
+                    after=float(matrix.values[0, place, column]),
+                )
+
+
+def _findings(
+    rows: list[SystemRisk], gaining: set[tuple[str, str]], inputs: Inputs
+) -> list[Finding]:
+    """Name each system that is shown to gain and is significantly worse with losses weighed."""
     findings = []
+    alpha, baseline = inputs.settings.alpha, inputs.baseline
     for row in rows:
         if row.against is None or row.p_corrected is None or row.p_corrected > alpha:
             continue
         gain = row.against.reward - row.against.loss
-        if gain > 0 > row.against.u_risk:
+        if (row.measure, row.system) in gaining and row.against.u_risk < 0:
             findings.append(
                 RISKY_GAIN.finding(
                     f"{row.system} gains {gain:.4f} on {row.measure} against {baseline}, and loses "
@@ -195,7 +267,33 @@ def _section(result: Risks) -> Section:
         ]
     notes.append("GeoRisk: mean and risk against all systems together in one number")
     table = Table((*columns, Column("GeoRisk")), tuple(rows), notes=tuple(notes))
-    return Section(RISKS.title, details=(table,))
+    return Section(RISKS.title, details=(table, *_losses_tables(result)))
+
+
+def _losses_tables(result: Risks) -> Iterator[Table]:
+    """Show the queries that lost most, where any did."""
+    for name in dict.fromkeys(loss.system for loss in result.losses):
+        losses = [loss for loss in result.losses if loss.system == name]
+        rows = [
+            (
+                Cell(shortened(loss.text or loss.query_id)),
+                Cell(loss.before),
+                Cell(loss.after),
+                Cell(loss.after - loss.before),
+            )
+            for loss in losses
+        ]
+        yield Table(
+            (
+                Column("query", "text"),
+                Column(str(result.baseline), digits=3),
+                Column(name, digits=3),
+                Column("change", digits=3, signed=True),
+            ),
+            tuple(rows),
+            title=f"Where {name} lost most",
+            notes=(f"{result.measure} of single queries",),
+        )
 
 
 def _against(row: SystemRisk, alpha: float) -> list[Cell]:
@@ -223,6 +321,7 @@ RISKS = register(
         written="risk: {loss_weight: 2}",
         result=Risks,
         needs=("scores",),
+        uses=("queries",),
         look=_look,
         section=_section,
         codes=(RISKY_GAIN,),

@@ -50,10 +50,6 @@ def _main(stages: Sequence[StageRow]) -> str:
     return next(iter(stages[0].measures))
 
 
-def _p(change: StageChange) -> float:
-    return change.p if change.p_corrected is None else change.p_corrected
-
-
 def _family(stages: Sequence[StageRow]) -> str:
     """Say what the p-values of the main measure are corrected over."""
     main = _main(stages)
@@ -81,8 +77,8 @@ def _changes_table(stages: Sequence[StageRow], alpha: float) -> Table:
                 (
                     Cell(f"{stage.system} ({_kind(stage)})"),
                     Cell(change.of),
-                    marked(cell, _p(change), alpha=alpha, is_better=is_better),
-                    Cell(_p(change)),
+                    marked(cell, change.decisive_p, alpha=alpha, is_better=is_better),
+                    Cell(change.decisive_p),
                     *([Cell(ceiling)] if with_ceiling else []),
                     *cells(*whole),
                 )

@@ -80,6 +80,11 @@ class StageChange(Part):
     """Of the main measure: corrected over all pairs of systems, as in a comparison of them; left
     out of other measures."""
 
+    @property
+    def decisive_p(self) -> float:
+        """The p-value that decides: the corrected one, where there is one."""
+        return self.p if self.p_corrected is None else self.p_corrected
+
 
 class StageRow(Part):
     """One stage of a pipeline."""
@@ -392,7 +397,7 @@ def _placements(
             reranker = None if step is None else (row.system, step, min(row.depth, most))
             is_gain = any(
                 change.measure == str(main)
-                and change.p <= settings.alpha
+                and change.decisive_p <= settings.alpha
                 and Scale.of(change.measure).is_better(change.difference)
                 for change in row.changes
             )

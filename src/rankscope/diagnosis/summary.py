@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.registry import Analysed
-from rankscope.document.blocks import Notes, Section, sentences
+from rankscope.document.blocks import Section, sentences
 from rankscope.part import Part
 
 if TYPE_CHECKING:
@@ -61,4 +61,4 @@ def summary_section(lines: Sequence[SummaryLine], command: str) -> Section:
         return Section(TITLE, (sentences([f"{NOTHING}."], "quiet"),))
     texts = [f"{line.text} [{line.analysis}]" for line in lines]
     note = f"more about one of them, by its name in brackets: {command} --only {lines[0].analysis}"
-    return Section(TITLE, (sentences(texts, listed=True), Notes((note,))))
+    return Section(TITLE, (sentences(texts, listed=True), sentences([note], "quiet")))

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from rankscope.diagnosis.matching import UNKNOWN_QUERIES
 from rankscope.diagnosis.registry import Analysed, Inputs, all_analyses
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
@@ -24,16 +25,22 @@ from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.statistics.compare import compare_scores
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis, Search
     from rankscope.records.figure_kpis import FigureGoal
+    from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
 
 __all__ = ["Diagnosis", "diagnose"]
+
+
+def _is_zero(value: int) -> bool:
+    return value == 0
 
 
 class Diagnosis(Record, Shown):
@@ -53,6 +60,10 @@ class Diagnosis(Record, Shown):
     """Whose rules counted."""
     settings: Settings
     """How differences were tested."""
+    verdict: tuple[str, ...] = left_out_if_empty()
+    """With a baseline: how each other system compares with it on the main measure."""
+    no_answer: int = Field(default=0, exclude_if=_is_zero)
+    """Queries that are meant to have no answer, if there are any; they are in no mean."""
     summary: tuple[SummaryLine, ...] = ()
     """What would gain most, in at most five sentences; none: nothing stands out."""
     remarks: tuple[Finding, ...] = ()
@@ -61,6 +72,13 @@ class Diagnosis(Record, Shown):
     """Figures of analyses beside their targets, if there are any."""
     analyses: Analyses
     """By name; null: it was not asked for."""
+
+    def __str__(self) -> str:
+        """Return what a terminal shows."""
+        from rankscope.document.terminal import as_text  # noqa: PLC0415
+        from rankscope.document.views import document_of  # noqa: PLC0415
+
+        return as_text(document_of(self))
 
     @classmethod
     def of_report(cls, report: BenchmarkReport, only: Iterable[str] = ()) -> Diagnosis:
@@ -103,7 +121,7 @@ def diagnose(
     only: str | Iterable[str] = (),
     queries: Any = None,
     corpus: Any = None,
-    stages: str | Sequence[str | StageSpec] | None = None,
+    stages: str | Sequence[str | StageSpec | Mapping[str, Any]] | None = None,
     decisions: Any = None,
     ratings: Any = None,
     training: Any = None,
@@ -141,6 +159,11 @@ def diagnose(
     settings = Settings.of(**options)
     goals = as_goals(targets or {})
     judgments = as_judgments(qrels)
+    if judgments.gold is not None:
+        raise InputError(
+            "diagnose needs judgments of documents, and the golden set holds spans or texts; use "
+            "evaluate or compare"
+        )
     if judgments.alignments is None:
         judgments.alignments = {}  # each run is aligned once for all that look at it
     named, _ = as_runs(runs, judgments)
@@ -149,7 +172,7 @@ def diagnose(
     tables = _tables(named)
     documents = None if corpus is None else _corpus(corpus)
     scores = evaluate(judgments, tables, measures, profile=profile, corpus=documents)
-    asked_queries = None if queries is None else _queries(queries)
+    asked_queries = None if queries is None else _matching(_queries(queries), judgments)
     inputs = Inputs(
         scores=scores,
         runs=tables,
@@ -159,7 +182,7 @@ def diagnose(
         pipeline=None if stages is None else _pipeline(stages, tables),
         decisions=None if decisions is None else _decisions(decisions),
         ratings=None if ratings is None else _ratings(ratings),
-        training=None if training is None else _queries(training),
+        training=None if training is None else _training(training, asked_queries),
         costs=None if costs is None else _costs(costs, tables),
         search=_search(documents, asked_queries, judgments),
         baseline=baseline,
@@ -176,8 +199,10 @@ def diagnose(
         baseline=baseline,
         profile=scores.profile.name,
         settings=settings,
+        verdict=_verdict(scores, baseline, settings),
+        no_answer=len(judgments.no_answer),
         summary=summarise(named_answers),
-        remarks=scores.findings,
+        remarks=(*scores.findings, *_unknown(asked_queries, judgments)),
         figure_kpis=figure_kpis(record, goals),
         analyses=record,
     )
@@ -189,8 +214,73 @@ def _asked(only: str | Iterable[str], known: Mapping[str, AnyAnalysis]) -> list[
     names = [name.strip() for text in texts for name in text.split(",")]
     for name in names:
         if name not in known:
-            raise UnknownNameError("analysis", name, known)
+            error = UnknownNameError("analysis", name, known)
+            listed = "" if "nearest" in str(error) else f"; there are: {', '.join(known)}"
+            raise InputError(f"{error}{listed}")
     return list(dict.fromkeys(names))
+
+
+def _verdict(scores: Scores, baseline: str | None, settings: Settings) -> tuple[str, ...]:
+    """Say how each system compares with the baseline on the main measure."""
+    main = scores.measures[0]
+    if baseline is None or len(scores.runs) < 2:
+        return ()
+    if Measure.parse(main).definition.aggregate == "geometric":
+        return ()
+    comparison = compare_scores(
+        scores.only([main]), baseline=baseline, settings=settings, all_pairs=True
+    )
+    return tuple(pair.sentence for pair in comparison.pairs if pair.base == baseline)
+
+
+def _matching(queries: list[Query], judgments: Judgments) -> list[Query]:
+    """Return the queries; none of them judged is an error."""
+    judged = dict.fromkeys([*judgments.query_ids, *judgments.no_answer])
+    if queries and judged and not any(query_id in judged for query_id, _, _ in queries):
+        raise InputError(
+            f"none of {counted(len(queries), 'query')} is judged (the first is "
+            f"{shown(queries[0][0])}, and {shown(next(iter(judged)))} is judged); check that both "
+            "use the same ids"
+        )
+    return queries
+
+
+def _unknown(queries: list[Query] | None, judgments: Judgments) -> list[Finding]:
+    """Remark judged queries of which no text is known, where queries were given."""
+    if queries is None:
+        return []
+    known = {query_id for query_id, _, _ in queries}
+    missing = [query_id for query_id in judgments.query_ids if query_id not in known]
+    if not missing:
+        return []
+    total = len(judgments.query_ids)
+    return [
+        UNKNOWN_QUERIES.finding(
+            f"the text of {len(missing):,} of {counted(total, 'judged query')} is not known, "
+            f"{shown(missing[0])} first; what looks at texts or metadata looks at the others",
+            count=len(missing),
+            evidence={"queries": len(missing), "judged": total},
+        )
+    ]
+
+
+def _training(training: Any, asked: list[Query] | None) -> list[Query]:
+    """Take training questions; of judgments, which hold ids only, texts are looked up."""
+    try:
+        return _queries(training)
+    except InputError:
+        if asked is None or not is_path(training):
+            raise
+        from rankscope.collection.qrels import read_qrels  # noqa: PLC0415
+
+        try:
+            learnt = set(read_qrels(training).query_ids)
+        except InputError:
+            learnt = set()
+        questions = [query for query in asked if query[0] in learnt]
+        if not questions:
+            raise
+        return questions
 
 
 def _config(analysis: AnyAnalysis, given: Any) -> AnalysisConfig:
@@ -234,11 +324,15 @@ def _corpus(corpus: Any) -> Any:
     return corpus if isinstance(corpus, Corpus) else Corpus(corpus)
 
 
-def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) -> list[StageSpec]:
+def _pipeline(
+    stages: str | Sequence[str | StageSpec | Mapping[str, Any]], runs: Mapping[str, Any]
+) -> list[StageSpec]:
     """Return the stages as specs: each of some names builds on the one before it."""
     names = [name.strip() for name in stages.split(",")] if isinstance(stages, str) else stages
     specs: list[StageSpec] = []
     for stage in names:
+        if isinstance(stage, Mapping):
+            stage = _spec(stage)  # noqa: PLW2901
         if not isinstance(stage, StageSpec):
             below = (specs[-1].system,) if specs else ()
             stage = StageSpec(stage, "stage" if specs else "retrieval", below)  # noqa: PLW2901
@@ -248,6 +342,19 @@ def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) 
             raise InputError(f"stages: {shown(stage.system)} appears twice; name each run once")
         specs.append(stage)
     return specs
+
+
+def _spec(stage: Mapping[str, Any]) -> StageSpec:
+    """Make a stage of ``{"system": "reranked", "of": ["bm25"], "kind": "rerank", "depth": 50}``."""
+    known = ("system", "kind", "of", "depth")
+    for key in stage:
+        if key not in known:
+            raise UnknownNameError("key of a stage", str(key), known)
+    if not isinstance(stage.get("system"), str):
+        raise InputError(f"stages: expected the name of a run as system, got {shown(stage)}")
+    below = stage.get("of", ())
+    names = (below,) if isinstance(below, str) else tuple(map(str, below))
+    return StageSpec(stage["system"], str(stage.get("kind", "stage")), names, stage.get("depth"))
 
 
 def _decisions(decisions: Any) -> Any:
