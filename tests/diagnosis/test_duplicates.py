@@ -107,12 +107,27 @@ def test_copies_that_are_graded_apart() -> None:
     assert system.value == pytest.approx(4 / 9)
     assert system.shared_value == 1.0
     assert [finding.code for finding in result.findings] == ["RS643", "RS644", "RS645"]
+    assert result.findings[-1].message == (
+        "1 relevant document has a copy that is judged nonrelevant for the same query, and "
+        "1 relevant document has an unjudged copy"
+    )
     [advice] = result.advice
     assert advice.gain == pytest.approx(5 / 9)
     assert advice.text == (
-        "Judgments: 2 questions of 3 have copies of relevant documents that are graded nonrelevant "
-        "or not at all; with the same grade RR@3 of s would be 1.000 instead of 0.444 (+0.556)"
+        "Judgments: 2 questions of 3 have copies of relevant documents that are judged nonrelevant "
+        "or unjudged; with the same grade RR@3 of s would be 1.000 instead of 0.444 (+0.556)"
     )
+
+
+def test_only_what_there_is_is_named() -> None:
+    # two unjudged copies of one document, in q1, and one in q2: no grade contradicts another
+    corpus = {"a": text_with(), "b": text_with(), "c": text_with(50), **filler()}
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    result = look(qrels, {"s": {"q1": ["b", "c"], "q2": ["b"]}}, corpus, "RR@3")
+    finding = result.findings[-1]
+    assert (finding.code, finding.count) == ("RS645", 3)
+    assert finding.message == "2 relevant documents have an unjudged copy"
+    assert "copies of relevant documents that are unjudged; with" in result.advice[0].text
 
 
 def test_a_lower_grade_counts_but_contradicts_nothing() -> None:

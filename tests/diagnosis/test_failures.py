@@ -24,6 +24,7 @@ def causes(failures: Failures, system: int = 0) -> dict[str, str]:
 
 
 TOP = ["x1", "x2"]
+NONRELEVANT = {"b": 0, "n1": 0, "n2": 0, "n3": 0}
 
 
 @pytest.mark.parametrize(
@@ -34,14 +35,16 @@ TOP = ["x1", "x2"]
         ({"a": 1}, None, "query missing"),
         ({"a": 1}, [], "empty answer"),
         ({"a": 1}, ["copy", "x1"], "same text under another id"),
-        ({"a": 1, "b": 0}, TOP, "top results unjudged"),
+        ({"a": 1, **NONRELEVANT}, TOP, "top results unjudged"),
+        # two judgments say nothing about the rest
+        ({"a": 1, "b": 0}, TOP, "not retrieved"),
         ({"a": 1}, {"x1": 3.0, "x2": 1.0, "a": 1.0}, "decided by a tie"),
         ({"a": 1}, [*TOP, "a"], "below the cutoff"),
         ({"a": 1}, TOP, "not retrieved"),
-        ({"a": 1, "x1": 0}, ["x1", "x2", "a"], "top results unjudged"),
-        ({"a": 1, "x1": 0, "x2": 0}, ["x1", "x2", "a"], "below the cutoff"),
+        ({"a": 1, "x1": 0, **NONRELEVANT}, ["x1", "x2", "a"], "top results unjudged"),
+        ({"a": 1, "x1": 0, "x2": 0, **NONRELEVANT}, ["x1", "x2", "a"], "below the cutoff"),
         # judges who note little but what is relevant say nothing about the rest
-        ({"a": 1, "b": 1, "x3": 0}, ["x1", "x2", "a"], "below the cutoff"),
+        ({"a": 1, "b": 1, "c": 1, "x3": 0, "x4": 0}, ["x1", "x2", "a"], "below the cutoff"),
         ({"a": 2, "b": 1}, ["b", "x1"], "only lower grades on top"),
         # of what is missed: the best ones, where something relevant is on top
         ({"a": 2, "b": 1}, ["b", "copy"], "same text under another id"),
@@ -49,12 +52,12 @@ TOP = ["x1", "x2"]
         ({"gone": 2, "b": 1}, ["b", "x1"], "gold not in the corpus"),
         ({"gone": 1, "a": 1}, TOP, "not retrieved"),
         # what is certain comes before what may be
-        ({"a": 1, "b": 0}, {"x1": 1.0, "x2": 1.0, "a": 1.0}, "decided by a tie"),
-        ({"a": 1, "b": 0}, ["copy", "x1"], "same text under another id"),
+        ({"a": 1, **NONRELEVANT}, {"x1": 1.0, "x2": 1.0, "a": 1.0}, "decided by a tie"),
+        ({"a": 1, **NONRELEVANT}, ["copy", "x1"], "same text under another id"),
         # a tie further down decides nothing about the first two
         ({"a": 1}, {"x1": 3.0, "x2": 2.0, "x3": 1.0, "a": 1.0}, "below the cutoff"),
         # pooled and not judged is unjudged; a negative grade is not relevant
-        ({"a": 1, "x1": -1, "b": 0}, TOP, "top results unjudged"),
+        ({"a": 1, "x1": -1, **NONRELEVANT}, TOP, "top results unjudged"),
         ({"a": -1}, TOP, "no relevant document"),
         # a relevant document that a tie put on top is luck, not a failure
         ({"a": 1}, {"x1": 2.0, "b": 1.0, "a": 1.0, "aa": 1.0}, "decided by a tie"),
@@ -68,6 +71,29 @@ def test_the_cause(grades: Any, ranking: Any, cause: str | None) -> None:
     answers = {"other": ["z"]} | ({} if ranking is None else {"q": ranking})
     result = look({"q": grades, "other": {"z": 1}}, {"s": rs.Run(answers)}, corpus=corpus)
     assert causes(result) == ({} if cause is None else {"q": cause})
+
+
+def test_where_unjudged_means_nonrelevant_by_design_nothing_is_called_unjudged() -> None:
+    """One query of three has nonrelevant judgments: the same rule as for holes."""
+    pooled, alone = {"a": 1, **NONRELEVANT}, {"z": 1}
+    run = {"q": TOP, "other": ["z"], "third": ["z"]}
+    result = look({"q": pooled, "other": alone, "third": alone}, {"s": run})
+    assert causes(result) == {"q": "not retrieved"}
+    result = look({"q": pooled, "other": alone, "third": {"z": 1, "b": 0}}, {"s": run})
+    assert causes(result) == {"q": "top results unjudged"}
+
+
+def test_questions_without_gold_may_be_meant_so() -> None:
+    qrels: Any = {"q1": {"a": 1}, "q2": {}}
+    [advice] = look(qrels, {"s": {"q1": ["a"], "q2": ["a"]}}).advice
+    assert advice.text == (
+        "Data: 1 of 2 questions fails for reasons outside ranking (1 without a relevant document); "
+        "mended, they could add up to 0.500 of nDCG@2; questions meant to have no answer can be "
+        "marked (--no-answer empty)"
+    )
+    # what has judgments is not empty: the option would not mark it
+    [advice] = look(qrels | {"q2": {"b": 0}}, {"s": {"q1": ["a"], "q2": ["a"]}}).advice
+    assert "--no-answer" not in advice.text
 
 
 def test_without_a_corpus_nothing_is_said_about_it() -> None:
@@ -184,7 +210,16 @@ def test_odd_data(measure: str) -> None:
     assert causes(result, 1) == {"q": "gold not in the corpus"}
 
 
-def naive_cause(grades: dict[str, int], scores: dict[str, float], cutoff: int) -> str | None:
+def naive_by_design(qrels: dict[str, dict[str, int]]) -> bool:
+    """Say whether hardly anything but what is relevant was judged, from the definition."""
+    grades = [grade for judged in qrels.values() for grade in judged.values()]
+    pooled = sum(any(grade < 1 for grade in judged.values()) for judged in qrels.values())
+    return sum(grade < 1 for grade in grades) / len(grades) < 0.2 or pooled / len(qrels) < 0.5
+
+
+def naive_cause(
+    grades: dict[str, int], scores: dict[str, float], cutoff: int, by_design: bool
+) -> str | None:
     """Say why a question fails, from the definitions, one query at a time, without a corpus."""
     order = sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
     top = order[:cutoff]
@@ -201,7 +236,8 @@ def naive_cause(grades: dict[str, int], scores: dict[str, float], cutoff: int) -
         return "decided by a tie"
     nonrelevant = sum(grade == 0 for grade in grades.values())
     unjudged = sum(grades.get(doc_id, -1) < 0 for doc_id in top)
-    if not best and nonrelevant and nonrelevant >= len(relevant) and 2 * unjudged >= len(top):
+    is_pooled = nonrelevant >= len(relevant) and nonrelevant + len(relevant) >= 5
+    if not best and is_pooled and not by_design and 2 * unjudged >= len(top):
         return "top results unjudged"
     if best:
         return "only lower grades on top"
@@ -228,7 +264,8 @@ def test_as_the_naive_twin(queries: Any, cutoff: int) -> None:
     run = rs.Run({f"q{n}": scores for n, (_, scores) in enumerate(queries)} | {"z": {"z": 1.0}})
     result = look(qrels, {"s": run}, f"nDCG@{cutoff}")
     expected = {
-        f"q{n}": naive_cause(grades, scores, cutoff) for n, (grades, scores) in enumerate(queries)
+        f"q{n}": naive_cause(grades, scores, cutoff, naive_by_design(qrels))
+        for n, (grades, scores) in enumerate(queries)
     }
     assert causes(result) == {query_id: cause for query_id, cause in expected.items() if cause}
 

@@ -101,6 +101,13 @@ def test_a_question_that_finds_itself() -> None:
     assert set(counts(look(QRELS, runs, queries=queries, corpus=corpus)).values()) == {0}
 
 
+def test_what_kinds_mean() -> None:
+    queries = {"q1": "the answer to a question"}
+    result = look(QRELS, {"s": RUN}, queries=queries, corpus={"z": "the answer to a question, too"})
+    notes = [note for block in LEAKS.section(result).details for note in getattr(block, "notes")]  # noqa: B009
+    assert "quotes another document: its words are only in documents not judged relevant" in notes
+
+
 def test_planted_training_questions() -> None:
     queries = {
         "q1": "Who wrote  FAUST?",
@@ -129,6 +136,37 @@ def test_planted_training_questions() -> None:
         ("RS648", "warning"),
         ("RS648", "note"),
     ]
+
+
+def test_training_questions_are_in_doubt_whatever_they_score() -> None:
+    # 2 of 20 questions are in training (a tenth); RR is 1 on one of them and 1/2 on all others
+    queries = {f"q{n}": f"question number {n} of all" for n in range(20)}
+    qrels = {query_id: {"a": 1} for query_id in queries}
+    run = {query_id: ["b", "a"] for query_id in queries} | {"q0": ["a"]}
+    training = {query_id: queries[query_id] for query_id in ("q0", "q1")}
+    [advice] = look(qrels, {"s": run}, "RR@2", queries=queries, training=training).advice
+    assert advice.text == (
+        "Leaks: 2 questions of 20 are also training questions; without them RR@2 of s would be "
+        "0.500 instead of 0.525"
+    )
+    assert advice.gain == pytest.approx(0.025)
+    # lower on them: the mean is in doubt too
+    lower = {query_id: ["a"] for query_id in queries} | {"q0": ["b", "a"]}
+    [advice] = look(qrels, {"s": lower}, "RR@2", queries=queries, training=training).advice
+    assert advice.gain == pytest.approx(0.025)
+    # all of them
+    [advice] = look(qrels, {"s": run}, "RR@2", queries=queries, training=queries).advice
+    assert advice.text.endswith("; all of s's RR@2 (0.525) is in doubt")
+    assert advice.gain == pytest.approx(0.525)
+    # nothing would change, what is no mean, and one of 40 only
+    flat = {query_id: ["a"] for query_id in queries}
+    assert look(qrels, {"s": flat}, "RR@2", queries=queries, training=training).advice == ()
+    assert look(qrels, {"s": run}, "NumRelRet", queries=queries, training=training).advice == ()
+    more = queries | {f"r{n}": f"something else {n}" for n in range(20)}
+    judged = {query_id: {"a": 1} for query_id in more}
+    longer = {query_id: ["b", "a"] for query_id in more} | {"q0": ["a"]}
+    first = {"q0": queries["q0"]}
+    assert look(judged, {"s": longer}, "RR@2", queries=more, training=first).advice == ()
 
 
 def test_what_leaks_are_worth() -> None:

@@ -186,6 +186,46 @@ def test_where_two_groups_are_weak_the_strong_one_is_named() -> None:
     )
 
 
+def test_what_a_weak_group_explains_is_not_above_the_rest() -> None:
+    """Only fr is weak: that en, de and es are above a rest with fr in it is no news."""
+    languages = ["en", "de", "es", "fr"] * 40
+    ranks = [[6, 9, 0][n % 3] if languages[n] == "fr" else 1 + n // 4 % 2 for n in range(160)]
+    answer = look(inputs({"a": ranks}, lambda n: {"lang": languages[n]}))
+    assert [cost.label for cost in answer.costs if cost.is_weak(0.05)] == ["fr"]
+    assert {cost.label for cost in answer.costs if cost.is_strong(0.05)} != set()
+    [table] = SEGMENTS.section(answer).blocks
+    assert isinstance(table, Table)
+    assert not any("above the rest" in note for note in table.notes)
+
+
+def test_fields_that_are_passed_over_are_listed_by_reason() -> None:
+    [table] = SEGMENTS.section(look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}))).blocks
+    assert isinstance(table, Table)
+    assert (
+        "not looked at: words, characters, complexity, question word, rarity, relevant documents "
+        "(the same for all queries); overlap (no corpus was given)"
+    ) in table.notes
+
+
+def test_words_that_are_not_shared_are_called_vocabulary() -> None:
+    names = ids(80)
+    queries: list[Any] = [(name, "red bean soup", {}) for name in names]
+    qrels = {name: {"far" if n < 30 else "near": 1} for n, name in enumerate(names)}
+    run = {name: ["x", "x2", "far"] if n < 30 else ["near"] for n, name in enumerate(names)}
+    given = Inputs(
+        scores=rs.evaluate(qrels, {"a": run}, ["RR"]),
+        qrels=as_judgments(qrels),
+        queries=queries,
+        corpus=rs.Corpus({"far": "red lentils", "near": "bean soup, red"}),
+        settings=FAST,
+    )
+    [advice] = look(given).advice
+    assert advice.text.startswith(
+        "Vocabulary: queries that share less than half of their words with the best relevant "
+        "document (30 of 80): RR is 0.333"
+    )
+
+
 def test_less_is_better() -> None:
     """A group with more documents above the relevant one costs, though its mean is higher."""
     ranks = [max(rank, 1) for rank in RANKS]
@@ -420,9 +460,16 @@ def test_a_planted_slice_with_good_parents_is_found_exactly() -> None:
     assert (found.system, found.fields, found.labels) == ("s0", ("f2", "f5"), ("1", "0"))
     assert found.n == inside.sum()
     assert 0 < found.tested < found.n
-    assert found.mean == pytest.approx(0.1, abs=0.05)
-    assert found.parents == pytest.approx((0.7, 0.7), abs=0.05)
-    assert found.cost == pytest.approx(0.6 * inside.mean(), abs=0.01)
+    # means and cost are of all queries, though the p-value is of one half
+    assert found.mean == pytest.approx(values[inside].mean())
+    first, second = fields["f2"] == 1, fields["f5"] == 0
+    assert found.parents == pytest.approx(
+        (values[first & ~inside].mean(), values[second & ~inside].mean())
+    )
+    assert found.rest == pytest.approx(values[~inside].mean())
+    assert found.cost == pytest.approx(inside.mean() * (found.rest - found.mean))
+    # what it would gain is what the mean would be at the level of the rest
+    assert found.cost == pytest.approx(found.rest - values.mean())
     pairs = sum(range(8)) * 9
     assert search.searched <= pairs
     assert searched(1 - values, conditions, name="FallOut").slices[0].fields == ("f2", "f5")
@@ -472,12 +519,19 @@ def test_a_slice_speaks_for_its_groups() -> None:
     answer = look(given)
     assert set(codes(answer)) == {"RS604", "RS605"}
     [advice] = answer.advice
+    values = 1 / ranks
+    gain = values[~bad].mean() - values.mean()
     assert advice.text.startswith(
-        f"Queries with u = u1 and with v = v2 ({bad.sum()} of 300): RR is"
+        f"Queries with u = u1 and with v = v2 ({bad.sum()} of 300): RR is {values[bad].mean():.3f},"
     )
+    assert "on the half not searched" in advice.text
+    assert advice.text.endswith(f"would gain {gain:.3f}")
+    assert advice.gain == pytest.approx(gain)
     table = SEGMENTS.section(answer).details[-1]
     assert isinstance(table, Table)
     assert [cell.value for cell in table.rows[0][:3]] == ["u = u1", "v = v2", bad.sum()]
+    assert table.rows[0][3].value == pytest.approx(values[bad].mean())
+    assert any("from the half that was not searched" in note for note in table.notes)
 
 
 # --- contradictions of the whole

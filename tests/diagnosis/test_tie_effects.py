@@ -44,8 +44,83 @@ def test_a_planted_tie() -> None:
     assert advice.gain == 0.5
     assert advice.text == (
         "Ties: RR@2 of s is 0.250, and 0.250 to 0.750 with documents of equal score in another "
-        "order (1 query of 2 with a tie across rank 2); scores with more digits would settle it"
+        "order (1 query of 2 has a tie across rank 2); equal scores fall back on document ids: "
+        "break ties by something meaningful"
     )
+
+
+def test_scores_that_are_all_equal_have_no_digits_to_add() -> None:
+    """Answers are no longer than the cutoff: there is no tie across it, and all is tied."""
+    qrels = {f"q{n}": {"a": 1} for n in range(20)}
+    run = {query_id: {"a": 0.5, "b": 0.5} for query_id in qrels}
+    result = look(qrels, {"s": run}, ["RR@10"])
+    [system] = result.systems
+    assert (system.cutoffs[0].queries, system.constant_answers, system.rounded) == (0, 20, False)
+    [advice] = result.advice
+    assert advice.text == (
+        "Ties: RR@10 of s is 0.500, and 0.500 to 1.000 with documents of equal score in another "
+        "order (in each of 20 queries all scores are equal); equal scores fall back on document "
+        "ids: break ties by something meaningful"
+    )
+    assert result.findings[0].message.endswith("; in each of 20 queries all scores are equal")
+    clear = {"q0": {"a": 2.0, "b": 1.0}}
+    assert "; in 19 of 20 queries all scores are equal" in (
+        look(qrels, {"s": run | clear}, ["RR@10"]).findings[0].message
+    )
+    # a tie further up, in no answer all of it
+    partly = {query_id: {"a": 2.5, "b": 2.5, "c": 1.0} for query_id in qrels}
+    assert "; 40 of 60 documents share a score" in (
+        look(qrels, {"s": partly}, ["RR@10"]).findings[0].message
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "rounded"),
+    [
+        ((0.8125, 0.8125, 0.75), True),
+        ((12.34, 12.34, 5.0), True),
+        ((1234000.0, 1234000.0, 1.0), True),
+        ((0.1234000027179718, 0.1234000027179718, 0.1), True),  # single precision
+        ((0.81254321, 0.81254321, 0.75), False),
+        ((1 / 3, 1 / 3, 0.1), False),
+        ((1.0, 0.0, 0.0), False),  # nothing is known of them
+        ((1.0, 1.0, 1.0), False),
+    ],
+)
+def test_more_digits_are_for_rounded_scores(scores: Any, rounded: bool) -> None:
+    run = {"q": dict(zip("zab", scores, strict=True))}
+    result = look({"q": {"a": 1}}, {"s": run}, ["RR@10"])
+    assert result.systems[0].rounded == rounded
+    [advice] = result.advice
+    assert advice.text.endswith("or return scores with more digits") == rounded
+
+
+def test_a_tie_in_the_order_given_falls_back_on_that() -> None:
+    run = {"q": {"b": 1.0, "a": 1.0}}
+    result = look({"q": {"a": 1}}, {"s": run}, ["RR@1"], profile="ranx")
+    assert result.ties == "given"
+    assert "fall back on the order they are given in: break" in result.advice[0].text
+
+
+def test_the_widest_range_of_another_system_is_named_second() -> None:
+    """Of 20 queries: the best is moved by 1 tie (0.025), another by all (0.5)."""
+    qrels = {f"q{n}": {"a": 1} for n in range(20)}
+    tied, clear = {"a": 1.0, "b": 1.0}, {"a": 2.0, "b": 1.0}
+    best = dict.fromkeys(qrels, clear) | {"q0": tied}
+    worse = dict.fromkeys(qrels, tied)
+    result = look(qrels, {"worse": worse, "best": best}, ["RR@2"])
+    first, second = result.advice
+    assert first.text.startswith("Ties: RR@2 of best is 0.975")
+    assert first.gain == pytest.approx(0.025)
+    assert second.text.startswith("Ties: RR@2 of worse is 0.500")
+    assert second.gain == pytest.approx(0.025)  # no more than that of the best
+    sure = dict.fromkeys(qrels, clear)
+    [other] = look(qrels, {"worse": worse, "best": sure}, ["RR@2"]).advice
+    assert other.text.startswith("Ties: RR@2 of worse is 0.500")
+    assert other.gain == pytest.approx(0.05)  # capped, from 0.25
+    # one tie of twenty is 0.025: not wide enough for a system that is not the best
+    few = {query_id: {"b": 2.0, "a": 1.0} for query_id in qrels} | {"q0": tied}
+    assert look(qrels, {"worse": few, "best": sure}, ["RR@2"]).advice == ()
 
 
 def test_no_tie() -> None:

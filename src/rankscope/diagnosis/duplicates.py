@@ -338,7 +338,10 @@ def _look(config: DuplicatesConfig, inputs: Inputs) -> Duplicates | NotApplicabl
         graded_apart=grades.examples(inputs, documents, config.show),
     )
     return result.model_copy(
-        update={"findings": tuple(_findings(result)), "advice": _advice(result, grades, inputs)}
+        update={
+            "findings": tuple(_findings(result, grades)),
+            "advice": _advice(result, grades, inputs),
+        }
     )
 
 
@@ -462,6 +465,11 @@ class _Grades:
     def unjudged(self) -> int:
         return int(np.count_nonzero(np.isnan(self.other_grade)))
 
+    def relevant_documents(self, *, unjudged: bool) -> int:
+        """Count relevant documents with a copy that is unjudged, or judged nonrelevant."""
+        pairs = self.is_apart & (np.isnan(self.other_grade) == unjudged)
+        return len(np.unique(keyed(self.query[pairs], self.relevant[pairs])))
+
     @property
     def queries(self) -> int:
         return len(np.unique(self.query[self.is_apart]))
@@ -547,7 +555,7 @@ class _Seen:
         return cls(*(once[name].to_numpy() for name in ("query", "place", "grade")))
 
 
-def _findings(result: Duplicates) -> list[Finding]:
+def _findings(result: Duplicates, grades: _Grades) -> list[Finding]:
     findings = []
     copies = result.all_copies
     if copies.superfluous >= MANY * result.looked_at:
@@ -575,14 +583,27 @@ def _findings(result: Duplicates) -> list[Finding]:
     if pairs:
         findings.append(
             CONTRADICTING_GRADES.finding(
-                f"{counted(pairs, 'pair')} of copies are graded apart for one query: one is "
-                f"judged relevant, the other nonrelevant ({result.contradicting:,}) or not at all "
-                f"({result.unjudged:,})",
+                _apart(grades),
                 count=pairs,
                 evidence={"contradicting": result.contradicting, "unjudged": result.unjudged},
             )
         )
     return findings
+
+
+def _apart(grades: _Grades) -> str:
+    """Say how many relevant documents have which copies."""
+    kinds = (
+        (False, "a copy that is judged nonrelevant for the same query"),
+        (True, "an unjudged copy"),
+    )
+    parts = []
+    for unjudged, words in kinds:
+        count = grades.relevant_documents(unjudged=unjudged)
+        if count:
+            has = "has" if count == 1 else "have"
+            parts.append(f"{counted(count, 'relevant document')} {has} {words}")
+    return ", and ".join(parts)
 
 
 def _advice(result: Duplicates, grades: _Grades, inputs: Inputs) -> tuple[Advice, ...]:
@@ -595,11 +616,13 @@ def _advice(result: Duplicates, grades: _Grades, inputs: Inputs) -> tuple[Advice
     ):
         return ()
     change = system.shared_value - system.value
+    kinds = {"judged nonrelevant": grades.contradicting, "unjudged": grades.unjudged}
+    are = " or ".join(words for words, count in kinds.items() if count)
     return (
         Advice(
             text=f"Judgments: {counted(grades.queries, 'question')} of {result.queries:,} "
             f"{'has' if grades.queries == 1 else 'have'} copies of relevant documents that are "
-            f"graded nonrelevant or not at all; with the same grade {result.measure} of "
+            f"{are}; with the same grade {result.measure} of "
             f"{system.system} would be {system.shared_value:.3f} instead of {system.value:.3f} "
             f"({change:+.3f})",
             gain=abs(change),

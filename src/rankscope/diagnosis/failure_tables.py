@@ -27,7 +27,10 @@ _MEANINGS: dict[Cause, str] = {
     "empty answer": "the run has no document for the query",
     "same text under another id": "a document on top has exactly the text of one that is missed",
     "decided by a tie": "a better document below k has the score of the one at k",
-    "top results unjudged": "half of the first k or more are unjudged, though many were judged",
+    "top results unjudged": (
+        "half of the first k or more are unjudged, though 5 documents or more were judged, at "
+        "least half of them nonrelevant"
+    ),
     "only lower grades on top": "relevant documents are on top, but not the best there are",
     "below the cutoff": "the best relevant document is retrieved below k",
     "not retrieved": "no relevant document is in the run",

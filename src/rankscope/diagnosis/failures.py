@@ -61,6 +61,9 @@ MANY = 0.1
 SHOWN = 3
 """So many documents of a question are named."""
 
+FEWEST_JUDGED = 5
+"""With fewer judgments of a question nobody looked for all that is relevant to it."""
+
 _OUTSIDE: dict[Cause, str] = {
     "no relevant document": "without a relevant document",
     "gold not in the corpus": "with gold that is not in the corpus",
@@ -276,16 +279,20 @@ class _Answers:
         return self.has(ranking.query[rows[ranking.score[rows] == ranking.score[at_cutoff]]])
 
     def is_unjudged(self, rankings: Rankings) -> BoolArray:
-        """By query: whether at least half of the first k are unjudged, though many were judged.
+        """By query: whether at least half of the first k are unjudged, though others were judged.
 
-        Only where at least as many documents were judged nonrelevant as relevant: judges who note
-        little but what is relevant leave all else unjudged, and that says nothing.
+        Only where at least `FEWEST_JUDGED` documents were judged, as many of them nonrelevant as
+        relevant: judges who note little but what is relevant leave all else unjudged, and that says
+        nothing. Nowhere in a collection that is judged so by design.
         """
+        if rankings.unjudged_by_design:
+            return np.zeros(self.gold.queries, np.bool_)
         ranking = self.ranking
         graded = rankings.judged_grade
         nonrelevant = (graded >= 0) & ~counts_as_relevant(self.measure, graded)
         seen = np.bincount(rankings.judged_query[nonrelevant], minlength=self.gold.queries)
-        was_pooled = (seen > 0) & (seen >= self.gold.count)
+        enough = seen + self.gold.count >= FEWEST_JUDGED
+        was_pooled = enough & (seen >= self.gold.count)
         shown = np.minimum(ranking.sizes, self.cutoff)
         judged = ranking.query[ranking.top(self.cutoff) & ranking.is_judged]
         unknown = shown - np.bincount(judged, minlength=len(shown))
@@ -518,12 +525,16 @@ def _advice(inputs: Inputs, causes: IntArray, values: Mapping[str, float]) -> tu
     listed = ", ".join(
         f"{counts[cause]:,} {words}" for cause, words in _OUTSIDE.items() if cause in counts
     )
+    empty = np.bincount(inputs.rankings.judged_query, minlength=len(query_ids)) == 0
+    unmarked = any(query_ids[query] in values for query in np.flatnonzero(empty).tolist())
+    hint = "; questions meant to have no answer can be marked (--no-answer empty)"
     count = sum(counts.values())
     fail = "fails" if count == 1 else "fail"
     return (
         Advice(
             text=f"Data: {count:,} of {counted(len(values), 'question')} {fail} for reasons "
-            f"outside ranking ({listed}); mended, they could add up to {gain:.3f} of {inputs.main}",
+            f"outside ranking ({listed}); mended, they could add up to {gain:.3f} of {inputs.main}"
+            f"{hint if unmarked else ''}",
             gain=gain,
         ),
     )

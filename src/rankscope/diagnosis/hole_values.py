@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
 from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.measures.language import Measure
 from rankscope.part import Part
@@ -29,13 +27,8 @@ from rankscope.scoring.judging_ways import (
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Rankings
     from rankscope.diagnosis.registry import Inputs
-    from rankscope.measures.judged import BoolArray
     from rankscope.scoring.judging_ways import Range
     from rankscope.scoring.judgments import Judgments
-
-LEAST_NONRELEVANT = 0.2
-"""Where a smaller share of the judgments is nonrelevant, what is unjudged was not left out of a
-pool: it was taken for nonrelevant."""
 
 MOST_PAIRS = 10
 """No more systems are compared with the best, or the baseline."""
@@ -112,25 +105,6 @@ class HoleContext:
             return self.hole_grade
         level = cast("float", self.measures[0].options.get("rel", RELEVANT))
         return max(RELEVANT, level)
-
-    @cached_property
-    def is_nonrelevant(self) -> BoolArray:
-        """By judgment: whether it says nonrelevant, or pooled and not judged."""
-        nonrelevant: BoolArray = self.rankings.judged_grade < RELEVANT
-        return nonrelevant
-
-    @cached_property
-    def pooled(self) -> BoolArray:
-        """By query: whether anything but relevant documents was judged, or pooled."""
-        pooled = np.zeros(len(self.rankings.query_ids), np.bool_)
-        pooled[self.rankings.judged_query[self.is_nonrelevant]] = True
-        return pooled
-
-    @property
-    def by_design(self) -> bool:
-        """Whether unjudged means nonrelevant: hardly anything but relevant ones was judged."""
-        few = int(self.is_nonrelevant.sum()) < LEAST_NONRELEVANT * len(self.is_nonrelevant)
-        return few or 2 * int(self.pooled.sum()) < len(self.pooled)
 
     @cached_property
     def _worlds(self) -> dict[tuple[str, object], World]:

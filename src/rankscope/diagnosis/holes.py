@@ -187,9 +187,9 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         cutoff=cutoff,
         queries=len(rankings.query_ids),
         judgments=len(rankings.judged_grade),
-        nonrelevant=int(context.is_nonrelevant.sum()),
-        pooled=int(context.pooled.sum()),
-        by_design=context.by_design,
+        nonrelevant=int(rankings.is_nonrelevant.sum()),
+        pooled=int(rankings.pooled.sum()),
+        by_design=rankings.unjudged_by_design,
         grade=context.grade,
         systems=systems,
         values=values,
@@ -200,8 +200,8 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         judge=judge,
         notes=tuple(notes),
     )
-    findings = [] if context.by_design else hole_findings(result, inputs)
-    advice = [] if context.by_design else hole_advice(result, inputs, findings)
+    findings = [] if rankings.unjudged_by_design else hole_findings(result, inputs)
+    advice = [] if rankings.unjudged_by_design else hole_advice(result, inputs, findings)
     return result.model_copy(update={"findings": tuple(findings), "advice": tuple(advice)})
 
 
@@ -269,7 +269,9 @@ def _judging(
     rankings, inputs = context.rankings, context.inputs
     assert inputs.runs is not None
     wanted = measure.cutoff or DEFAULT_CUTOFF
-    depth = max(min(wanted, MOST_CANDIDATES // (len(context.pooled) * len(inputs.runs))), 1)
+    depth = max(
+        min(wanted, MOST_CANDIDATES // (len(context.rankings.query_ids) * len(inputs.runs))), 1
+    )
     if depth < wanted:
         notes.append(f"looked for documents to judge in the first {depth} only, not {wanted}")
     holes = Unjudged.of(
@@ -279,7 +281,7 @@ def _judging(
         level=context.grade,
     )
     sign = 1 if measure.definition.higher_is_better else -1
-    sides, keep = {}, np.ones(len(context.pooled), np.bool_)
+    sides, keep = {}, np.ones(len(context.rankings.query_ids), np.bool_)
     for name in {system for pair in context.pairs for system in pair} or {inputs.focus}:
         judged = align(context.judgments, inputs.runs[name]).judged
         rank = holes.ranks[name]
@@ -318,7 +320,7 @@ def _slow_bounds(
     def bounds(base: str, run: str) -> DifferenceBounds | None:
         assert context.inputs.runs is not None
         assert context.inputs.scores is not None
-        looked = (measure.cutoff or math.inf) * len(context.pooled)
+        looked = (measure.cutoff or math.inf) * len(context.rankings.query_ids)
         if looked > MOST_SLOW:
             return None
         [bound] = difference_bounds(
@@ -355,7 +357,7 @@ def _change(
         )
     else:
         total = np.abs(sides[context.inputs.focus].change)
-    return np.where(counts, total, 0.0) / max(len(context.pooled), 1)
+    return np.where(counts, total, 0.0) / max(len(context.rankings.query_ids), 1)
 
 
 def _section(result: Holes) -> Section:

@@ -25,7 +25,7 @@ TITLE = "Leaks"
 
 _MEANINGS = {
     "quotes a relevant document": "its words, in their order, are in a document judged relevant",
-    "quotes another document": "its words are in documents that are not judged relevant only",
+    "quotes another document": "its words are only in documents not judged relevant",
     "is a document": "its words are all of a document's title or text",
     "is a training question": "the same words, whatever case and punctuation",
 }

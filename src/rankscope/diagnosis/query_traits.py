@@ -196,9 +196,15 @@ _PHRASES_OF: dict[tuple[str, str], str] = {
     ("complexity", COMPLEXITIES[1][1]): "with 3–4 constraints",
     ("complexity", COMPLEXITIES[2][1]): "with 5 constraints or more",
     ("overlap", OVERLAPS[0]): "that share no word with the best relevant document",
-    ("overlap", OVERLAPS[1]): "with less than half of their words in the best relevant document",
-    ("overlap", OVERLAPS[2]): "with half or more of their words in the best relevant document",
-    ("overlap", OVERLAPS[3]): "with all of their words in the best relevant document",
+    (
+        "overlap",
+        OVERLAPS[1],
+    ): "that share less than half of their words with the best relevant document",
+    (
+        "overlap",
+        OVERLAPS[2],
+    ): "that share half or more of their words with the best relevant document",
+    ("overlap", OVERLAPS[3]): "that share all of their words with the best relevant document",
 }
 
 

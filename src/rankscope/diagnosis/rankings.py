@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
+from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.runs.order import rows_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from rankscope.scoring.judgments import Judgments
 
     KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+
+LEAST_NONRELEVANT = 0.2
+"""Where a smaller share of the judgments is nonrelevant, what is unjudged was not left out of a
+pool: it was taken for nonrelevant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +116,25 @@ class Rankings:
     def judged_doc_key(self) -> KeyArray:
         """By judgment: what stands for the document, whatever the query."""
         return self.judged_key ^ _of_query(self.judged_query)
+
+    @cached_property
+    def is_nonrelevant(self) -> BoolArray:
+        """By judgment: whether it says nonrelevant, or pooled and not judged."""
+        nonrelevant: BoolArray = self.judged_grade < RELEVANT
+        return nonrelevant
+
+    @cached_property
+    def pooled(self) -> BoolArray:
+        """By query: whether anything but relevant documents was judged, or pooled."""
+        pooled = np.zeros(len(self.query_ids), np.bool_)
+        pooled[self.judged_query[self.is_nonrelevant]] = True
+        return pooled
+
+    @property
+    def unjudged_by_design(self) -> bool:
+        """Whether unjudged means nonrelevant: hardly anything but relevant ones was judged."""
+        few = int(self.is_nonrelevant.sum()) < LEAST_NONRELEVANT * len(self.is_nonrelevant)
+        return few or 2 * int(self.pooled.sum()) < len(self.pooled)
 
     @classmethod
     def of(cls, judgments: Judgments, runs: Mapping[str, Run]) -> Rankings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.diagnosis.query_traits import phrase
+from rankscope.diagnosis.query_traits import OVERLAPS, phrase
 from rankscope.diagnosis.registry import Advice
 from rankscope.diagnosis.slices import ALIKE, QuerySlice
 from rankscope.errors import counted
@@ -25,7 +25,7 @@ WEAK_GROUPS = declare(
     "weak-groups",
     "note",
     unit="group",
-    advice="look at what these queries have in common, the dearest group first",
+    advice="look at what these queries have in common, the costliest group first",
     meaning="""Groups of queries on which the best system does worse than on the rest, by more than
     chance (a permutation of labels, corrected over all groups of all fields).""",
 )
@@ -37,7 +37,7 @@ WEAK_SLICES = declare(
     advice="look at these queries: neither condition alone explains them",
     meaning="""Queries that meet two conditions at once and on which the best system does worse than
     where only one is met, by more than chance (found in one half of the queries, tested on the
-    other).""",
+    other; means are of all queries).""",
 )
 
 
@@ -72,7 +72,7 @@ def weak_slices(slices: Sequence[QuerySlice], queries: int) -> list[Finding]:
     names = [
         f"{_both(part)} ({part.n:,} of {queries:,} queries: {part.mean:.3f}, and "
         f"{part.parents[0]:.3f} and {part.parents[1]:.3f} where only one is met, "
-        f"{p_text(part.p_corrected)} corrected)"
+        f"{p_text(part.p_corrected)} corrected, on the half not searched)"
         for part in slices
     ]
     does = "scores" if len(slices) == 1 else "score"
@@ -127,17 +127,18 @@ def segment_advice(
         both = list(zip(part.fields, part.labels, strict=True))
         queries = np.logical_and(*conditions.table[[row_of[name] for name in both]])
         text = (
-            f"Queries {' and '.join(phrase(*name) for name in both)} ({part.n:,} of "
+            f"{_queries(both)} ({part.n:,} of "
             f"{conditions.queries:,}): {measure} is {part.mean:.3f}"
             f"{_with(part.system, several)}, against {part.parents[0]:.3f} and "
-            f"{part.parents[1]:.3f} where only one holds ({p_text(part.p_corrected)} corrected); "
+            f"{part.parents[1]:.3f} where only one holds ({p_text(part.p_corrected)} corrected, "
+            "on the half not searched); "
             f"at the level of all others the mean would gain {part.cost:.3f}"
         )
         entries.append(_Entry(Advice(text=text, gain=part.cost), queries, frozenset(both)))
     for cost in sorted(weak, key=lambda cost: -cost.cost):
         name = (cost.field, cost.label)
         text = (
-            f"Queries {phrase(*name)} ({cost.n:,} of {conditions.queries:,}): {measure} is "
+            f"{_queries([name])} ({cost.n:,} of {conditions.queries:,}): {measure} is "
             f"{cost.mean:.3f}{_with(cost.system, several)}, against {cost.rest:.3f} for the rest "
             f"({p_text(cost.p_corrected)} corrected); at the level of the rest the mean would gain "
             f"{cost.cost:.3f}"
@@ -150,6 +151,13 @@ def segment_advice(
             kept.append(entry)
     best = sorted((entry.advice for entry in kept), key=lambda advice: -advice.gain)
     return tuple(best[:MOST_ADVICE])
+
+
+def _queries(names: Sequence[tuple[str, str]]) -> str:
+    """Begin a sentence; what is shared with the best document is named as what it is about."""
+    meeting = " and ".join(phrase(*name) for name in names)
+    is_overlap = any(field == "overlap" and label in OVERLAPS for field, label in names)
+    return f"Vocabulary: queries {meeting}" if is_overlap else f"Queries {meeting}"
 
 
 def _with(system: str, several: bool) -> str:

@@ -65,7 +65,7 @@ class SegmentCost(Part):
 def segment_costs(matrix: Matrix, conditions: Conditions, settings: Settings) -> list[SegmentCost]:
     """Compare every group with the rest, for each system, by the first measure.
 
-    Groups come by system and by cost, the dearest first.
+    Groups come by system and by cost, the costliest first.
     """
     if not conditions.names:
         return []

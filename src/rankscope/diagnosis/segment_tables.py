@@ -65,7 +65,7 @@ def segment_section(title: str, result: Segments) -> Section:
 
 
 def _cost_table(result: Segments) -> Table:
-    """Show the groups that cost the best system most, the dearest first."""
+    """Show the groups that cost the best system most, the costliest first."""
     costs = [cost for cost in result.costs if cost.system == result.system]
     rows = []
     for cost in [cost for cost in costs if cost.cost > 0][:MOST_ROWS]:
@@ -115,12 +115,17 @@ def _cost_table(result: Segments) -> Table:
 
 
 def _strong(result: Segments) -> list[str]:
-    """Name the groups that are above the rest: where two are weak, this may be all that shows."""
+    """Name the groups that are above the rest: where two are weak, this may be all that shows.
+
+    Not those of a field with a weak group: the rest of theirs holds it, so they are above the rest
+    because it is below.
+    """
     costs = [cost for cost in result.costs if cost.system == result.system]
+    explained = {cost.field for cost in costs if cost.is_weak(result.alpha)}
     names = [
         f"{cost.field} = {cost.label} ({cost.mean:.3f} against {cost.rest:.3f})"
         for cost in sorted(costs, key=lambda cost: cost.p_corrected)
-        if cost.is_strong(result.alpha)
+        if cost.is_strong(result.alpha) and cost.field not in explained
     ]
     return [f"above the rest by more than chance: {listed(names, 3)}"] if names else []
 
@@ -139,8 +144,11 @@ def _caveats(result: Segments) -> list[str]:
             "outside of them"
         )
     if result.skipped:
-        skipped = "; ".join(f"{field} ({reason})" for field, reason in result.skipped.items())
-        notes.append(f"not looked at: {skipped}")
+        by_reason: dict[str, list[str]] = {}
+        for field, reason in result.skipped.items():
+            by_reason.setdefault(reason, []).append(field)
+        skipped = (f"{', '.join(fields)} ({reason})" for reason, fields in by_reason.items())
+        notes.append(f"not looked at: {'; '.join(skipped)}")
     return notes
 
 
@@ -183,8 +191,15 @@ def _slices(result: Segments) -> Block:
         tuple(rows),
         title="Two conditions at once, worse than either alone",
         notes=(
-            f"{result.measure} of {result.system} in the half that was not searched; {how}",
-            "p: of being below both groups, corrected by Holm over the slices that were tested",
+            (
+                f"{result.measure} of {result.system} over all queries of each; cost: what the "
+                "overall mean would gain if the slice did as well as all others"
+            ),
+            (
+                "p: of being below both groups, from the half that was not searched, corrected by "
+                "Holm over the slices that were tested"
+            ),
+            how,
         ),
         name_columns=2,
     )

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Section
 
 SHOWN_FIELDS = 3
-"""Of fields that nobody named, so many are compared group by group, the dearest first."""
+"""Of fields that nobody named, so many are compared group by group, the costliest first."""
 
 
 class Segments(Analysed):
@@ -61,7 +61,7 @@ class Segments(Analysed):
     alpha: float
     """A corrected p-value up to this counts as a difference."""
     segments: tuple[Segment, ...]
-    """By field: those that were named, or of all fields the dearest ones with groups that differ
+    """By field: those that were named, or of all fields the costliest ones with groups that differ
     from the rest by more than chance; these by the main measure only, by Student's t, corrected
     over all groups of all fields."""
     system: str | None = None
@@ -71,7 +71,7 @@ class Segments(Analysed):
     automatic: bool = False
     """Whether the fields were chosen, and not named."""
     costs: tuple[SegmentCost, ...] = ()
-    """Each system in each group of at least 10 queries, against the rest; the dearest first."""
+    """Each system in each group of at least 10 queries, against the rest; the costliest first."""
     small: int = 0
     """Groups that are not among these, because they or the rest have fewer than 10 queries."""
     slices: tuple[QuerySlice, ...] = ()

@@ -2,6 +2,7 @@
 
 Among hundreds of pairs of conditions the worst is bad by chance alone. So the queries are cut into
 two halves at random: one is searched for slices, and only the few worst are tested, on the other.
+Means are those of all queries; the p-value alone is of the half that was not searched.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ALIKE = 0.5
 
 
 class QuerySlice(Part):
-    """Queries that meet two conditions, for one system; numbers are of the half not searched."""
+    """Queries that meet two conditions, for one system."""
 
     system: str
     """The system."""
@@ -50,18 +51,19 @@ class QuerySlice(Part):
     labels: tuple[str, str]
     """What they share, in each field."""
     n: int
-    """How many they are, in both halves."""
+    """How many they are."""
     tested: int
-    """How many of them are in the half that was not searched."""
+    """How many of them are in the half that was not searched, which alone tells chance."""
     mean: float
-    """Of the main measure, over these."""
+    """Of the main measure, over all `n` of them."""
     parents: tuple[float, float]
     """The means of those that meet only the first, or only the second condition."""
     rest: float
     """The mean of all other queries."""
     p_corrected: float
     """Whether it is below both by chance (the larger p-value of the two tests against the rest of
-    each group), corrected by Holm over the slices of the system that were tested."""
+    each group, in the half that was not searched), corrected by Holm over the slices of the system
+    that were tested."""
     cost: float
     """How much the overall mean would gain if the slice did as well as the rest; at least 0."""
 
@@ -169,10 +171,10 @@ def _tested(
     table: BoolArray,
     half: IntArray,
 ) -> list[QuerySlice]:
-    """Test slices of one system on the half that was not searched."""
+    """Test slices of one system on the half that was not searched; means are of all queries."""
     if not pairs:
         return []
-    values, oriented = matrix.values[0, system, half], matrix.oriented(0)[system, half]
+    values, oriented = matrix.values[0, system], matrix.oriented(0)[system, half]
     sign = 1 if matrix.scales[0].higher_is_better else -1
     p_values = []
     for first, second in pairs:
@@ -181,24 +183,23 @@ def _tested(
         p_values.append(max(_below(oriented[parent], queries[parent]) for parent in parents))
     slices = []
     for (first, second), p in zip(pairs, corrected(p_values, "holm").tolist(), strict=True):
-        queries = table[first, half] & table[second, half]
-        whole = table[first] & table[second]
+        queries = table[first] & table[second]
         mean, rest = float(values[queries].mean()), float(values[~queries].mean())
         slices.append(
             QuerySlice(
                 system=matrix.systems[system],
                 fields=(names[first][0], names[second][0]),
                 labels=(names[first][1], names[second][1]),
-                n=int(whole.sum()),
-                tested=int(queries.sum()),
+                n=int(queries.sum()),
+                tested=int(queries[half].sum()),
                 mean=mean,
                 parents=(
-                    float(values[table[first, half] & ~queries].mean()),
-                    float(values[table[second, half] & ~queries].mean()),
+                    float(values[table[first] & ~queries].mean()),
+                    float(values[table[second] & ~queries].mean()),
                 ),
                 rest=rest,
                 p_corrected=p,
-                cost=max(sign * (rest - mean) * float(whole.mean()), 0.0),
+                cost=max(sign * (rest - mean) * float(queries.mean()), 0.0),
             )
         )
     return sorted(slices, key=lambda entry: entry.p_corrected)

@@ -33,7 +33,7 @@ from rankscope.scoring.bounds import bounds
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
-    from rankscope.measures.judged import BoolArray
+    from rankscope.measures.judged import BoolArray, FloatArray
     from rankscope.runs.order import Precision
 
 WIDE_TIES = declare(
@@ -42,8 +42,8 @@ WIDE_TIES = declare(
     "warning",
     unit="system",
     advice=(
-        "return scores with more digits, or break ties by something that says which document is "
-        "better; until then read the mean as a range"
+        "break ties by something that says which document is better, or return more digits where "
+        "scores are rounded; until then read the mean as a range"
     ),
     meaning="""The mean of the main measure could be higher or lower by much, depending only on how
     documents with equal scores are ordered.""",
@@ -61,6 +61,16 @@ TIES_DECIDE = declare(
     meaning="""One system is ahead of another by the main measure, but another order of documents
     with equal scores would put it behind.""",
 )
+
+
+WIDE_ELSEWHERE = 0.05
+"""A system that is not the best is worth advice from this width on, and for no more than this."""
+
+FEW_DIGITS = 4
+"""Scores with so many significant digits at most look rounded."""
+
+MOST_LOOKED_AT = 20_000
+"""Of more tied documents so many, evenly spaced, tell whether scores look rounded."""
 
 
 class TiedCutoff(Part):
@@ -98,6 +108,9 @@ class SystemTies(Part):
     """Documents in an answer, on average over the answers."""
     constant_answers: int
     """How many answers have several documents, all with one score: their order means nothing."""
+    rounded: bool = False
+    """Whether the scores of tied documents look rounded: most have at most 4 significant digits;
+    answers with one score, and scores of 0, say nothing about it."""
 
     @property
     def width(self) -> float:
@@ -184,7 +197,7 @@ def _look(config: TiesConfig, inputs: Inputs) -> TieEffects | NotApplicable:
     return result.model_copy(
         update={
             "findings": tuple(_findings(result, wide)),
-            "advice": _advice(result, wide, inputs),
+            "advice": _advice(result, wide, inputs, scale),
         }
     )
 
@@ -224,7 +237,18 @@ def _of_system(name: str, ranking: Ranking, inputs: Inputs, cutoffs: tuple[int, 
         distinct_scores=float(new.sum() / answers) if answers else None,
         answer_size=float(sizes.sum() / answers) if answers else None,
         constant_answers=int(np.count_nonzero((new == 1) & (sizes > 1))),
+        rounded=_looks_rounded(ranking.score[tied & (new > 1)[ranking.query]]),
     )
+
+
+def _looks_rounded(scores: FloatArray) -> bool:
+    """Tell whether most scores have few significant digits."""
+    scores = scores[:: max(len(scores) // MOST_LOOKED_AT, 1)]
+    size = np.abs(scores[np.isfinite(scores) & (scores != 0)])
+    digits = size / 10.0 ** (np.floor(np.log10(size)) - (FEW_DIGITS - 1))
+    # scores that once were in single precision are a little off
+    is_short = np.abs(digits - np.round(digits)) < 1e-3
+    return bool(len(size)) and 2 * int(np.count_nonzero(is_short)) > len(size)
 
 
 def _same_as_before(ranking: Ranking, precision: Precision) -> BoolArray:
@@ -272,9 +296,7 @@ def _findings(result: TieEffects, wide: list[SystemTies]) -> list[Finding]:
         WIDE_TIES.finding(
             f"{result.measure} of {system.system} is {system.value:.4f}, and could be "
             f"{system.lowest:.4f} to {system.highest:.4f} with documents of equal score in another "
-            f"order; {counted(system.cutoffs[0].queries, 'query')} of {result.queries:,} "
-            f"{'has' if system.cutoffs[0].queries == 1 else 'have'} a tie across rank "
-            f"{result.cutoff}",
+            f"order; {_where(result, system)}",
             evidence=system.to_dict(),
         )
         for system in wide
@@ -291,19 +313,52 @@ def _findings(result: TieEffects, wide: list[SystemTies]) -> list[Finding]:
     return findings
 
 
-def _advice(result: TieEffects, wide: list[SystemTies], inputs: Inputs) -> tuple[Advice, ...]:
+def _where(result: TieEffects, system: SystemTies) -> str:
+    """Say where the ties are that move the mean."""
+    across, constant = system.cutoffs[0].queries, system.constant_answers
+    if constant and (constant == result.queries or not across):
+        which = "each" if constant == result.queries else f"{constant:,}"
+        return f"in {which} of {counted(result.queries, 'query')} all scores are equal"
+    if across:
+        has = "has" if across == 1 else "have"
+        return (
+            f"{counted(across, 'query')} of {result.queries:,} {has} a tie across rank "
+            f"{result.cutoff}"
+        )
+    return f"{system.tied_documents:,} of {counted(system.documents, 'document')} share a score"
+
+
+def _advice(
+    result: TieEffects, wide: list[SystemTies], inputs: Inputs, scale: float | None
+) -> tuple[Advice, ...]:
+    """Advise about the best system, and about the one with the widest range if that is very wide.
+
+    What another system has to gain is not the best one's: it counts for little, and comes second.
+    """
     if inputs.main.definition.aggregate != "mean":
         return ()
-    return tuple(
-        Advice(
-            text=f"Ties: {result.measure} of {system.system} is {system.value:.3f}, and "
-            f"{system.lowest:.3f} to {system.highest:.3f} with documents of equal score in another "
-            f"order ({counted(system.cutoffs[0].queries, 'query')} of {result.queries:,} with a "
-            f"tie across rank {result.cutoff}); scores with more digits would settle it",
-            gain=system.width,
-        )
+    advice = [
+        Advice(text=_advised(result, system), gain=system.width)
         for system in wide
         if system.system == inputs.focus
+    ]
+    widest = max(wide, key=lambda system: system.width, default=None)
+    if widest is not None and widest.system != inputs.focus:
+        limit = _limit(widest, WIDE_ELSEWHERE, scale)
+        if widest.width > limit:
+            gain = min(widest.width / 2, limit, *(entry.gain for entry in advice))
+            advice.append(Advice(text=_advised(result, widest), gain=gain))
+    return tuple(advice)
+
+
+def _advised(result: TieEffects, system: SystemTies) -> str:
+    rule = "the order they are given in" if result.ties == "given" else "document ids"
+    digits = ", or return scores with more digits" if system.rounded else ""
+    return (
+        f"Ties: {result.measure} of {system.system} is {system.value:.3f}, and "
+        f"{system.lowest:.3f} to {system.highest:.3f} with documents of equal score in another "
+        f"order ({_where(result, system)}); equal scores fall back on {rule}: break ties by "
+        f"something meaningful{digits}"
     )
 
 
