@@ -41,13 +41,14 @@ from rankscope.errors import counted
 from rankscope.findings import Code, Finding, NotApplicable, declare
 from rankscope.part import Part
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.unpaired import GroupDifference, group_difference
+from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.unpaired import group_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankscope.diagnosis.labels import Query
-    from rankscope.measures.judged import BoolArray, IntArray
+    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.statistics.intervals import Interval
 
 FEWEST = 5
@@ -459,44 +460,61 @@ def _counts(
     measure = str(inputs.main)
     is_mean = inputs.main.definition.aggregate == "mean"
     values = {name: inputs.scores.values(measure, name) for name in inputs.scores.runs}
-    compared: dict[LeakKind, list[tuple[str, GroupDifference]]] = {}
+    groups: list[tuple[LeakKind, str, FloatArray, FloatArray]] = []
     for kind, pairs in leaked.items():
         ids = {questions.ids[question] for question in pairs.question.tolist()}
-        compared[kind] = []
         for name, by_query in values.items():
             on_them = np.array([value for query_id, value in by_query.items() if query_id in ids])
             on_others = np.array([v for query_id, v in by_query.items() if query_id not in ids])
             if is_mean and min(len(on_them), len(on_others)) >= FEWEST:
-                test = group_difference(
-                    on_them,
-                    on_others,
-                    level=1 - inputs.settings.alpha,
-                    bounds=inputs.main.definition.range,
-                )
-                compared[kind].append((name, test))
-    known = [test.p for rows in compared.values() for _, test in rows if test.p is not None]
-    p_values = iter(corrected(known, "holm").tolist())
+                groups.append((kind, name, on_them, on_others))
+    compared = _compared(groups, inputs)
     return tuple(
         LeakCount(
             kind=kind,
             queries=len(leaked[kind].question),
             share=len(leaked[kind].question) / len(questions),
-            means=tuple(
-                LeakedMeans(
-                    system=name,
-                    leaked=test.first,
-                    others=test.second,
-                    low=_end(test.interval, "low"),
-                    high=_end(test.interval, "high"),
-                    p_corrected=None if test.p is None else next(p_values),
-                )
-                for name, test in compared[kind]
-            ),
+            means=tuple(row for of, row in compared if of == kind),
             examples=tuple(leaked[kind].source[:show]),
         )
         for kind in KINDS
         if kind in leaked
     )
+
+
+def _compared(
+    groups: Sequence[tuple[LeakKind, str, FloatArray, FloatArray]], inputs: Inputs
+) -> list[tuple[LeakKind, LeakedMeans]]:
+    """Compare two groups of questions for each kind and system.
+
+    Intervals hold for all of them at once, and agree with the corrected p-values.
+    """
+    alpha = inputs.settings.alpha
+    tests = [
+        group_difference(
+            on_them,
+            on_others,
+            level=1 - alpha / len(groups),
+            bounds=inputs.main.definition.range,
+        )
+        for _, _, on_them, on_others in groups
+    ]
+    known = iter(corrected([test.p for test in tests if test.p is not None], "holm").tolist())
+    rows = []
+    for (kind, name, *_), test in zip(groups, tests, strict=True):
+        interval, p = test.interval, None if test.p is None else next(known)
+        if interval is not None and p is not None:
+            interval = agreeing(interval, test.difference, p, alpha)
+        row = LeakedMeans(
+            system=name,
+            leaked=test.first,
+            others=test.second,
+            low=_end(interval, "low"),
+            high=_end(interval, "high"),
+            p_corrected=p,
+        )
+        rows.append((kind, row))
+    return rows
 
 
 def _end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
