@@ -30,9 +30,9 @@ from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.pairwise import compare_with_all
 from rankscope.statistics.reach import about as two_digits
-from rankscope.statistics.reach import queries_like_these, reach
+from rankscope.statistics.reach import queries_like_these
 from rankscope.statistics.sentences import about, listed
 
 if TYPE_CHECKING:
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 ROUGHLY = 2
 """A mean that is known to so many times the difference that matters is a note: by itself it claims
 little."""
-
-MOST_FLIPPED = 1_000
-"""With more queries than this Student's t tests differences: it says the same as sign flips."""
 
 ONE_CUTOFF = declare(
     "RS665",
@@ -258,17 +255,8 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
         other = matrix.systems.index(inputs.baseline)
     settings = inputs.settings
     row = matrix.query_differences([(other, best)])[0]
-    family = len(order) - 1
-    test = "t" if len(row) > MOST_FLIPPED else settings.single_test
-    [result] = paired_tests(row, test=test, **settings.resampling)
-    able = reach(
-        row,
-        alpha=settings.alpha,
-        largest=scale.change[1],
-        test=test,
-        resamples=settings.resamples,
-        family=family,
-    )
+    [claim] = compare_with_all(matrix, [(other, best)], settings)
+    family = math.comb(len(order), 2)
     lead = abs(means[best] - means[other])
     return NeededQueries(
         measure=scale.name,
@@ -276,9 +264,9 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
         system=matrix.systems[best],
         against=matrix.systems[other],
         difference=lead,
-        detectable=able.detectable,
-        p_corrected=min(1.0, result.p * family),
-        shown=result.p * family <= settings.alpha and lead > 0,
+        detectable=claim.detectable if math.isfinite(claim.detectable) else None,
+        p_corrected=claim.p_corrected,
+        shown=claim.verdict == "better",
         needed=queries_like_these(row, lead, alpha=settings.alpha, family=family),
     )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -42,7 +41,7 @@ from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.pairwise import Pair, compare_pairs, differences_alone
+from rankscope.statistics.pairwise import compare_with_all, differences_alone
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
@@ -284,7 +283,7 @@ def _changes(
         difference.in_family(difference.test.p, settings.alpha)
         for difference in differences_alone(matrix, pairs, settings)
     ]
-    compared = _compared(matrix, pairs, settings)
+    compared = compare_with_all(matrix, pairs, settings)
     for place, (below, system) in enumerate(names):
         for measure, scale in enumerate(matrix.scales):
             difference = differences[measure * len(pairs) + place]
@@ -303,24 +302,6 @@ def _changes(
                 change = change.model_copy(update=shown)
             changes[system].append(change)
     return changes
-
-
-MOST_TOGETHER = 50
-"""Of more systems than this only the stages are compared, and not all pairs."""
-
-
-def _compared(
-    matrix: Matrix, pairs: Sequence[tuple[int, int]], settings: Settings
-) -> Sequence[Pair]:
-    """Compare stages by the first measure as one family with all other pairs of systems.
-
-    So what is said of a stage never contradicts a comparison of the systems.
-    """
-    known = {frozenset(pair) for pair in pairs}
-    count = len(matrix.systems)
-    others = [pair for pair in combinations(range(count), 2) if frozenset(pair) not in known]
-    family = [*pairs, *(others if count <= MOST_TOGETHER else [])]
-    return compare_pairs(matrix.only_measures(1), family, settings)
 
 
 # --- the analysis --------------------------------------------------------------------------------

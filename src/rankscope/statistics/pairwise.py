@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -347,6 +348,24 @@ def compare_pairs(
             )
         )
     return compared
+
+
+MOST_TOGETHER = 50
+"""Of more systems than this only the pairs that are asked about are compared."""
+
+
+def compare_with_all(
+    matrix: Matrix, pairs: Sequence[tuple[int, int]], settings: Settings
+) -> list[Pair]:
+    """Compare pairs (base, system) by the first measure, as one family with all other pairs.
+
+    So what an analysis says of two systems never contradicts a comparison of all of them.
+    """
+    known = {frozenset(pair) for pair in pairs}
+    count = len(matrix.systems)
+    others = [pair for pair in combinations(range(count), 2) if frozenset(pair) not in known]
+    family = [*pairs, *(others if count <= MOST_TOGETHER else [])]
+    return compare_pairs(matrix.only_measures(1), family, settings)[: len(pairs)]
 
 
 def system_groups(
