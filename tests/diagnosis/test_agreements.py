@@ -142,7 +142,7 @@ def test_noise_is_no_complement(seed: int) -> None:
     assert pair.together is not None
     assert pair.together.interval.low > 0.0  # the oracle gains all the same
     assert len(pair.contributions) == 2
-    assert (result.advice, result.fused) == ((), None)
+    assert result.advice == ()
     assert "RS682" not in {finding.code for finding in result.findings}
 
 
@@ -191,19 +191,87 @@ def test_a_complement_is_found_and_advised() -> None:
     [advice] = result.advice
     assert pair.together is not None
     assert advice.gain == pair.together.gain > 0.3
-    assert f"would reach nDCG@10 of {pair.together.oracle:.3f}, at most" in advice.text
-    assert result.fused is not None
+    assert advice.text.startswith("Routing: ")
+    assert (
+        "choosing the better of the two for each question would reach nDCG@10 of at most "
+        f"{pair.together.oracle:.3f} against" in advice.text
+    )
+    [trial] = result.fusions
     fused = rs.fuse([complements()[1][name] for name in (result.focus, other)])
     expected = rs.evaluate(complements()[0], fused, "nDCG@10")["nDCG@10"]
-    assert result.fused.mean == pytest.approx(expected)
-    assert result.fused.change == pytest.approx(expected - pair.together.mean)
-    assert f"{expected:.3f}" in advice.text
+    assert trial.mean == pytest.approx(expected)
+    assert trial.change == pytest.approx(expected - pair.together.mean)
+    assert f"plain reciprocal rank fusion gives {expected:.3f}" in advice.text
+
+
+def test_a_fusion_that_is_better_than_both_is_advised() -> None:
+    """The target is second in one and third in the other, below what the other does not have.
+
+    Reciprocal rank fusion puts it first: 1/62 + 1/63 > 1/61. For each query the better of the two
+    has nDCG@10 of 1/log2(3).
+    """
+    qrels = {f"q{n}": {"a": 1} for n in range(20)}
+    runs = {
+        "one": {q: ["x", "a"] for q in qrels},
+        "two": {q: ["y", "z", "a"] for q in qrels},
+    }
+    result = look(qrels, runs)
+    [pair] = result.pairs
+    assert pair.together is not None
+    assert pair.together.oracle == pytest.approx(1 / np.log2(3))
+    assert pair.together.gain == 0.0
+    [trial] = result.fusions
+    assert trial.mean == 1.0
+    [advice] = result.advice
+    assert advice.gain == trial.change == pytest.approx(1 - 1 / np.log2(3))
+    assert advice.text == (
+        "Fusion: reciprocal rank fusion of one and two gives nDCG@10 of 1.000 against 0.631 "
+        "(+0.369, p < 0.0001)"
+    )
+
+
+def test_fusions_are_corrected_over_the_partners() -> None:
+    """Fusing helps on 6 queries of 6: 2^(1−6) = 0.031, and with two partners 0.0625."""
+    qrels = {f"q{n}": {"a": 1} for n in range(6)}
+    runs = {
+        "one": {q: ["x", "a"] for q in qrels},
+        "two": {q: ["y", "z", "a"] for q in qrels},
+    }
+    [advice] = look(qrels, runs).advice
+    assert advice.text.startswith("Fusion: ")
+    runs["three"] = {q: ["v", "w", "a"] for q in qrels}
+    result = look(qrels, runs)
+    assert [row.p for row in result.fusions] == [1 / 32, 1 / 32]
+    assert [row.p_corrected for row in result.fusions] == [1 / 16, 1 / 16]
+    assert result.advice == ()
+
+
+def test_the_best_of_several_fusions_is_advised() -> None:
+    qrels = {f"q{n:02}": {"a": 1} for n in range(30)}
+    runs = {
+        "one": {q: ["x", "a"] for q in qrels},
+        "two": {q: ["y", "z", "a"] if q < "q15" else ["y", "x", "z"] for q in qrels},
+        "three": {q: ["v", "w", "a"] for q in qrels},
+    }
+    result = look(qrels, runs)
+    assert [row.second for row in result.fusions] == ["three", "two"]
+    [advice] = result.advice
+    assert "of one and three gives" in advice.text
+
+
+def test_a_fusion_that_is_worse_is_not_advised() -> None:
+    qrels = {f"q{n}": {"a": 1, "x": 0} for n in range(20)}
+    runs = {"one": {q: ["a", "x"] for q in qrels}, "two": {q: ["x", "y"] for q in qrels}}
+    result = look(qrels, runs)
+    assert result.fusions[0].change < 0
+    assert result.fusions[0].p_corrected < 0.05
+    assert result.advice == ()
 
 
 def test_long_runs_are_not_fused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankscope.diagnosis.agreements.MOST_FUSED", 10)
     result = look(*complements())
-    assert result.fused is None
+    assert result.fusions == ()
     assert "reciprocal" not in result.advice[0].text
 
 

@@ -278,6 +278,28 @@ def test_too_few_queries_have_room() -> None:
     assert look(one_each(40), right_for(30, 40), "Success@1").findings == ()
 
 
+def test_measures_at_their_maximum_are_one_sentence() -> None:
+    """Every target is second: Success@2 and @3 are full, and RR is not."""
+    qrels = one_each(40)
+    run = {query_id: ["w", "d", "x"] for query_id in qrels}
+    [finding] = look(qrels, {"s": run}, "RR", "Success@2", "R@2", "Success@3").findings
+    assert (finding.code, finding.severity, finding.count) == ("RS656", "note", 3)
+    assert finding.message == (
+        "Success@2, R@2 and Success@3 of s are at their maximum: they cannot show an improvement"
+    )
+    [finding] = look(qrels, {"s": run}, "Success@2", "RR").findings
+    assert finding.severity == "warning"  # of the main measure
+    assert finding.message == ("Success@2 of s is at its maximum: it cannot show an improvement")
+
+
+def test_few_queries_with_room_are_one_sentence() -> None:
+    [finding] = look(one_each(40), right_for(35, 40), "Success@1", "R@1").findings
+    assert finding.message == (
+        "Success@1 and R@1 of run could rise on at most 5 queries, and 6 must differ for any "
+        "outcome to be significant"
+    )
+
+
 def test_the_baseline_is_what_others_must_beat() -> None:
     runs = {"low": right_for(10, 40), "high": right_for(39, 40)}
     for baseline, name, saturated in ((None, "high", True), ("low", "low", False)):

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.diagnosis.gaps import GAPS, Gaps, GapsConfig, SystemGaps, classify, style_of
+from rankscope.diagnosis.gap_kinds import GapsConfig, classify, loss_of, style_of
+from rankscope.diagnosis.gaps import GAPS, Gaps, SystemGaps
 from rankscope.diagnosis.registry import Inputs
-from rankscope.document.blocks import Table
+from rankscope.document.blocks import Plot, Sentences, Table
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from real import COLLECTIONS
@@ -119,28 +120,143 @@ def test_a_shuffled_top_is_a_ranking_problem_and_nothing_else() -> None:
     assert only.ranking.share == 1.0
     assert (only.retrieval.gain, only.retrieval.share) == (0.0, 0.0)
     assert only.missing == 0
+    assert only.loss == "mostly ranking"
     [advice] = result.advice
     assert advice.gain == only.ranking.gain
     assert advice.text == (
-        "Ranking: the first 20 documents of run in the best order would give RR of 1.000 against "
-        "0.350 now (+0.650, of which its first 10 give +0.650)"
+        "Ranking: the first 10 documents of run in the best order would give RR of 1.000 against "
+        "0.350 now (+0.650)"
     )
 
 
-def test_a_truncated_run_is_a_retrieval_problem_and_nothing_else() -> None:
-    result = look(*targets(*[1] * 10, *[None] * 10, length=5), ["RR"])
+def test_a_shallower_reranking_that_gives_most_of_it_is_named() -> None:
+    result = look(*targets(*[2] * 18, *[5] * 18, *[40] * 4, length=50), ["RR"])
+    [advice] = result.advice
+    assert advice.text.endswith("now (+0.682, of which its first 10 give +0.585)")
+
+
+def test_a_retrieval_problem_and_nothing_else() -> None:
+    result = look(*targets(*[1] * 10, *[None] * 10), ["RR"])
     [only] = result.systems
-    assert only.kind == "retrieval"
+    assert (only.kind, only.loss) == ("retrieval", "mostly retrieval")
     assert (only.ranking.gain, only.ranking.share) == (0.0, 0.0)
     assert (only.retrieval.gain, only.retrieval.share) == (0.5, 1.0)
     [advice] = result.advice
     assert advice.gain == 0.5
     assert advice.text == (
-        "Retrieval: 10 of 20 relevant documents (50%) are not among the first 5 of run, which in "
-        "the best order would still be 0.500 below the best possible RR of 1.000"
+        "Retrieval: 10 of 20 relevant documents (50%) are not among the first 20 of run; even in "
+        "the best order it would stay 0.500 below the best possible RR of 1.000"
     )
     # the run is cut above the depth a reranker could look at, so the rest may follow right below
     assert [finding.code for finding in result.findings] == ["RS652", "RS653"]
+
+
+@pytest.mark.parametrize(
+    ("length", "is_short"),
+    [(2, True), (19, True), (20, False)],  # RR is looked at down to 10
+)
+def test_a_run_that_is_cut_very_short_allows_no_conclusion(length: int, is_short: bool) -> None:
+    result = look(*targets(*[1] * 10, *[None] * 10, length=length), ["RR"])
+    [only] = result.systems
+    [advice] = result.advice
+    assert only.is_short == is_short
+    assert (only.loss == "too short to tell") == is_short
+    assert advice.text.startswith(
+        f"Depth: run holds only {length} documents per query: fetch deeper before concluding"
+        if is_short
+        else "Retrieval: "
+    )
+    codes = [finding.code for finding in result.findings]
+    assert codes == (["RS653"] if is_short else ["RS652", "RS653"])
+    [words] = (block for block in GAPS.section(result).details if isinstance(block, Sentences))
+    assert ("retrieval problem" in words.sentences[0].text) != is_short
+
+
+def test_a_short_run_that_loses_little_is_not_remarked() -> None:
+    result = look(*targets(*[1] * 20, length=2), ["RR"])
+    assert (result.systems[0].loss, result.advice, result.findings) == ("little", (), ())
+
+
+def test_queries_that_a_run_lacks_are_left_out_and_empty_answers_are_not() -> None:
+    """Of 40 queries 20 are missing, 10 are answered with nothing, 10 have it second."""
+    qrels, run = targets(*[None] * 20, *[2] * 10, *[None] * 10)
+    for number, query_id in enumerate(qrels):
+        if number < 20:
+            del run[query_id]
+        elif number >= 30:
+            run[query_id] = []
+    result = look(qrels, {"s": run}, ["RR"])
+    [only] = result.systems
+    assert (result.queries, only.left_out) == (40, 20)
+    assert (only.success[0], only.success[-1]) == (0.0, 0.5)
+    assert (only.now, only.ideal) == (0.25, 1.0)
+    assert (only.ranking.gain, only.retrieval.gain) == (0.25, 0.5)
+    assert (only.relevant, only.missing) == (20, 10)
+    assert [advice.gain for advice in result.advice] == [0.25, 0.125]  # over all 40
+    assert "on the 20 queries that it has" in result.advice[0].text
+    [kinds] = GAPS.section(result).blocks
+    assert isinstance(kinds, Table)
+    assert "left out of all numbers here: 20 queries that s lacks (see failures)" in kinds.notes
+
+
+def test_a_perfect_run_that_lacks_queries_has_no_retrieval_problem() -> None:
+    qrels, run = targets(*[1] * 30)
+    result = look(qrels, {"s": dict(list(run.items())[:10])})
+    [only] = result.systems
+    assert (only.loss, only.kind, only.left_out) == ("little", "neither", 20)
+    assert (result.findings, result.advice) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("ranking", "retrieval", "is_short", "loss"),
+    [
+        (0.255, 0.10, False, "mostly ranking"),
+        (0.06, 0.04, False, "mostly ranking"),  # the other is worth no sentence
+        (0.04, 0.06, False, "mostly retrieval"),
+        (0.3, 0.2, False, "mostly ranking"),  # 0.6 of it
+        (0.25, 0.2, False, "both"),
+        (0.04, 0.049, False, "little"),
+        (0.25, 0.2, True, "too short to tell"),
+        (0.3, 0.2, True, "mostly ranking"),
+    ],
+)
+def test_the_loss_is_called_by_its_parts(
+    ranking: float, retrieval: float, is_short: bool, loss: str
+) -> None:
+    assert loss_of(ranking, retrieval, 1.0, is_short=is_short) == loss
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([1, 2, 3, 8, 15, None]), min_size=4, max_size=20))
+def test_table_and_summary_agree(ranks: list[int | None]) -> None:
+    result = look(*targets(*ranks), ["RR"])
+    [only] = result.systems
+    advised = {advice.text.partition(":")[0] for advice in result.advice}
+    codes = {finding.code for finding in result.findings}
+    assert (only.loss == "little") == (not advised)
+    if only.loss in ("mostly ranking", "mostly retrieval"):
+        assert result.advice[0].text.lower().startswith(only.loss.removeprefix("mostly "))
+    if only.loss == "both":
+        assert advised == {"Ranking", "Retrieval"}
+    assert "RS651" not in codes or "Ranking" in advised
+    assert "RS652" not in codes or "Retrieval" in advised
+
+
+def test_as_deep_as_the_run_is_retrieved() -> None:
+    """The run holds 300, so a target at 250 is retrieved; below 1,000 nothing is looked at."""
+    result = look(*targets(250, 1, length=300), ["RR@10"])
+    assert (result.depth, result.systems[0].missing) == (300, 0)
+    result = look(*targets(1100, 1, length=1200), ["RR@10"])
+    assert (result.depth, result.systems[0].missing) == (1000, 1)
+
+
+def test_curves_of_the_best_five_systems_are_drawn() -> None:
+    runs = {}
+    for place in range(7):
+        qrels, runs[f"s{place}"] = targets(*[1] * place, *[2] * (7 - place))
+    [plot] = (b for b in GAPS.section(look(qrels, runs)).details if isinstance(b, Plot))
+    assert [curve.label for curve in plot.curves] == ["s2", "s3", "s4", "s5", "s6"]
+    assert plot.title.endswith("(5 best systems)")
 
 
 @pytest.mark.parametrize(("asked", "is_cut"), [(None, True), (5, True), (50, False)])
@@ -229,7 +345,7 @@ def test_several_relevant_documents() -> None:
     assert only.recall == (0.25, 0.5)
     assert only.not_first == 0.5
     assert only.not_retrieved == 0.25  # q1 has enough for both places, q2 one of two
-    assert (only.relevant, only.missing) == (6, 3)
+    assert (only.relevant, only.missing) == (5, 2)  # of q1 no more than 3 can be retrieved
     assert only.now == (0.25 + 0.5) / 2
     assert only.reranked[-1].value == (0.5 + 0.5) / 2
     assert only.ideal == (0.5 + 1) / 2
@@ -238,17 +354,16 @@ def test_several_relevant_documents() -> None:
 
 def test_queries_that_no_system_can_win_are_counted_and_left_out() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 0}, "q3": {"a": 1}}
-    result = look(qrels, {"q1": ["x", "a"], "q2": ["a"]}, ["RR"])
+    result = look(qrels, {"q1": ["x", "a"], "q2": ["a"], "q3": []}, ["RR"])
     [only] = result.systems
     assert (result.queries, result.without_relevant) == (3, 1)
     assert only.success == (0.0, 0.5)
     assert only.now == pytest.approx(1 / 6)
     assert only.ideal == pytest.approx(2 / 3)
-    # q3 is missing from the run, which is a matter of retrieval
+    # q3 has an empty answer, which is a matter of retrieval
     assert only.ranking.gain == pytest.approx(1 / 6)
     assert only.retrieval.gain == pytest.approx(1 / 3)
-    [finding] = (note for note in result.findings if note.code == "RS652")
-    assert "run lacks 50% of them" in finding.message
+    assert only.not_retrieved == 0.5
 
 
 def test_a_level_of_the_main_measure_counts() -> None:
@@ -356,7 +471,9 @@ def test_now_is_what_was_scored_whatever_the_rules() -> None:
     for profile in ("rankscope", "trec_eval-9", "beir", "ir_measures", "sentence-transformers"):
         scores = rs.evaluate(qrels, run, ["nDCG@5"], profile=profile)
         only = system(qrels, run, "nDCG@5", profile=profile)
-        assert only.now == scores["nDCG@5"], profile
+        values = scores.values("nDCG@5")
+        known = [values[query_id] for query_id in run if query_id in values]
+        assert only.now == pytest.approx(sum(known) / len(known), abs=1e-15), profile
 
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -391,9 +508,9 @@ def test_what_is_shown() -> None:
     [kinds] = section.blocks
     assert isinstance(kinds, Table)
     assert [column.title for column in kinds.columns] == [
-        *("system", "problem", "Success@1", "@3", "@5", "@10", "@30", "RR", "lower", "missing")
+        *("system", "loses by", "Success@1", "@3", "@5", "@10", "@30", "RR", "lower", "missing")
     ]
-    assert [cell.value for cell in kinds.rows[0][:4]] == ["first", "ranking", 0.4, 0.8]
+    assert [cell.value for cell in kinds.rows[0][:4]] == ["first", "both", 0.4, 0.8]
     steps, parts = (block for block in section.details if isinstance(block, Table))
     assert [row[0].value for row in steps.rows] == [
         "now",

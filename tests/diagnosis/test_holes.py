@@ -57,8 +57,16 @@ def test_planted_documents_are_counted_at_each_depth() -> None:
 
 
 def test_pooled_documents_are_unjudged() -> None:
-    [system] = look({"q": {"a": 1, "b": 0, "c": -1}}, {"s": {"q": ["c", "a"]}}).systems
+    result = look({"q": {"a": 1, "b": 0, "c": -1}}, {"s": {"q": ["c", "a"]}})
+    [system] = result.systems
     assert [row.unjudged for row in system.shares] == [1, 1]
+    assert result.negative == 1
+    assert "1 judgment has a negative grade: negative grades count as unjudged" in result.notes
+    [finding] = result.findings
+    assert finding.message.endswith("(negative grades count as unjudged)")
+    result = look({"q": {"a": 1, "b": 0, "d": 0}}, {"s": {"q": ["c", "a"]}})
+    assert (result.negative, result.notes) == (0, ())
+    assert "negative" not in result.findings[0].message
 
 
 def test_many_unjudged_are_a_finding_and_advice() -> None:
@@ -190,6 +198,10 @@ def test_a_conclusion_that_is_open() -> None:
     }
     result = look(qrels, runs, "P@1")
     [conclusion] = result.conclusions
+    assert conclusion.p_corrected is not None
+    assert conclusion.p_corrected > 0.5  # more queries matter, and not what is unjudged
+    assert "RS677" not in codes(result)
+    assert not any("reversal" in advice.text for advice in result.advice)
     assert conclusion.verdict == "open"
     assert conclusion.difference == 2 / 8
     assert (conclusion.needed, conclusion.unjudged) == (2, 4)
@@ -198,10 +210,27 @@ def test_a_conclusion_that_is_open() -> None:
     p = (3 + SMOOTHING * 3.5 / 9) / (8 + SMOOTHING)
     assert [pair.probability for pair in result.judge] == pytest.approx([p] * 4)
     assert conclusion.chance == pytest.approx(4 * p**3 * (1 - p) + p**4)  # 3 or 4 of 4
+
+
+def test_a_conclusion_that_is_shown_and_open_is_a_finding() -> None:
+    """Ahead is right on all of 20 queries; behind on 12, and on 8 nobody knows."""
+    qrels = {f"q{n}": {"a": 1, "b": 1, "n": 0} for n in range(20)}
+    runs = {
+        "ahead": {f"q{n}": ["a", "n"] for n in range(20)},
+        "behind": {f"q{n}": ["x", "y"] if n < 8 else ["b", "n"] for n in range(20)},
+    }
+    result = look(qrels, runs, "P@2")
+    [conclusion] = result.conclusions
+    assert conclusion.p_corrected == pytest.approx(2 / 2**8, abs=0.005)  # by sign flips
+    assert (conclusion.verdict, conclusion.needed, conclusion.unjudged) == ("open", 8, 16)
+    assert conclusion.chance is not None
+    assert conclusion.chance >= 0.05
     [finding] = [finding for finding in result.findings if finding.code == "RS677"]
-    assert "gone if about 2 of 4 unjudged documents were relevant" in finding.message
-    [advice] = [advice for advice in result.advice if "reversal" in advice.text]
-    assert advice.gain == 2 / 8
+    assert "gone if about 8 of 16 unjudged documents were relevant" in finding.message
+    assert "as often relevant as judged ones that as many systems retrieve" in finding.message
+    [advice] = result.advice  # though behind has many unjudged documents, too
+    assert "reversal" in advice.text
+    assert advice.gain == 4 / 20
 
 
 def test_equal_systems_have_no_conclusion_to_turn_round() -> None:

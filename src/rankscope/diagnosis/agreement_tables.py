@@ -37,6 +37,8 @@ def agreement_section(result: Agreement, title: str) -> Section:
     details: list[Block] = []
     if any(pair.together is not None or pair.retrieved is not None for pair in shown):
         details.append(_together(result, shown, more))
+    if result.fusions:
+        details.append(_fusions(result))
     if any(pair.apart for pair in result.pairs if pair.first == result.focus):
         details.append(_apart(result))
     return Section(title, (_alike(result, shown, more),), tuple(details))
@@ -93,6 +95,33 @@ def _alike(result: Agreement, pairs: tuple[PairAgreement, ...], more: tuple[str,
     )
 
 
+def _fusions(result: Agreement) -> Table:
+    rows = tuple(
+        (Cell(row.second), Cell(row.mean), Cell(row.change), Cell(row.p_corrected))
+        for row in result.fusions
+    )
+    others = sum(result.focus in {pair.first, pair.second} for pair in result.pairs)
+    left = others - len(rows)
+    return Table(
+        (
+            *text_columns("fused with"),
+            Column(result.measure),
+            Column("change", signed=True),
+            Column("p", "p"),
+        ),
+        rows,
+        title=f"What fusing {result.focus} with another system gives",
+        notes=(
+            (
+                "plain reciprocal rank fusion (k = 60) with the best system; change: how much "
+                "better than the best system alone; p: paired t test, corrected by Holm over these "
+                "systems"
+            ),
+            *((f"not tried, as runs are long: {counted(left, 'system')}",) if left else ()),
+        ),
+    )
+
+
 def _together(result: Agreement, pairs: tuple[PairAgreement, ...], more: tuple[str, ...]) -> Table:
     rows = []
     for pair in pairs:
@@ -124,16 +153,12 @@ def _together(result: Agreement, pairs: tuple[PairAgreement, ...], more: tuple[s
         *more,
         (
             f"better: the better {result.measure} of the two; oracle: with the better answer of "
-            "the two for each query; gain: the most that a fusion or a router could gain, with its "
-            "95 % interval, though noise alone also gives such a gain"
+            "the two for each query; gain: the most that choosing one of the two for each query "
+            "could gain, with its 95 % interval, though noise alone also gives such a gain; a "
+            "fusion may reach more"
         ),
         "recall: of the better of the two over all that it retrieved; union: of both together",
     ]
-    if result.fused is not None:
-        notes.append(
-            f"plain reciprocal rank fusion of {result.fused.first} and {result.fused.second} gives "
-            f"{result.fused.mean:.4f} ({result.fused.change:+.4f}, p = {result.fused.p:.2g})"
-        )
     return Table(
         (
             *text_columns("system", "other"),

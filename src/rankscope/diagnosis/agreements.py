@@ -1,10 +1,13 @@
 """Agreement: do systems answer with the same documents, and what could two reach together?
 
 Two systems that agree are one; two that do not may complement each other, or one may be noise. What
-a fusion could gain at most is shown by an oracle that takes for each query the better answer of the
-two. Any two systems that differ have such a gain, even two copies with noise, so it is no advice by
-itself: there must be relevant documents that one has on top and the other does not have nearly so
-far up (`rankscope.diagnosis.pair_agreement.FAR`), on significantly many queries.
+a fusion gives is measured: the best system is fused with each other one by reciprocal rank, and
+advised only where that is significantly better. What choosing between two systems could gain at
+most is shown by an oracle that takes for each query the better answer of the two; it does not bound
+fusions, which can be better than both. Any two systems that differ have such a gain, even two
+copies with noise, so it is no advice by itself: there must be relevant documents that one has on
+top and the other does not have nearly so far up (`rankscope.diagnosis.pair_agreement.FAR`), on
+significantly many queries.
 """
 
 from __future__ import annotations
@@ -39,24 +42,28 @@ from rankscope.part import Part
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.scoring.align import align
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.matrix import Scale
 from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.sentences import p_text
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Section
+    from rankscope.measures.judged import FloatArray
 
 
 MOST_SYSTEMS = 10
 """Of more systems each is compared with the best one only."""
 
 LEAST_CONTRIBUTED = 0.02
-"""A smaller share of the relevant documents is not worth a fusion."""
+"""A smaller share of the relevant documents is not worth a router."""
 
 ALIKE = 0.99
 """From this mean RBO on two systems are nearly the same."""
 
 MOST_FUSED = 400_000
-"""Runs with more rows together are not fused to see what that gives."""
+"""Two runs with more rows together are not fused to see what that gives."""
+
+MOST_FUSED_IN_ALL = 2_000_000
+"""No more rows are fused in all; the best of the other systems come first."""
 
 NEARLY_THE_SAME = declare(
     "RS681",
@@ -73,10 +80,10 @@ COMPLEMENTARY = declare(
     "complementary-systems",
     "note",
     unit="query",
-    advice="try fusing them: rankscope runs fuse",
+    advice="choose between them by question, or fuse them with weights: rankscope runs fuse",
     meaning="""Another system has relevant documents among its first k that the best system does not
     have among its first 5k, on significantly many queries (t test corrected by Holm, at least 2 %
-    of the relevant documents that fit into the first k): a fusion could gain.""",
+    of the relevant documents that fit into the first k): they answer different questions well.""",
 )
 
 
@@ -86,13 +93,15 @@ class Fused(Part):
     first: str
     """A system: the best."""
     second: str
-    """Another: the one that could add most."""
+    """Another."""
     mean: float
     """The main measure of the fused run."""
     change: float
     """How much better than the best system's that is; negative: worse."""
     p: float
     """Of a paired t test of the change."""
+    p_corrected: float
+    """The same, corrected by Holm over the systems that were tried."""
 
 
 class Agreement(Analysed):
@@ -112,9 +121,9 @@ class Agreement(Analysed):
     """The best system."""
     pairs: tuple[PairAgreement, ...]
     """By pair of systems, those with the best system first; of more than 10 systems only these."""
-    fused: Fused | None
-    """What fusing the best system with the one that could add most gives; null if none could, or
-    the runs are long."""
+    fusions: tuple[Fused, ...]
+    """What fusing the best system with each other one gives, the best fusion first; without runs
+    that are long."""
 
 
 class AgreementConfig(AnalysisConfig):
@@ -150,7 +159,7 @@ def _look(config: AgreementConfig, inputs: Inputs) -> Agreement | NotApplicable:
         chosen += combinations(others, 2)
     pairs = _with_tests([compare_answers(context, *pair) for pair in chosen])
     partner = _partner(pairs, focus, inputs.settings.alpha)
-    fused = None if partner is None else _fused(context, focus, partner[1].of)
+    fusions = _fusions(context, focus, others)
     return Agreement(
         measure=str(inputs.main),
         cutoff=cutoff,
@@ -159,9 +168,9 @@ def _look(config: AgreementConfig, inputs: Inputs) -> Agreement | NotApplicable:
         queries=len(rankings.query_ids),
         focus=focus,
         pairs=tuple(pairs),
-        fused=fused,
+        fusions=tuple(fusions),
         findings=tuple(_findings(pairs, partner, cutoff)),
-        advice=_advice(context, partner, fused),
+        advice=_advice(context, partner, fusions),
     )
 
 
@@ -186,7 +195,7 @@ Partner = tuple[PairAgreement, Contribution]
 
 
 def _partner(pairs: list[PairAgreement], focus: str, alpha: float) -> Partner | None:
-    """Return the system that complements the best one and with which it could gain most."""
+    """Return the system that complements the best one, and of which most could be chosen."""
     candidates = [
         (pair, row)
         for pair in pairs
@@ -204,28 +213,62 @@ def _partner(pairs: list[PairAgreement], focus: str, alpha: float) -> Partner | 
     return max(candidates, key=gain, default=None)
 
 
-def _fused(context: Answers, focus: str, partner: str) -> Fused | None:
-    """Fuse two systems by reciprocal rank and measure what that gives."""
-    inputs = context.inputs
+def _fusions(context: Answers, focus: str, others: list[str]) -> list[Fused]:
+    """Fuse the best system with each other one by reciprocal rank and measure what that gives."""
+    inputs, main = context.inputs, context.inputs.main
+    if context.matrix is None or main.definition.needs:
+        return []
+    sign = 1 if main.definition.higher_is_better else -1
+    base = context.values[focus]
+    counts = ~np.isnan(base)
+    fused = []
+    for partner in _to_fuse(context, focus, others):
+        values = _fused_values(inputs, focus, partner)
+        changes = sign * (values - base)[counts]
+        [test] = paired_tests(changes[np.newaxis], test="t")
+        fused.append(
+            Fused(
+                first=focus,
+                second=partner,
+                mean=aggregate(main, values[counts]),
+                change=float(changes.mean()),
+                p=test.p,
+                p_corrected=test.p,
+            )
+        )
+    p_values = corrected([row.p for row in fused], "holm").tolist()
+    rows = [
+        row.model_copy(update={"p_corrected": p}) for row, p in zip(fused, p_values, strict=True)
+    ]
+    return sorted(rows, key=lambda row: -row.change)
+
+
+def _to_fuse(context: Answers, focus: str, others: list[str]) -> list[str]:
+    """Return the systems that are not too long to be fused with the best one, the best first."""
+    scores = context.inputs.scores
+    assert scores is not None
+    sign = 1 if context.inputs.main.definition.higher_is_better else -1
+    means = {name: sign * scores.run(name).means[scores.measures[0]] for name in others}
+    rows = {name: len(ranking.key) for name, ranking in context.rankings.systems.items()}
+    chosen, total = [], 0
+    for name in sorted(others, key=lambda name: -means[name]):
+        size = rows[focus] + rows[name]
+        if size <= MOST_FUSED and total + size <= MOST_FUSED_IN_ALL:
+            chosen.append(name)
+            total += size
+    return chosen
+
+
+def _fused_values(inputs: Inputs, focus: str, partner: str) -> FloatArray:
+    """Return the main measure of two systems fused by reciprocal rank, by query."""
     assert inputs.runs is not None
     assert inputs.qrels is not None
-    runs = [inputs.runs[focus], inputs.runs[partner]]
-    rows = sum(len(context.rankings.systems[name].key) for name in (focus, partner))
-    if rows > MOST_FUSED or inputs.main.definition.needs:
-        return None
-    judged = align(inputs.qrels, fuse(runs, method="rrf")).judged
-    values = compute(inputs.main, judged)
-    counts = ~np.isnan(context.values[focus])
-    sign = 1 if inputs.main.definition.higher_is_better else -1
-    changes = sign * (values - context.values[focus])[counts]
-    [test] = paired_tests(changes[np.newaxis], test="t")
-    return Fused(
-        first=focus,
-        second=partner,
-        mean=aggregate(inputs.main, values[counts]),
-        change=float(changes.mean()),
-        p=test.p,
-    )
+    assert inputs.scores is not None
+    # what is below the cutoff is not looked at
+    run = fuse([inputs.runs[focus], inputs.runs[partner]], method="rrf", depth=inputs.main.cutoff)
+    rules = inputs.scores.profile.rules_for(inputs.main)
+    judged = align(inputs.qrels, run, ties=rules.ties, precision=rules.precision).judged
+    return compute(inputs.main, judged)
 
 
 def _findings(pairs: list[PairAgreement], partner: Partner | None, cutoff: int) -> list[Finding]:
@@ -253,24 +296,38 @@ def _findings(pairs: list[PairAgreement], partner: Partner | None, cutoff: int) 
     return findings
 
 
-def _advice(context: Answers, partner: Partner | None, fused: Fused | None) -> tuple[Advice, ...]:
+def _advice(context: Answers, partner: Partner | None, fusions: list[Fused]) -> tuple[Advice, ...]:
+    """Advise a fusion that was seen to be better, or else a choice where that could gain."""
+    measure = context.inputs.main
+    sign = 1 if measure.definition.higher_is_better else -1
+    best = next((row for row in fusions if row.p_corrected <= context.inputs.settings.alpha), None)
+    if best is not None and best.change > 0:
+        now = best.mean - sign * best.change
+        return (
+            Advice(
+                text=f"Fusion: reciprocal rank fusion of {best.first} and {best.second} gives "
+                f"{measure} of {best.mean:.3f} against {now:.3f} ({sign * best.change:+.3f}, "
+                f"{p_text(best.p_corrected)})",
+                gain=best.change,
+            ),
+        )
     if partner is None:
         return ()
     pair, row = partner
     together = pair.together
     assert together is not None
-    trial = ": try fusing them (rankscope runs fuse)"
+    trial = ""
+    fused = next((fusion for fusion in fusions if fusion.second == row.of), None)
     if fused is not None:
-        gives = f"; plain reciprocal rank fusion gives {fused.mean:.3f} ({fused.change:+.3f})"
-        is_gain = Scale.of(str(context.inputs.main)).is_better(fused.change)
-        trial = gives + (trial if is_gain else ", so it would take trained weights, or a router")
-    measure = context.inputs.main
+        trial = (
+            f"; plain reciprocal rank fusion gives {fused.mean:.3f} ({sign * fused.change:+.3f})"
+        )
     return (
         Advice(
-            text=f"Fusion: {row.of} and {row.to} answer different questions well (Jaccard@"
-            f"{context.cutoff} {pair.jaccard.mean:.2f}); the better of the two for each question "
-            f"would reach {measure} of {together.oracle:.3f}, at most {together.gain:.3f} better "
-            f"than {together.better} alone{trial}",
+            text=f"Routing: {row.of} and {row.to} answer different questions well (Jaccard@"
+            f"{context.cutoff} {pair.jaccard.mean:.2f}); choosing the better of the two for each "
+            f"question would reach {measure} of at most {together.oracle:.3f} against "
+            f"{together.mean:.3f} ({sign * together.gain:+.3f}){trial}",
             gain=together.gain,
         ),
     )

@@ -10,9 +10,10 @@ from rankscope.findings import Finding, declare
 from rankscope.runs.run_codes import TRIVIAL_CUTOFF
 from rankscope.statistics.detectable import POWER
 from rankscope.statistics.reach import about
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.diagnosis.attainable import Attainable, AttainableConfig
+    from rankscope.diagnosis.attainable import Attainable, AttainableConfig, Room
 
 WORTH_SAYING = 0.001
 """What copies cost is said from this drop on."""
@@ -37,8 +38,9 @@ SATURATED = declare(
     "compare with it: hardly any improvement could be shown",
     meaning="""The baseline, or the best system where there is none, is so near the maximum that
     improvements cannot be shown with these queries: fewer of them have room than must differ for
-    any outcome to be significant; or, as a note, all the room there is is smaller than the
-    difference that is detectable with a power of 0.8.""",
+    any outcome to be significant; or all the room there is is smaller than the difference that is
+    detectable with a power of 0.8. A note, unless no outcome by the main measure could be
+    significant.""",
 )
 SAME_DOCUMENTS = declare(
     "RS657",
@@ -94,33 +96,75 @@ def _at_maximum(result: Attainable, config: AttainableConfig) -> list[Finding]:
 
 def _saturated(result: Attainable) -> list[Finding]:
     """Name the measures by which nothing better could be shown, those where that is sure first."""
-    sure, likely, evidence = [], [], {}
+    full: dict[str, list[str]] = {}
+    few: dict[tuple[str, int], list[tuple[str, Room]]] = {}
+    likely: dict[str, list[tuple[str, Room]]] = {}
+    evidence = {}
     for row in result.measures:
         room = row.room
         if room is None or not room.saturated:
             continue
         evidence[row.measure] = room.to_dict()
-        rise = f"{row.measure} of {room.system} could rise by {room.room:.4f} at most"
-        if room.must_differ is not None and room.with_room < room.must_differ:
-            sure.append(
-                f"{rise}, on {counted(room.with_room, 'query')}, and {room.must_differ} must "
-                "differ for any outcome to be significant"
-            )
-        elif room.detectable is not None:
-            likely.append(
-                f"{rise}, less than the difference of about {about(room.detectable):g} that these "
-                f"queries show with a power of {POWER:g}"
-            )
+        if not _is_sure(room):
+            likely.setdefault(room.system, []).append((row.measure, room))
+        elif room.with_room:
+            few.setdefault((room.system, room.must_differ or 0), []).append((row.measure, room))
+        else:
+            full.setdefault(room.system, []).append(row.measure)
     if not evidence:
         return []
+    main = result.measures[0].room
     return [
         SATURATED.finding(
-            "; ".join([*sure, *likely]),
+            "; ".join(
+                [
+                    *(_at_their_maximum(names, system) for system, names in full.items()),
+                    *(_few_have_room(rooms, *key) for key, rooms in few.items()),
+                    *(_little_room(rooms, system) for system, rooms in likely.items()),
+                ]
+            ),
             count=len(evidence),
             evidence=evidence,
-            severity=None if sure else "note",
+            severity=None if main is not None and _is_sure(main) else "note",
         )
     ]
+
+
+def _is_sure(room: Room) -> bool:
+    """Tell whether no outcome at all could be significant."""
+    return room.saturated and room.must_differ is not None and room.with_room < room.must_differ
+
+
+def _at_their_maximum(names: list[str], system: str) -> str:
+    if len(names) == 1:
+        return f"{names[0]} of {system} is at its maximum: it cannot show an improvement"
+    return f"{listed(names)} of {system} are at their maximum: they cannot show an improvement"
+
+
+def _few_have_room(rooms: list[tuple[str, Room]], system: str, must_differ: int) -> str:
+    names = [name for name, _ in rooms]
+    most = max(room.with_room for _, room in rooms)
+    rise = f" by {rooms[0][1].room:.4f} at most," if len(rooms) == 1 else ""
+    on = "on" if rise else "on at most"
+    return (
+        f"{listed(names)} of {system} could rise{rise} {on} {counted(most, 'query')}, and "
+        f"{must_differ} must differ for any outcome to be significant"
+    )
+
+
+def _little_room(rooms: list[tuple[str, Room]], system: str) -> str:
+    if len(rooms) == 1:
+        [(name, room)] = rooms
+        return (
+            f"{name} of {system} could rise by {room.room:.4f} at most, less than the difference "
+            f"of about {about(room.detectable or 0):g} that these queries show with a power of "
+            f"{POWER:g}"
+        )
+    names = [f"{name} (by {room.room:.4f})" for name, room in rooms]
+    return (
+        f"{listed(names)} of {system} could rise by less than these queries show with a power of "
+        f"{POWER:g}"
+    )
 
 
 def _trivial(result: Attainable, known: Collection[str]) -> list[Finding]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.gap_kinds import least_worth
 from rankscope.diagnosis.registry import Advice
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.gaps import Gaps, SystemGaps
+
+DEEP = 100
+"""Answers that are cut above this may hide documents that a reranker could look at, unless another
+depth is set."""
 
 MOST_OF_IT = 0.8
 """A shallower reranking that wins this share of all that one could is named."""
@@ -22,7 +27,8 @@ RANKING_PROBLEM = declare(
     unit="system",
     advice="work on the order first: a reranker, better weights, another scoring function",
     meaning="""For many queries (0.3 of them, unless set otherwise) a relevant document is retrieved
-    but is not the first: the order is the problem, or part of it.""",
+    but is not the first, and the best order would gain much of the main measure: the order is the
+    problem, or part of it.""",
 )
 RETRIEVAL_PROBLEM = declare(
     "RS652",
@@ -31,7 +37,8 @@ RETRIEVAL_PROBLEM = declare(
     unit="system",
     advice="work on what is retrieved first: indexing, the words of queries, a second retriever",
     meaning="""Many relevant documents (0.3 of those that fit above the cutoff, unless set
-    otherwise) are not retrieved at all, so that no reranker can mend it.""",
+    otherwise) are not retrieved at all, and much of the main measure is lost by that, so that no
+    reranker can mend it.""",
 )
 HIDDEN_BY_DEPTH = declare(
     "RS653",
@@ -47,11 +54,19 @@ HIDDEN_BY_DEPTH = declare(
 def gap_findings(result: Gaps) -> list[Finding]:
     """Name the systems that have each problem, all in one finding."""
     depth, systems = result.depth, result.systems
-    low = [system for system in systems if system.kind in ("ranking", "both")]
-    lacking = [system for system in systems if system.kind in ("retrieval", "both")]
-    hidden = [
-        system for system in lacking if system.is_cut and system.run_depth < result.thresholds.depth
+    low = [
+        system
+        for system in systems
+        if system.kind in ("ranking", "both") and system.loss in ("mostly ranking", "both")
     ]
+    short = [system for system in systems if system.loss == "too short to tell"]
+    lacking = [
+        system
+        for system in systems
+        if system.kind in ("retrieval", "both") and system.loss in ("mostly retrieval", "both")
+    ]
+    deep = result.thresholds.depth or DEEP
+    hidden = [*short, *(each for each in lacking if each.is_cut and each.run_depth < deep)]
     findings = []
     if low:
         listed = ", ".join(f"{system.system} for {system.not_first:.0%}" for system in low)
@@ -100,32 +115,44 @@ def _missing(system: SystemGaps) -> str:
 
 def gap_advice(result: Gaps, system: SystemGaps) -> list[Advice]:
     """Say what either fix would win, where that is worth a sentence; the larger part first."""
-    worth = max(result.thresholds.worth * abs(system.ideal), 1e-9)
+    worth = least_worth(system.ideal, result.thresholds)
     measure, depth = result.measure, min(result.depth, system.run_depth)
+    share_of_all = 1 - system.left_out / result.queries  # gains are of the mean over all queries
+    of_which = (
+        f" on the {result.queries - system.left_out:,} queries that it has"
+        if system.left_out
+        else ""
+    )
     best = system.now + system.ranking.gain
     advice = []
     if system.ranking.gain >= worth:
         enough = next(
             step for step in system.reranked if step.gain >= MOST_OF_IT * system.ranking.gain
         )
-        first = f", of which its first {enough.depth:,} give {enough.gain:+.3f}"
+        whole = f"{system.ranking.gain:+.3f}"
+        of_it = f"{enough.gain:+.3f}"
+        first = f", of which its first {enough.depth:,} give {of_it}" if of_it != whole else ""
+        depth_needed = depth if first else min(enough.depth, depth)
         advice.append(
             Advice(
-                text=f"Ranking: the first {depth:,} documents of {system.system} in the best order "
-                f"would give {measure} of {best:.3f} against {system.now:.3f} now "
-                f"({system.ranking.gain:+.3f}{first if enough.depth < depth else ''})",
-                gain=system.ranking.gain,
+                text=f"Ranking: the first {depth_needed:,} documents of {system.system} in the "
+                f"best order would give {measure} of {best:.3f} against {system.now:.3f} "
+                f"now{of_which} ({whole}{first})",
+                gain=system.ranking.gain * share_of_all,
             )
         )
     if system.retrieval.gain >= worth:
         share = system.missing / system.relevant
-        advice.append(
-            Advice(
-                text=f"Retrieval: {_missing(system)} ({share:.0%}) are not among the first "
-                f"{depth:,} of {system.system}, which in the best order would still be "
-                f"{system.retrieval.gain:.3f} below the best possible {measure} of "
-                f"{system.ideal:.3f}",
-                gain=system.retrieval.gain,
-            )
+        text = (
+            f"Retrieval: {_missing(system)} ({share:.0%}) are not among the first {depth:,} of "
+            f"{system.system}{of_which}; even in the best order it would stay "
+            f"{system.retrieval.gain:.3f} below the best possible {measure} of {system.ideal:.3f}"
         )
+        if system.is_short:
+            text = (
+                f"Depth: {system.system} holds only {counted(system.run_depth, 'document')} per "
+                f"query: fetch deeper before concluding; up to {system.retrieval.gain:.3f} of "
+                f"{measure} is lost by what may follow right below"
+            )
+        advice.append(Advice(text=text, gain=system.retrieval.gain * share_of_all))
     return sorted(advice, key=lambda sentence: -sentence.gain)

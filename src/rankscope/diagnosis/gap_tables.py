@@ -18,11 +18,15 @@ from rankscope.document.blocks import (
     text_columns,
 )
 from rankscope.errors import counted
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.gaps import GapPart, Gaps, SystemGaps
 
 TITLE = "Ranking or retrieval"
+
+MOST_CURVES = 5
+"""More curves than this run into each other: those of the best systems are drawn."""
 
 
 def gaps_section(result: Gaps) -> Section:
@@ -44,32 +48,50 @@ def _kinds_table(result: Gaps) -> Table:
             f"documents; RR down to rank {result.depth:,}"
         ),
         (
+            f"loses by: where most of the loss in {result.measure} is (at least "
+            f"{limits.mostly:.0%} of it); little: neither part is {limits.worth:.0%} of the best "
+            "possible mean"
+        ),
+        (
             f"lower: share of queries with a relevant document in the first {result.depth:,} but "
-            f"not on top; from {limits.not_first:g} on ranking is a problem"
+            f"not on top; many from {limits.not_first:g} on"
         ),
         (
             f"missing: share of the relevant documents{several} that are not in the first "
-            f"{result.depth:,}; from {limits.not_retrieved:g} on retrieval is a problem"
+            f"{result.depth:,}; many from {limits.not_retrieved:g} on"
         ),
+        *_lacking(result),
     ]
     if result.without_relevant:
         notes.append(_left_out(result.without_relevant))
     rows = [
         (
-            *cells(system.system, system.kind),
+            *cells(system.system, system.loss),
             *cells(*system.success, system.rr, system.not_first, system.not_retrieved),
         )
         for system in result.systems
     ]
     return Table(
         (
-            *text_columns("system", "problem"),
+            *text_columns("system", "loses by"),
             *_at(result, "Success"),
             *(Column(title, digits=3) for title in ("RR", "lower", "missing")),
         ),
         tuple(rows),
         notes=tuple(notes),
     )
+
+
+def _lacking(result: Gaps) -> list[str]:
+    """Say which queries are left out because a run lacks them."""
+    lacking = [
+        f"{counted(system.left_out, 'query')} that {system.system} lacks"
+        for system in result.systems
+        if system.left_out
+    ]
+    if not lacking:
+        return []
+    return [f"left out of all numbers here: {listed(lacking, 5)} (see failures)"]
 
 
 def _left_out(count: int) -> str:
@@ -87,7 +109,7 @@ def _at(result: Gaps, name: str) -> tuple[Column, ...]:
 
 def _sentence(result: Gaps, system: SystemGaps) -> str:
     """Say in words what the problem of a system is, and what it favours."""
-    depth, measure = result.depth, result.measure
+    depth, measure = min(result.depth, max(system.run_depth, 1)), result.measure
     order = (
         f"for {system.not_first:.0%} of the queries a relevant document is in its first {depth:,} "
         "but not on top"
@@ -97,11 +119,13 @@ def _sentence(result: Gaps, system: SystemGaps) -> str:
         f"first {depth:,}"
     )
     problem = {
-        "ranking": f"a ranking problem: {order}",
-        "retrieval": f"a retrieval problem: {lacks}",
+        "mostly ranking": f"mostly a ranking problem: {order}",
+        "mostly retrieval": f"mostly a retrieval problem: {lacks}",
         "both": f"a ranking and a retrieval problem: {order}, and {lacks}",
-        "neither": "neither ranking nor retrieval reaches its threshold",
-    }[system.kind]
+        "little": "little is lost by either ranking or retrieval",
+        "too short to tell": f"the run holds only {counted(system.run_depth, 'document')} per "
+        "query: fetch deeper before concluding",
+    }[system.loss]
     parts = (("the order", system.ranking), ("what is not retrieved", system.retrieval))
     shares = " and ".join(
         f"{part.share:.0%} by {noun}" for noun, part in parts if part.share is not None
@@ -149,6 +173,7 @@ def _steps_table(result: Gaps) -> Table:
     notes = [f"mean {result.measure}, in parentheses what it would gain"]
     if result.instead_of is not None:
         notes.append(f"not {result.instead_of}: {result.reason}")
+    notes += _lacking(result)
     ends_at = {system.run_depth for system in result.systems}
     if len(ends_at) == 1:
         notes.append(
@@ -210,9 +235,12 @@ def _part(part: GapPart) -> Cell:
 
 
 def _plot(result: Gaps) -> Plot:
-    """Return what a perfect reranker would give, by how deep it looks."""
+    """Return what a perfect reranker would give, by how deep it looks, of the best systems."""
+    best = sorted(result.systems, key=lambda system: -system.now)[:MOST_CURVES]
+    systems = [system for system in result.systems if system in best]
+    of_best = f" ({len(best)} best systems)" if len(best) < len(result.systems) else ""
     return Plot(
-        title=f"A perfect reranker: {result.measure} by how many documents it looks at",
+        title=f"A perfect reranker: {result.measure} by how many documents it looks at{of_best}",
         x="documents reranked",
         y=result.measure,
         curves=tuple(
@@ -220,6 +248,6 @@ def _plot(result: Gaps) -> Plot:
                 system.system,
                 ((0.0, system.now), *((float(step.depth), step.value) for step in system.reranked)),
             )
-            for system in result.systems
+            for system in systems
         ),
     )

@@ -1,20 +1,22 @@
 """Gap analysis: are relevant documents not retrieved, or retrieved and not on top?
 
-Two answers to one question. The *kind* of a system's problem follows from shares of queries and of
-documents and from thresholds that can be set: rules of thumb. The *parts* say how much of the main
-measure is lost where: its mean now, with the retrieved documents in the best order, and with
-everything found and in the best order. The first step is what a perfect reranker would win, the
-second what perfect retrieval would add to that.
+The *parts* say how much of the main measure is lost where: its mean now, with the retrieved
+documents in the best order, and with everything found and in the best order. The first step is what
+a perfect reranker would win, the second what perfect retrieval would add to that. What a system's
+*loss* is called, and what is advised, follows from these two parts. The *kind* of its problem by
+shares of queries and of documents is a rule of thumb beside it, with thresholds that can be set.
+
+Queries that a run lacks are left out: `rankscope.diagnosis.failures` counts them. Queries that it
+has without a document stay: nothing was retrieved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from rankscope.diagnosis.gap_findings import (
     HIDDEN_BY_DEPTH,
@@ -22,6 +24,15 @@ from rankscope.diagnosis.gap_findings import (
     RETRIEVAL_PROBLEM,
     gap_advice,
     gap_findings,
+)
+from rankscope.diagnosis.gap_kinds import (
+    GapKind,
+    GapLoss,
+    GapsConfig,
+    GapStyle,
+    classify,
+    loss_of,
+    style_of,
 )
 from rankscope.diagnosis.gap_tables import gaps_section
 from rankscope.diagnosis.ranked_run import (
@@ -34,7 +45,6 @@ from rankscope.diagnosis.ranked_run import (
 from rankscope.diagnosis.registry import (
     Analysed,
     Analysis,
-    AnalysisConfig,
     Inputs,
     register,
 )
@@ -49,20 +59,18 @@ from rankscope.statistics.intervals import Interval, mean_intervals
 if TYPE_CHECKING:
     from rankscope.measures.judged import BoolArray, FloatArray, JudgedRun
 
-GapKind = Literal["ranking", "retrieval", "both", "neither"]
-"""What a system's problem is."""
-
-GapStyle = Literal["precision", "recall"]
-"""What a system favours: few documents that are right, or many of which some are."""
-
 CUTOFFS = (1, 3, 5, 10)
 """The ranks that Success and R are looked at, above the depth."""
 
+MOST_DEPTH = 1000
+"""Unless a depth is set, documents below this rank do not count as retrieved."""
+
+SHORT = 2
+"""Answers that are cut above this many times the measure's cutoff are too short to tell what is not
+retrieved from what is ranked low."""
+
 STYLE_CUTOFF = 5
 """Where Success is looked at to tell what a system favours."""
-
-NEARLY = 1e-9
-"""Shares that reach a threshold but for rounding reach it."""
 
 
 class Reranked(Part):
@@ -92,8 +100,12 @@ class SystemGaps(Part):
 
     system: str
     """The system."""
+    loss: GapLoss
+    """By what most of the measure is lost: from the two parts, ``worth`` and ``mostly``."""
     kind: GapKind
-    """What the problem is, by the thresholds."""
+    """What the problem is by the shares ``not_first`` and ``not_retrieved``: a rule of thumb."""
+    left_out: int
+    """How many queries the run lacks; they are left out of all numbers here."""
     style: GapStyle | None
     """What it favours: precision if RR is high and Success@5 moderate, recall the other way round;
     null: neither."""
@@ -102,6 +114,9 @@ class SystemGaps(Part):
     is_cut: bool
     """Whether its answers are cut there: a quarter of them or more are as long, and no more were
     asked for, as far as that is known."""
+    is_short: bool
+    """Whether they are cut above twice the measure's cutoff: too early to tell what is not
+    retrieved from what is ranked low."""
     success: tuple[float, ...]
     """The share of queries with a relevant document down to each of the ``cutoffs``."""
     recall: tuple[float, ...]
@@ -116,7 +131,7 @@ class SystemGaps(Part):
     """Of the relevant documents that fit above the measure's cutoff, the mean share that is not
     retrieved; with one relevant document a query, the share of queries of which it is not."""
     relevant: int
-    """How many relevant documents there are, over all queries."""
+    """How many relevant documents there are, over all queries, of each up to ``depth``."""
     missing: int
     """How many of these are not retrieved down to ``depth``."""
     now: float
@@ -131,29 +146,6 @@ class SystemGaps(Part):
     """From there to the ideal: what finding the rest would add."""
 
 
-class GapsConfig(AnalysisConfig):
-    """From when on a gap is a problem."""
-
-    depth: int = Field(default=100, ge=1)
-    """A document counts as retrieved if it is among the first so many: what a reranker may look
-    at."""
-    not_first: float = Field(default=0.3, gt=0, le=1)
-    """A ranking problem: from this share of queries on that have a relevant document, but not
-    first."""
-    not_retrieved: float = Field(default=0.3, gt=0, le=1)
-    """A retrieval problem: from this share of the relevant documents on that is not retrieved."""
-    success_high: float = Field(default=0.8, gt=0, le=1)
-    """From here on Success@5 is high."""
-    success_low: float = Field(default=0.6, ge=0, le=1)
-    """Below this Success@5 is low; between the two it is moderate."""
-    rr_high: float = Field(default=0.6, gt=0, le=1)
-    """From here on RR is high."""
-    rr_low: float = Field(default=0.4, ge=0, le=1)
-    """Below this RR is low; between the two it is moderate."""
-    worth: float = Field(default=0.05, ge=0, le=1)
-    """A part is worth a sentence in the summary from this share of the best possible mean on."""
-
-
 class Gaps(Analysed):
     """Where systems lose: in what they retrieve, or in its order."""
 
@@ -164,7 +156,7 @@ class Gaps(Analysed):
     reason: str
     """Why it cannot; '' where it can."""
     queries: int
-    """How many queries the means are over."""
+    """How many queries there are; means are over those of them that the run has."""
     without_relevant: int
     """How many of these have no relevant document: no system can win there, and the shares leave
     them out."""
@@ -180,55 +172,6 @@ class Gaps(Analysed):
     """From when on a gap is a problem."""
     systems: tuple[SystemGaps, ...]
     """By system."""
-
-
-def classify(
-    first: float,
-    deepest: float,
-    config: GapsConfig | None = None,
-    *,
-    not_retrieved: float | None = None,
-) -> GapKind:
-    """Tell a ranking problem from a retrieval problem.
-
-    ``first`` is Success@1, ``deepest`` Success at the greatest depth that is known. Of all queries
-    deepest − first have a relevant document retrieved, but not first: from ``config.not_first`` on
-    the order is a problem. 1 − deepest have none: from ``config.not_retrieved`` on retrieval is.
-    With several relevant documents a query, ``not_retrieved`` is the share of these that is missing
-    and takes the place of 1 − deepest.
-
-    >>> classify(0.45, 0.85), classify(0.15, 0.25), classify(0.2, 0.6), classify(0.6, 0.85)
-    ('ranking', 'retrieval', 'both', 'neither')
-    """
-    config = config or GapsConfig()
-    missing = 1 - deepest if not_retrieved is None else not_retrieved
-    is_ranking = deepest - first >= config.not_first - NEARLY
-    is_retrieval = missing >= config.not_retrieved - NEARLY
-    if is_ranking and is_retrieval:
-        return "both"
-    return "ranking" if is_ranking else "retrieval" if is_retrieval else "neither"
-
-
-def style_of(success_5: float, rr: float, config: GapsConfig | None = None) -> GapStyle | None:
-    """Tell what a system favours.
-
-    A high RR with a moderate Success@5 is quality over quantity, precision; a moderate RR with a
-    high Success@5 is quantity over quality, recall.
-
-    >>> style_of(0.72, 0.65), style_of(0.85, 0.5), style_of(0.85, 0.7), style_of(0.25, 0.18)
-    ('precision', 'recall', None, None)
-    """
-    config = config or GapsConfig()
-    levels = (
-        (success_5 >= config.success_high - NEARLY, success_5 >= config.success_low - NEARLY),
-        (rr >= config.rr_high - NEARLY, rr >= config.rr_low - NEARLY),
-    )
-    (is_success_high, is_success_fair), (is_rr_high, is_rr_fair) = levels
-    if is_rr_high and is_success_fair and not is_success_high:
-        return "precision"
-    if is_success_high and is_rr_fair and not is_rr_high:
-        return "recall"
-    return None
 
 
 # --- from runs -----------------------------------------------------------------------------------
@@ -256,13 +199,17 @@ def _look(config: GapsConfig, inputs: Inputs) -> Gaps | NotApplicable:
     if inputs.qrels.gold is not None:
         return GAPS.not_applicable("gold is spans or texts, not documents")
     runs = {name: judged_as_scored(inputs, name, inputs.main) for name in inputs.scores.runs}
-    judged = {name: run for name, (run, _) in runs.items()}
+    asked = {name: run for name, (run, _) in runs.items()}
     level = _level(inputs.main)
-    if not any((run.graded(level) > 0).any() for run in judged.values()):
+    if not any((run.graded(level) > 0).any() for run in asked.values()):
         return GAPS.not_applicable(f"no document has a grade of {level:g} or more")
+    judged = {name: run.only(run.in_run) for name, run in asked.items() if run.in_run.any()}
+    if not judged:
+        return GAPS.not_applicable("no run has a judged query")
     measure, reason = _measure(inputs, runs)
     ideal = {run.query_ids: ideal_values(measure, run) for run in _one_of_each(judged)}
-    depth = min(config.depth, max(int(run.retrieved.max(initial=1)) for run in judged.values()))
+    longest = max(int(run.retrieved.max(initial=1)) for run in judged.values())
+    depth = min(config.depth or MOST_DEPTH, longest)
     question = _Question(
         config=config,
         measure=measure,
@@ -274,9 +221,10 @@ def _look(config: GapsConfig, inputs: Inputs) -> Gaps | NotApplicable:
         confidence=inputs.settings.level,
     )
     systems = tuple(
-        _of_system(name, run, ideal[run.query_ids], question) for name, run in judged.items()
+        _of_system(name, run, ideal[run.query_ids], question, len(asked[name]) - len(run))
+        for name, run in judged.items()
     )
-    focus = judged[inputs.focus]
+    focus = asked[inputs.focus]
     counts = focus.graded(level)
     result = Gaps(
         measure=str(measure),
@@ -333,7 +281,9 @@ def _one_of_each(runs: dict[str, JudgedRun]) -> list[JudgedRun]:
     return list({run.query_ids: run for run in runs.values()}.values())
 
 
-def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Question) -> SystemGaps:
+def _of_system(
+    name: str, judged: JudgedRun, ideal: FloatArray, question: _Question, left_out: int
+) -> SystemGaps:
     config, measure = question.config, question.measure
     answerable: BoolArray = judged.graded(question.level) > 0
     with_gold = judged.only(answerable)
@@ -345,6 +295,7 @@ def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Quest
         with_gold.graded(question.level),
         with_gold.found(question.level, question.depth),
     )
+    counts = np.minimum(counts, question.depth)
     fitting = np.minimum(counts, question.cutoff)
     lacking = 1 - np.minimum(found_counts, fitting) / np.maximum(fitting, 1)
     not_retrieved = float(lacking.mean()) if len(lacking) else 0.0
@@ -353,6 +304,7 @@ def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Quest
     is_cut = bool(np.count_nonzero(answered == longest) >= CUT * len(answered))
     if question.asked is not None:
         is_cut = is_cut and longest >= question.asked
+    is_short = is_cut and longest < SHORT * question.cutoff
     now = compute(measure, judged)
     values = {
         depth: compute(measure, best_order(judged, depth))
@@ -364,10 +316,19 @@ def _of_system(name: str, judged: JudgedRun, ideal: FloatArray, question: _Quest
     ranking, retrieval = _parts(question, np.stack([now, best, ideal]), means)
     return SystemGaps(
         system=name,
+        loss=loss_of(
+            ranking.gain,
+            retrieval.gain,
+            means[2],
+            config,
+            is_short=is_short,
+        ),
         kind=classify(success[0], success[-1], config, not_retrieved=not_retrieved),
+        left_out=left_out,
         style=style_of(success_5, rr, config),
         run_depth=longest,
         is_cut=is_cut,
+        is_short=is_short,
         success=success,
         recall=recall,
         success_5=success_5,

@@ -57,9 +57,10 @@ OPEN_CONCLUSION = declare(
     "warning",
     unit="document",
     advice="judge the pairs that diagnose --pool writes before you act on the difference",
-    meaning="""The order of two systems would be undone if some of their unjudged documents were
-    relevant, and the chance of that is at least 5 % if they are relevant as often as documents that
-    the same systems rank there are known to be.""",
+    meaning="""Two systems are shown to differ, and their order would be undone if some of their
+    unjudged documents were relevant; the chance of that is at least 5 % if they are relevant as
+    often as judged ones that as many systems rank there. Where no difference is shown, more queries
+    matter and not these documents.""",
 )
 
 OTHER_BEST = declare(
@@ -92,7 +93,7 @@ def hole_findings(result: Holes, inputs: Inputs) -> list[Finding]:
             findings.append(
                 MANY_UNJUDGED.finding(
                     f"{share.share:.0%} of the first {result.cutoff} documents of {name} are "
-                    "unjudged, and count as nonrelevant",
+                    f"unjudged, and count as nonrelevant{_negative(result)}",
                     count=share.unjudged,
                     evidence={"system": name} | share.to_dict(),
                 )
@@ -106,7 +107,7 @@ def hole_findings(result: Holes, inputs: Inputs) -> list[Finding]:
                 UNEVEN_UNJUDGED.finding(
                     f"{more.share or 0:.0%} of the first {result.cutoff} documents of {row.more} "
                     f"are unjudged, and {less.share or 0:.0%} of {row.less}'s: the comparison "
-                    f"favours {row.less}",
+                    f"favours {row.less}{_negative(result)}",
                     count=more.unjudged,
                     evidence=row.to_dict(),
                 )
@@ -119,7 +120,7 @@ def hole_findings(result: Holes, inputs: Inputs) -> list[Finding]:
             evidence=conclusion.to_dict(),
         )
         for conclusion in result.conclusions
-        if _is_doubtful(conclusion)
+        if _is_doubtful(conclusion, inputs.settings.alpha)
     ]
     main = [row for row in result.values if row.measure == result.measure]
     best = next((row for row in main if row.system == inputs.focus), None)
@@ -140,53 +141,63 @@ def reversing(conclusion: Conclusion) -> str:
     return (
         f"the difference would be gone if about {conclusion.needed} of "
         f"{counted(conclusion.unjudged, 'unjudged document')} were relevant (the chance of a "
-        f"reversal is about {conclusion.chance:.0%})"
+        f"reversal is about {conclusion.chance:.0%} if unjudged documents are as often relevant as "
+        "judged ones that as many systems retrieve)"
     )
 
 
-def _is_doubtful(conclusion: Conclusion) -> bool:
-    return conclusion.verdict == "open" and (conclusion.chance or 0.0) >= DOUBTFUL
+def _negative(result: Holes) -> str:
+    return " (negative grades count as unjudged)" if result.negative else ""
+
+
+def _is_doubtful(conclusion: Conclusion, alpha: float) -> bool:
+    """Tell whether a difference that is shown could well be undone."""
+    is_shown = conclusion.p_corrected is not None and conclusion.p_corrected <= alpha
+    return is_shown and conclusion.verdict == "open" and (conclusion.chance or 0.0) >= DOUBTFUL
 
 
 def hole_advice(result: Holes, inputs: Inputs, findings: list[Finding]) -> list[Advice]:
-    """Say what is in doubt: the value of the best system, and whether it is the best."""
-    advice = []
+    """Say what is in doubt: whether the best system is the best, or else its value."""
     focus, shares = inputs.focus, _on_top(result)
-    share = shares[focus]
-    value = next(
-        row for row in result.values if row.system == focus and row.measure == result.measure
-    )
-    judge = f"judge the {len(result.judge)} pairs of --pool first" if result.judge else ""
-    is_uneven = any(
-        finding.code == UNEVEN_UNJUDGED.code and finding.evidence["more"] == focus
-        for finding in findings
-    )
-    is_striking = share.share is not None and (share.share >= MANY or is_uneven)
-    if is_striking and judge and value.value is not None and value.condensed is not None:
-        others = ", ".join(
-            f"{name}: {other.share:.0%}"
-            for name, other in shares.items()
-            if name != focus and other.share is not None and len(shares) <= MOST_NAMED
-        )
-        advice.append(
-            Advice(
-                text=f"Judgments: {share.share:.0%} of the first {result.cutoff} documents of "
-                f"{focus} are unjudged{f' ({others})' if others else ''}; without them its "
-                f"{result.measure} would be {value.condensed:.3f} instead of {value.value:.3f}; "
-                f"{judge}",
-                gain=abs(value.condensed - value.value),
-            )
-        )
+    if not result.judge:
+        return []
+    judge = f"judge the {len(result.judge)} pairs of --pool first"
     doubtful = [
-        row for row in result.conclusions if _is_doubtful(row) and focus in {row.better, row.worse}
+        row
+        for row in result.conclusions
+        if _is_doubtful(row, inputs.settings.alpha) and focus in {row.better, row.worse}
     ]
-    if doubtful and judge and result.judged_by == result.measure:
+    if doubtful and result.judged_by == result.measure:
         row = max(doubtful, key=lambda row: row.chance or 0.0)
-        advice.append(
+        return [
             Advice(
                 text=f"Judgments: {row.better} is better than {row.worse} by {row.difference:.3f} "
                 f"in {result.measure}; {reversing(row)}; {judge}",
                 gain=row.difference,
             )
+        ]
+    share = shares[focus]
+    value = next(
+        row for row in result.values if row.system == focus and row.measure == result.measure
+    )
+    is_uneven = any(
+        finding.code == UNEVEN_UNJUDGED.code and finding.evidence["more"] == focus
+        for finding in findings
+    )
+    is_striking = share.share is not None and (share.share >= MANY or is_uneven)
+    if not is_striking or value.value is None or value.condensed is None:
+        return []
+    others = ", ".join(
+        f"{name}: {other.share:.0%}"
+        for name, other in shares.items()
+        if name != focus and other.share is not None and len(shares) <= MOST_NAMED
+    )
+    return [
+        Advice(
+            text=f"Judgments: {share.share:.0%} of the first {result.cutoff} documents of "
+            f"{focus} are unjudged{f' ({others})' if others else ''}; without them its "
+            f"{result.measure} would be {value.condensed:.3f} instead of {value.value:.3f}; "
+            f"{judge}",
+            gain=abs(value.condensed - value.value),
         )
-    return advice
+    ]

@@ -157,6 +157,7 @@ def _conclusions(result: Holes) -> Table:
             Cell(row.verdict),
             Cell(None if row.needed is None else f"{row.needed:,} of {row.unjudged:,}"),
             Cell(None if row.chance is None else f"{row.chance:.0%}"),
+            Cell(row.p_corrected),
         )
         for row in result.conclusions
     )
@@ -168,6 +169,7 @@ def _conclusions(result: Holes) -> Table:
             Column("verdict", "text"),
             Column("needed"),
             Column("chance"),
+            Column("p", "p"),
         ),
         rows,
         title=f"Could unjudged documents change who is better? ({result.judged_by})",
@@ -180,7 +182,11 @@ def _conclusions(result: Holes) -> Table:
             ),
             (
                 "chance: that it would be reversed if each of them were relevant as often as "
-                "documents that the same systems rank there are known to be (a rough guide)"
+                "judged ones that as many systems rank there (a rough guide)"
+            ),
+            (
+                "p: of the difference, corrected over the pairs; where it is not significant, more "
+                "queries matter and not what is unjudged"
             ),
         ),
         name_columns=2,

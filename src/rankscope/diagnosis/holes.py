@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,7 @@ from rankscope.diagnosis.registry import (
     register,
 )
 from rankscope.diagnosis.reversals import Conclusion, Side, conclude
+from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import compute
@@ -45,6 +47,8 @@ from rankscope.scoring.judging_ways import (
     changes_of_one,
 )
 from rankscope.statistics.correction import corrected
+from rankscope.statistics.family import family_tests
+from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired import paired_tests
 
 if TYPE_CHECKING:
@@ -59,6 +63,12 @@ DEPTHS = (1, 5, 10)
 MOST_SLOW = 20_000
 """Documents on top of answers of which differences are bounded query by query, where a measure
 needs it."""
+
+MOST_FLIPPED = 1_000
+"""With more queries than this Student's t tests differences: it says the same as sign flips."""
+
+MOST_TOGETHER = 50
+"""Of more systems than this not all pairs are tested together."""
 
 MOST_CANDIDATES = 400_000
 """No more documents on top of answers, of all systems together, are looked at for judging."""
@@ -119,6 +129,8 @@ class Holes(Analysed):
     """Judged queries."""
     judgments: int
     """Judgments, of all queries."""
+    negative: int
+    """Judgments with a negative grade: their documents were pooled and count as unjudged."""
     nonrelevant: int
     """Of these, judgments that a document is nonrelevant, or that it was pooled and not judged."""
     pooled: int
@@ -165,6 +177,10 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         return HOLES.not_applicable("no run has a document for a judged query")
     context = HoleContext(inputs, config.hole_grade)
     notes: list[str] = []
+    negative = int((rankings.judged_grade < 0).sum())
+    if negative:
+        have = "has a negative grade" if negative == 1 else "have negative grades"
+        notes.append(f"{counted(negative, 'judgment')} {have}: negative grades count as unjudged")
     cutoff = inputs.cutoff
     longest = max(int(ranking.sizes.max()) for ranking in rankings.systems.values())
     depth = inputs.depth or longest
@@ -187,6 +203,7 @@ def _look(config: HolesConfig, inputs: Inputs) -> Holes | NotApplicable:
         cutoff=cutoff,
         queries=len(rankings.query_ids),
         judgments=len(rankings.judged_grade),
+        negative=negative,
         nonrelevant=int(rankings.is_nonrelevant.sum()),
         pooled=int(rankings.pooled.sum()),
         by_design=rankings.unjudged_by_design,
@@ -304,12 +321,44 @@ def _judging(
             )
             for base, other in context.pairs
         )
+        conclusions = _tested(context, measure, conclusions)
     change = _change(context, sides, conclusions, keep[holes.query])
     texts = {query_id: text for query_id, text, _ in inputs.queries or ()}
     judge = first_to_judge(
         holes, rankings, change, judge_count, texts=texts, title=inputs.texts.title
     )
     return conclusions, judge, len(holes), depth
+
+
+def _tested(
+    context: HoleContext, measure: Measure, conclusions: tuple[Conclusion, ...]
+) -> tuple[Conclusion, ...]:
+    """Add whether the differences are shown, as the systems are compared: in one family."""
+    inputs = context.inputs
+    scores, settings = inputs.scores, inputs.settings
+    assert scores is not None
+    common = set.intersection(*(set(scores.run(name).query_ids) for name in scores.runs))
+    if measure.definition.aggregate != "mean" or not common or not conclusions:
+        return conclusions
+    matrix = Matrix.of_scores(scores.only([str(measure)]))
+    place = {name: number for number, name in enumerate(matrix.systems)}
+    if inputs.baseline is not None:
+        base = place[inputs.baseline]
+        family = [(base, other) for other in place.values() if other != base]
+    elif len(place) <= MOST_TOGETHER:
+        family = list(combinations(place.values(), 2))
+    else:
+        family = [(place[base], place[other]) for base, other in context.pairs]
+    if matrix.shape[2] > MOST_FLIPPED:
+        settings = settings.model_copy(update={"test": "t"})
+    tests = family_tests(matrix, family, settings).corrected[0].tolist()
+    p_values = {frozenset(pair): p for pair, p in zip(family, tests, strict=True)}
+    return tuple(
+        row.model_copy(
+            update={"p_corrected": p_values[frozenset((place[row.better], place[row.worse]))]}
+        )
+        for row in conclusions
+    )
 
 
 def _slow_bounds(

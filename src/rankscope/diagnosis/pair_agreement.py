@@ -52,7 +52,7 @@ class Spread(Part):
 
 
 class Together(Part):
-    """What two systems could reach together by the main measure."""
+    """What choosing one of two systems for each query could reach by the main measure."""
 
     better: str
     """The one with the better mean."""
@@ -140,7 +140,8 @@ class PairAgreement(Part):
     disjoint: int
     """Queries without a common document there."""
     together: Together | None
-    """What a fusion could gain at most; null if the main measure is no mean."""
+    """What choosing one of the two for each query could gain at most; null if the main measure is
+    no mean. A fusion may reach more."""
     retrieved: Retrieved | None
     """Which relevant documents each retrieves; null if nothing is relevant."""
     contributions: tuple[Contribution, ...]

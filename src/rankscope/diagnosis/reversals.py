@@ -62,6 +62,9 @@ class Conclusion(Part):
     """About how probable it is that the other system would be ahead if all of them were judged and
     each were relevant as often as documents that the same systems rank there are known to be; null
     if both are equal."""
+    p_corrected: float | None = None
+    """Of the difference, as systems are compared: the paired test, corrected over the pairs. Null
+    where none was made: the measure is no mean, or the runs have no query in common."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
