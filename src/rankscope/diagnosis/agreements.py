@@ -87,6 +87,13 @@ COMPLEMENTARY = declare(
 )
 
 
+DEALS = 499
+"""How often values are dealt to the queries at random."""
+
+ROUNDING = 1e-12
+"""What differs by less is equal."""
+
+
 class Fused(Part):
     """What plain reciprocal rank fusion (k = 60) of two systems gives."""
 
@@ -159,6 +166,8 @@ def _look(config: AgreementConfig, inputs: Inputs) -> Agreement | NotApplicable:
         chosen += combinations(others, 2)
     pairs = _with_tests([compare_answers(context, *pair) for pair in chosen])
     partner = _partner(pairs, focus, inputs.settings.alpha)
+    if partner is not None and not _is_complement(context, focus, partner[1].of):
+        partner = None
     fusions = _fusions(context, focus, others)
     return Agreement(
         measure=str(inputs.main),
@@ -211,6 +220,25 @@ def _partner(pairs: list[PairAgreement], focus: str, alpha: float) -> Partner | 
         return 0.0 if together is None else together.gain
 
     return max(candidates, key=gain, default=None)
+
+
+def _is_complement(context: Answers, focus: str, other: str) -> bool:
+    """Tell whether another system is good where the best one is not, by more than chance.
+
+    The better of two values for each query is above either mean even if one of them is noise. So
+    the mean of the better ones is compared with what it is when the other's values are dealt to the
+    queries at random (a permutation test).
+    """
+    settings = context.inputs.settings
+    sign = 1 if context.inputs.main.definition.higher_is_better else -1
+    values, others = sign * context.values[focus], sign * context.values[other]
+    counts = ~(np.isnan(values) | np.isnan(others))
+    values, others = values[counts], others[counts]
+    random = np.random.default_rng(settings.seed)
+    seen = np.maximum(values, others).mean()
+    dealt = [np.maximum(values, random.permutation(others)).mean() for _ in range(DEALS)]
+    p = (1 + np.count_nonzero(np.array(dealt) >= seen * (1 - ROUNDING))) / (1 + DEALS)
+    return bool(p <= settings.alpha)
 
 
 def _fusions(context: Answers, focus: str, others: list[str]) -> list[Fused]:

@@ -20,7 +20,7 @@ from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.scoring.difference_bounds import EXACT
 from rankscope.scoring.judging_ways import MOST_ROWS, Ways, as_seen, is_by_number
-from rankscope.statistics.arrays import SAME, special
+from rankscope.statistics.arrays import SAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,16 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.scoring.bounds import DifferenceBounds
 
-ENUMERATED = 12
-"""Up to so many documents the chance of a reversal is found by trying all ways to judge them."""
+DRAWS = 400
+"""So many times all unjudged documents are judged at random."""
+
+FEWEST_DRAWS = 50
+"""Fewer draws say too little about a chance."""
+
+MOST_DRAWN = 4_000_000
+"""No more entries are made for all draws together."""
+
+SEED = 0
 
 Verdict = Literal["certain", "open", "unknown", "equal"]
 """Whether the order of two systems holds: however the unjudged are judged; not if some of them are
@@ -145,9 +153,7 @@ def conclude(
         needed=_needed(shifts, difference - tolerance) if verdict == "open" else None,
         chance=0.0
         if verdict == "certain"
-        else _chance(
-            difference, (worse.change - better.change)[mine] / queries, holes.probability[mine]
-        ),
+        else _chance(measure, better, worse, holes, mine, grade, difference, queries),
     )
 
 
@@ -239,22 +245,42 @@ def _needed(shifts: FloatArray, difference: float) -> int:
     return int(size[order][: last + 1].sum())
 
 
-def _chance(difference: float, gain: FloatArray, probability: FloatArray) -> float:
-    """Return about how probable it is that a difference is turned round.
+def _chance(  # noqa: PLR0917
+    measure: Measure,
+    better: Side,
+    worse: Side,
+    holes: Unjudged,
+    rows: IntArray,
+    grade: float,
+    difference: float,
+    queries: int,
+) -> float | None:
+    """Return about how probable it is that a difference is turned round; None: too much to try.
 
-    Each document is relevant independently of the others and adds what it would add alone. Up to
-    `ENUMERATED` documents all ways to judge them are tried; of more the sum is taken to be normal.
+    Judgments are drawn: each document is relevant independently of the others, with its own
+    probability, and both systems are measured again, so that documents of one query count together.
+    The draws have a seed of their own, and all conclusions use the same.
+
     Reference: Carterette, Allan and Sitaraman, Minimal test collections for retrieval evaluation,
     SIGIR 2006.
     """
-    moving = gain != 0
-    gain, probability = gain[moving], probability[moving]
-    if len(gain) <= ENUMERATED:
-        sums, weights = np.zeros(1), np.ones(1)
-        for step, share in zip(gain.tolist(), probability.tolist(), strict=True):
-            sums = np.concatenate([sums, sums + step])
-            weights = np.concatenate([weights * (1 - share), weights * share])
-        return min(sum_of(weights[sums > difference * (1 + SAME)]), 1.0)
-    expected = difference - sum_of(probability * gain)
-    spread = math.sqrt(sum_of(probability * (1 - probability) * gain**2))
-    return float(special().ndtr(-expected / spread)) if spread else float(expected < 0)
+    query, probability = holes.query[rows], holes.probability[rows]
+    bases = [as_seen(measure, side.judged) for side in (better, worse)]
+    places, line = np.unique(query, return_inverse=True)
+    entries = sum(int((base.count(base.hit_query) + base.count(base.judged_query))[places].sum())
+                  for base in bases) + 4 * sum_of(probability)  # fmt: skip
+    draws = int(min(DRAWS, MOST_DRAWN // max(entries, 1)))
+    if draws < FEWEST_DRAWS:
+        return None
+    random = np.random.default_rng(SEED)
+    is_relevant = random.random((draws, len(rows))) < probability
+    draw, at = np.nonzero(is_relevant)
+    shift = np.zeros(draws * len(places))
+    sign = 1 if measure.definition.higher_is_better else -1
+    for base, side, direction in zip(bases, (better, worse), (-sign, sign), strict=True):
+        ways = Ways(np.tile(places, draws), draw * len(places) + line[at], side.rank[rows][at])
+        shift += direction * (
+            compute(measure, ways.of(base, grade)) - compute(measure, base)[ways.query]
+        )
+    shifts = shift.reshape(draws, len(places)).sum(axis=1) / queries
+    return float(np.count_nonzero(shifts > difference * (1 + SAME)) / draws)
