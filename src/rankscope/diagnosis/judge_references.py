@@ -1,8 +1,8 @@
 """What judges are compared with: a final grade, the qrels, another rater, or the others' majority.
 
 A majority must not accuse the innocent: raters that are apart have no vote in it, and a judge is
-not compared with one that exists for fewer than half of its pairs. Where two others say the opposite
-of each other, they have a majority only where one of them errs.
+not compared with one that exists for fewer than half of its pairs. Where two others say
+the opposite of each other, they have a majority only where one of them errs.
 """
 
 from __future__ import annotations
