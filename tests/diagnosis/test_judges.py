@@ -144,8 +144,7 @@ def test_the_innocent_are_not_accused_beside_an_inverted_scale(
     truth, qrels, runs = binary(share=share)
     wrong = np.random.default_rng(1).random(truth.shape) < 0.05
     ratings = rated(a=truth, b=np.where(wrong, 1 - truth, truth), inv=1 - truth)
-    config = {} if reference is None else {"configs": {"judges": {"reference": reference}}}
-    answer = look(qrels, runs, ratings, **config)
+    answer = look(qrels, runs, ratings, configs={"judges": {"reference": reference}})
     accused = {f.code: f.message for f in answer.findings if f.code in {"RS686", "RS687"}}
     assert list(accused) == ["RS686", "RS687"]
     assert all(message.startswith("inv") for message in accused.values())

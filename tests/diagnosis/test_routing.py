@@ -150,7 +150,8 @@ def test_decisions_for_other_queries_do_not_count() -> None:
     assert gated.recall == proportion(0, 15)
     assert (slow.n, slow.longest) == (15, 5)
     text = "25 decisions for queries that the qrels do not have are left out"
-    for analysis, answer in ((ROUTING, routed), (GATING, gated), (OVERHEAD, slow)):
+    answers: list[tuple[Any, Any]] = [(ROUTING, routed), (GATING, gated), (OVERHEAD, slow)]
+    for analysis, answer in answers:
         assert answer.other_queries == 25
         [finding] = [finding for finding in answer.findings if finding.code == "RS720"]
         assert (finding.message, finding.severity, finding.count) == (text, "note", 25)
