@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rankscope.collection import decisions as module
 from rankscope.collection.decisions import ALIASES, Decisions, as_decisions, read_decisions
 from rankscope.errors import InputError
 
@@ -229,3 +230,34 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path: Path, content: by
     except InputError as error:
         message = str(error)
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["expected", "Gold", "label", "target", "correct", "truth"])
+def test_plain_names_of_the_right_route(name: str) -> None:
+    decisions = Decisions([{"query_id": "q", "route": "law", name: "tax"}])
+    assert decisions.column("best").to_list() == [["tax"]]
+    assert decisions.called("best") == name
+
+
+def test_a_column_of_yes_and_no_names_no_route() -> None:
+    rows = [{"query_id": "q", "route": "law", "correct": True}]
+    rows += [{"query_id": "r", "route": "law", "correct": "no"}]
+    assert "best" not in Decisions(rows).columns
+    assert Decisions([{"query_id": "q", "route": 1, "label": 0}]).column("best")[0].to_list() == [
+        "0"
+    ]
+
+
+def test_the_documentation_lists_all_names() -> None:
+    assert module.__doc__ is not None
+    text = " ".join(module.__doc__.split())
+    for column, names in ALIASES.items():
+        assert f"- ``{column}``: {', '.join(names[1:])}" in text
+
+
+def test_only_some_queries() -> None:
+    decisions = Decisions([{"query_id": "q", "k": 1}, {"query_id": "r", "route": "a"}])
+    assert decisions.only(["r", "x"]).query_ids == ["r"]
+    assert decisions.only([]).columns == decisions.columns
+    with pytest.raises(TypeError, match="give a list"):
+        decisions.only("r")

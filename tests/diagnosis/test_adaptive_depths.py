@@ -115,7 +115,8 @@ def test_qualities_by_hand() -> None:
     ]
     assert [group.decided.value for group in system.groups] == [1.0, 0.0, 0.5]
     assert [group.fixed for group in system.groups] == [1.0, 0.0, 0.5]
-    assert (result.findings, result.advice) == ((), ())
+    assert [finding.code for finding in result.findings] == ["RS720"]  # of "other"
+    assert result.advice == ()
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=12))
@@ -172,6 +173,25 @@ def test_a_depth_that_loses_against_a_fixed_one() -> None:
     [advice] = result.advice
     assert advice.gain == pytest.approx(0.25)
     assert advice.text.startswith("Adaptive k: s has RR of 0.250 with the decided k")
+
+
+def test_a_depth_between_two_whole_ones_is_said_as_a_mix() -> None:
+    qrels, runs, depths = planted(wise=False)
+    runs["s"] = {q: [*"wd", *"xyzuv"] for q in qrels}
+    lowered = next(query_id for query_id, depth in depths.items() if depth == 5)
+    result = look(qrels, runs, {**depths, lowered: 4, "other": 9}, ["RR"])
+    loses, left_out = result.findings
+    fixed = result.systems[0].fixed
+    assert fixed is not None
+    assert fixed.documents == pytest.approx(3 - 1 / len(qrels))
+    assert loses.message.endswith(
+        f"0.500 with the same {fixed.documents:.3g} documents on average, as a mix of k = 2 and 3"
+    )
+    [table] = ADAPTIVE_DEPTHS.section(result).blocks
+    assert isinstance(table, Table)
+    assert table.rows[1][1].value == "fixed, k = 2 and 3"
+    assert left_out.message == "1 decision for a query that the qrels do not have is left out"
+    assert (left_out.code, result.other_queries, result.unjudged) == ("RS720", 1, 1)
 
 
 def test_where_less_is_better_more_is_a_loss() -> None:
@@ -239,6 +259,17 @@ def test_odd_but_legal(run: Any, depths: Any) -> None:
 def test_where_it_cannot_look() -> None:
     qrels, run = {"q": {"d": 1}}, {"s": {"q": ["d"]}}
     answer = ADAPTIVE_DEPTHS.answer(AdaptiveDepthsConfig(), inputs(qrels, run, {"other": 3}))
+    assert isinstance(answer, NotApplicable)
+    assert answer.reason == (
+        "the only decision is not for a judged query; check that both use the same query ids"
+    )
+    judged = Inputs(
+        **{
+            **vars(inputs(qrels, run, {"q": 3})),
+            "decisions": Decisions([{"id": "q", "route": "a"}, {"id": "other", "k": 3}]),
+        }
+    )
+    answer = ADAPTIVE_DEPTHS.answer(AdaptiveDepthsConfig(), judged)
     assert isinstance(answer, NotApplicable)
     assert answer.reason.startswith("no question with a decided k is judged")
     lacking = Inputs(

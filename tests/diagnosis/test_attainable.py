@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope.diagnosis import attainable_findings
 from rankscope.diagnosis.attainable import MAXIMUM, Attainable, AttainableMeasure
 from rankscope.diagnosis.ranked_run import ideal_values, is_best_by_grade, without_documents
 from rankscope.document.blocks import Notes, Table
@@ -341,6 +342,21 @@ def test_a_cutoff_that_covers_the_corpus_finds_everything() -> None:
     assert "RS134" not in codes(result)
     diagnosis = rs.diagnose(qrels, run, ["R@3"], only="maximum", corpus=corpus)
     assert [finding.code for finding in diagnosis.findings].count("RS134") == 1
+
+
+@pytest.mark.parametrize(
+    ("documents", "seen"),
+    [
+        (1, "R@3 looks at the only document there is: whatever returns it has 1"),
+        (2, "R@3 looks at all of the 2 documents there are: whatever returns them in any order"),
+    ],
+)
+def test_a_cutoff_beyond_the_corpus_in_words(documents: int, seen: str) -> None:
+    corpus = {f"d{number}": "words" for number in range(documents)}
+    result = look({"q": {"d0": 1}}, {"s": {"q": ["d0"]}}, "R@3", corpus=corpus)
+    assert result.whole_corpus == ("R@3",)
+    [finding] = attainable_findings._trivial(result, ())
+    assert finding.message.startswith(seen)
 
 
 def test_rerankers_of_one_list_have_the_same_recall() -> None:

@@ -11,12 +11,15 @@ import pytest
 
 import rankscope as rs
 from rankscope.diagnosis import reference_rankings
+from rankscope.diagnosis.above_baselines import Row, improvements
 from rankscope.diagnosis.baselines import BASELINES, Baselines
 from rankscope.document.blocks import Notes, Sentences, Table
 from rankscope.errors import MissingExtraError
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.lexical import plain_search
 from rankscope.retrieval.protocol import Query
+from rankscope.statistics.matrix import Scale
+from rankscope.statistics.settings import Settings
 from real import COLLECTIONS
 
 
@@ -299,7 +302,33 @@ def test_a_system_that_is_plain_search_is_not_blamed_for_it() -> None:
     )
     result = look(TARGETS, {"bm25": run}, ["RR"], **COLLECTION)
     assert result.improvements[-1].difference == 0
-    assert codes(result) == []
+    assert (codes(result), result.advice) == ([], ())
+    assert lines(result)[-1] == "bm25 100 %, the same as plain BM25 over full text for every query"
+    tables = [block for block in BASELINES.section(result).details if isinstance(block, Table)]
+    row = tables[1].rows[-1]
+    assert [(cell.value, cell.interval) for cell in row[3:]] == [(0.0, None), (0.0, None)]
+    assert "no interval: the same value for every query (bm25)" in tables[1].notes
+
+
+def test_the_same_mean_is_not_the_same_for_every_query() -> None:
+    """One query up and one down: the means are equal, and an interval says how surely."""
+    rows = [Row("base", np.array([1.0, 0.5, 0.0]), 0.5), Row("s", np.array([0.5, 1.0, 0.0]), 0.5)]
+    [row] = improvements(Scale.of("RR"), rows[:1], rows[1:], Settings(), tested=True)
+    assert (row.difference, row.is_same) == (0, False)
+    [row] = improvements(Scale.of("RR"), rows[:1], rows[:1], Settings(), tested=True)
+    assert (row.difference, row.is_same) == (0, True)
+
+
+def test_all_systems_below_plain_search_are_said_first() -> None:
+    runs = {"agent": found_first(0), "other": found_first(0)}
+    result = look(TARGETS, runs, ["Success@1"], **COLLECTION)
+    assert lines(result)[0] == "All systems are worse than plain BM25 over full text"
+    [finding] = [finding for finding in result.findings if finding.code == "RS664"]
+    assert finding.message.startswith(
+        "all 2 systems are worse than plain BM25 over full text; the best, "
+    )
+    one = look(TARGETS, {"agent": found_first(0)}, ["Success@1"], **COLLECTION)
+    assert not lines(one)[0].startswith("All")
 
 
 @pytest.mark.parametrize(
@@ -370,7 +399,7 @@ def test_a_measure_without_a_scale_has_no_points() -> None:
     assert lines(result)[0].endswith(
         "title-only 0.5000 (+0.4263), full text 1.0000 (+0.5000, +100 %)"
     )
-    assert lines(result)[1] == "s 1.0000 (0.0000, 0 %), not shown to be better than full text"
+    assert lines(result)[1] == "s 1.0000, the same as plain BM25 over full text for every query"
 
 
 def test_odd_queries() -> None:

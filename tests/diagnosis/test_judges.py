@@ -101,7 +101,9 @@ def test_a_rater_that_inverts_grades_is_named(planted: str) -> None:
     answer = look(qrels, runs, rated(**tables))
     named = [finding.message for finding in answer.findings if finding.code == "RS686"]
     assert len(named) == 1
-    assert named[0].startswith(f"{planted} agrees less with the others (")
+    assert named[0].startswith(f"{planted}'s grades run against the others' (correlation -0.")
+    assert "): its scale looks inverted; it agrees less with the others (" in named[0]
+    assert answer.findings[0].message == named[0]  # before what follows from it
     [row] = [row for row in answer.raters if row.deviation.is_apart]
     assert row.rater == planted
     rest = [tables[name] for name in tables if name != planted]
@@ -116,13 +118,73 @@ def test_a_rater_that_inverts_grades_is_named(planted: str) -> None:
     assert codes(answer)["RS685"] == ["warning"]
     texts = [advice.text for advice in answer.advice]
     assert len(texts) == 2
-    assert texts[0].startswith("The 3 judges agree only with alpha ")
+    assert texts[0].startswith("The alpha of the 3 judges is only ")
     assert (
         f"; by {planted}'s grades poor would be ahead of good: judge the 50 pairs again" in texts[0]
     )
     assert texts[1].startswith(f"{planted} gives the grade of the other judges' majority for ")
+    assert ", and its scale looks inverted: look at its grades" in texts[1]
     values = [order.means["good"] for order in answer.orders.raters]
     assert answer.advice[0].gain == pytest.approx((max(values) - min(values)) / 2)
+
+
+def binary(seed: int = 0, share: float = 0.5) -> tuple[Any, Any, Any]:
+    """Return grades 0 and 1, with qrels and one run."""
+    truth = (np.random.default_rng(seed).random((QUERIES, DOCUMENTS)) < share).astype(int)
+    qrels = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(row)} for q, row in enumerate(truth)}
+    return truth, qrels, {"s": {query: list(documents) for query, documents in qrels.items()}}
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("reference", [None, "majority"])
+def test_the_innocent_are_not_accused_beside_an_inverted_scale(
+    share: float, reference: str | None
+) -> None:
+    """The one that is right, one that is nearly so, and one that says the opposite."""
+    truth, qrels, runs = binary(share=share)
+    wrong = np.random.default_rng(1).random(truth.shape) < 0.05
+    ratings = rated(a=truth, b=np.where(wrong, 1 - truth, truth), inv=1 - truth)
+    answer = look(qrels, runs, ratings, configs={"judges": {"reference": reference}})
+    accused = {f.code: f.message for f in answer.findings if f.code in {"RS686", "RS687"}}
+    assert list(accused) == ["RS686", "RS687"]
+    assert all(message.startswith("inv") for message in accused.values())
+    assert "inv's grades run against the others'" in answer.findings[0].message
+    rows = {row.judge: row for row in answer.comparisons}
+    assert {row.reference for row in rows.values()} == {reference or "qrels"}
+    # without qrels, b is all that is left to compare a with, and a is right as often as b
+    assert rows["a"].accuracy == pytest.approx(1 if reference is None else 1 - wrong.mean())
+    assert rows["inv"].accuracy == 0
+    by_name = {row.rater: row for row in answer.raters}
+    assert by_name["a"].majority_equal == pytest.approx(1 - wrong.mean())
+    assert by_name["inv"].majority_items == int((~wrong).sum())
+    [alpha] = [f.message for f in answer.findings if f.code == "RS685"]
+    assert alpha.startswith("the alpha of 3 judges is -0.")
+
+
+def test_qrels_of_another_scale_or_of_few_pairs_are_no_reference() -> None:
+    truth, qrels, runs = world()
+    ratings = rated(a=truth, b=blurred(truth, 1), c=blurred(truth, 2))
+
+    def references(judgments: Any, **config: Any) -> set[str]:
+        answer = look(judgments, runs, ratings, configs={"judges": config})
+        return {row.reference for row in answer.comparisons}
+
+    coarse = {q: {d: int(grade > 1) for d, grade in row.items()} for q, row in qrels.items()}
+    few = {q: {d: grade for d, grade in row.items() if d < "d3"} for q, row in qrels.items()}
+    assert references(qrels) == {"qrels"}
+    assert references(coarse) == references(few) == {"majority"}
+    assert references(coarse, reference="qrels") == {"qrels"}
+    with pytest.raises(InputError, match="no qrels of documents were given"):
+        JUDGES.answer(JudgesConfig(reference="qrels"), Inputs(ratings=ratings))
+
+
+def test_one_judge_against_the_qrels() -> None:
+    truth, qrels, runs = binary()
+    [row] = look(qrels, runs, rated(gpt=truth)).comparisons
+    assert (row.reference, row.accuracy) == ("qrels", 1)
+    constant = look(qrels, runs, rated(gpt=np.zeros_like(truth)))
+    assert [finding.message[:26] for finding in constant.findings] == ["gpt gives the grade of the"]
+    assert codes(constant) == {"RS687": ["warning"]}
 
 
 def test_unanimous_raters_leave_nothing_to_remark() -> None:
@@ -459,7 +521,11 @@ def test_the_majority_of_the_others_by_hand() -> None:
     answer = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, ratings)
     # of ann's three pairs the others agree on b and c; she gives c the same grade
     rows = {row.rater: (row.majority_items, row.majority_equal) for row in answer.raters}
-    assert rows == {"ann": (2, 0.5), "bob": (1, 1.0), "cy": (2, 0.5)}
+    # of bob's three pairs they agree on c alone: too few to say how he does
+    assert rows == {"ann": (2, 0.5), "bob": (1, None), "cy": (2, 0.5)}
+    assert [row.judge for row in answer.comparisons] == ["ann", "cy"]
+    assert answer.not_compared == {"bob": "the others have a majority for 1 of its 3 pairs only"}
+    assert "bob is compared with nothing: the others have a majority for 1 of its" in shown(answer)
     assert [row.mean for row in answer.raters] == [1.0, pytest.approx(4 / 3), 1.0]
     assert answer.raters[0].deviation.bias == pytest.approx((0.5 - 1 + 0) / 3)
     pair = answer.pairs[0]
@@ -471,7 +537,7 @@ def test_the_majority_of_the_others_by_hand() -> None:
 
 
 def test_one_rater_alone_says_nothing() -> None:
-    answer = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, {"ann": {"q": {"a": 1}}})
+    answer = look({"q": {"a": 1}}, {"s": {"q": ["a"]}}, {"ann": {"q": {"b": 1}}})
     assert isinstance(answer, NotApplicable)
     assert answer.reason.startswith("there is one rater, and neither a final grade nor")
     ratings = {"gpt": {"q": {"a": 1}}, "final": {"q": {"a": 0}}}
@@ -484,7 +550,7 @@ def test_one_grade_is_undefined_and_said() -> None:
     truth, qrels, runs = world()
     answer = look(qrels, runs, rated(ann=np.ones_like(truth), bob=np.ones_like(truth)))
     assert answer.agreement.ordinal.value is None
-    assert answer.findings == ()
+    assert codes(answer) == {"RS687": ["warning", "warning"]}  # the qrels have other grades
     assert "undefined: only grade 1 was given" in shown(answer)
 
 

@@ -174,6 +174,41 @@ def test_enough_queries_for_what_matters_are_a_note() -> None:
     assert strict.findings[0].severity == "warning"
 
 
+def test_nearly_the_same_runs_need_no_more_queries() -> None:
+    """One query of 30 has its target one rank lower: nothing to gain by more queries."""
+    qrels = {f"q{n}": {"a": 1} for n in range(30)}
+    first = {query_id: ["a", "b"] for query_id in qrels}
+    result = look(qrels, {"a": first, "b": {**first, "q3": ["b", "a"]}})
+    [finding] = result.findings
+    assert (finding.code, finding.severity, result.advice) == ("RS668", "note", ())
+    assert finding.message.endswith("; only 1 of them has another value")
+    assert result.needed is not None
+    assert result.needed.differing == 1
+
+
+def test_a_lead_that_hardly_matters_needs_no_more_queries() -> None:
+    """Of 31 queries 15 go up by 1/2, 15 down, and one from 1/4 to 1/3."""
+    qrels = {f"q{n}": {"a": 1} for n in range(31)}
+    runs: dict[str, Any] = {"first": {"q30": [*"bca"]}, "second": {"q30": [*"bcda"]}}
+    for n in range(30):
+        ahead, behind = ("first", "second") if n % 2 else ("second", "first")
+        runs[ahead][f"q{n}"], runs[behind][f"q{n}"] = [*"ab"], [*"ba"]
+    result = look(qrels, runs)
+    assert result.needed is not None
+    assert result.needed.difference == pytest.approx(1 / 12 / 31)
+    assert result.needed.differing == 31
+    [finding] = result.findings
+    assert (finding.code, finding.severity, result.advice) == ("RS668", "note", ())
+    assert finding.message.endswith("; so small a lead hardly matters")
+    strict = look(qrels, runs, configs={"lint": {"difference": 0.001}})
+    assert [finding.severity for finding in strict.findings] == ["warning"]
+
+
+def test_one_query_agrees_with_its_verb() -> None:
+    result = look({"q": {"a": 1}}, {"s": {"q": [*"ba"]}}, queries={"q": "words"})
+    assert text(result, "enough queries").startswith("1 query gives the mean RR@10 of s to ±")
+
+
 def test_the_same_means_claim_nothing() -> None:
     result = look(QRELS, {"a": RUNS["strong"], "b": RUNS["strong"]})
     assert codes(result) == []

@@ -16,6 +16,7 @@ from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
 from rankscope.document.blocks import Notes, Plot, Table
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.proportions import proportion
 from rankscope.statistics.settings import Settings
 
@@ -91,7 +92,7 @@ def test_errors_are_a_finding_where_they_are_surely_many() -> None:
         "the router sends 9 of 30 questions to a wrong route (70 % [52 %, 83 %] right), most often "
         "a → b (5)"
     )
-    assert finding.count == 9
+    assert (finding.count, finding.severity) == (9, "warning")
     assert routing(numbered([("a", "a")] * 29 + [("a", "b")])).findings == ()
 
 
@@ -112,6 +113,78 @@ def test_a_perfect_router_has_nothing_to_remark() -> None:
     assert result.calibration.ece == 0.0
     blocks = ROUTING.section(result).details
     assert Notes(("every question was sent to a right route",)) in blocks
+
+
+def test_confidences_that_are_nearly_right_are_a_note() -> None:
+    """A perfect router that always says 0.95 is off by 0.05."""
+    result = routing(numbered([("a", "a"), ("b", "b")] * 100, confidence=0.95))
+    [finding] = result.findings
+    assert (finding.code, finding.severity) == ("RS692", "note")
+    assert "off by 0.050 on average" in finding.message
+    assert "do not compare" not in finding.advice
+
+
+def decided_elsewhere(judged: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return 40 decisions, the first ones for judged queries and wrong, and a golden set."""
+    rows = [
+        {
+            "query_id": f"q{n}",
+            "route": "a",
+            "best": "b" if n < judged else "a",
+            "retrieved": n >= judged,
+            "needed": True,
+            "latency_ms": 5 if n < judged else 500,
+        }
+        for n in range(40)
+    ]
+    qrels = {f"q{n}" if n < judged else f"other{n}": {"d": 1} for n in range(20)}
+    return rows, scored(qrels, {query_id: ["d"] for query_id in qrels})
+
+
+def test_decisions_for_other_queries_do_not_count() -> None:
+    rows, given = decided_elsewhere(15)
+    routed, gated = routing(rows, **given), gating(rows, **given)
+    slow = OVERHEAD.answer(OverheadConfig(), inputs(rows, **given))
+    assert isinstance(slow, Overhead)
+    assert routed.accuracy == proportion(0, 15)
+    assert gated.recall == proportion(0, 15)
+    assert (slow.n, slow.longest) == (15, 5)
+    text = "25 decisions for queries that the qrels do not have are left out"
+    answers: list[tuple[Any, Any]] = [(ROUTING, routed), (GATING, gated), (OVERHEAD, slow)]
+    for analysis, answer in answers:
+        assert answer.other_queries == 25
+        [finding] = [finding for finding in answer.findings if finding.code == "RS720"]
+        assert (finding.message, finding.severity, finding.count) == (text, "note", 25)
+        [table] = analysis.section(answer).blocks
+        assert isinstance(table, Table)
+        assert text in table.notes
+    # without qrels nobody can tell, and all count
+    assert routing(rows).accuracy.total == 40
+
+
+@pytest.mark.parametrize("analysis", [ROUTING, GATING, OVERHEAD])
+def test_decisions_of_another_set_say_nothing(analysis: Any) -> None:
+    rows, given = decided_elsewhere(0)
+    answer = analysis.answer(analysis.config(), inputs(rows, **given))
+    assert isinstance(answer, NotApplicable)
+    assert answer.reason == (
+        "none of the 40 decisions is for a judged query; check that both use the same query ids"
+    )
+    alone = analysis.answer(analysis.config(), inputs(rows[:1], **given))
+    assert alone.reason.startswith("the only decision is not for a judged query; check")
+
+
+def test_questions_without_an_answer_count_as_judged() -> None:
+    rows, _ = decided_elsewhere(15)
+    judgments = Judgments({"q1": {"d": 1}, "q2": {}}, no_answer="empty")
+    assert routing(rows, qrels=judgments).decisions == 2
+
+
+def test_a_latency_of_no_judged_query_says_so() -> None:
+    rows = [{"query_id": "q", "k": 1}, {"query_id": "r", "latency_ms": 3}]
+    answer = OVERHEAD.answer(OverheadConfig(), inputs(rows, qrels=as_judgments({"q": {"d": 1}})))
+    assert isinstance(answer, NotApplicable)
+    assert answer.reason == "no decision for a judged query has a latency"
 
 
 def test_several_right_routes_and_allowed_ones() -> None:
@@ -163,6 +236,8 @@ def test_the_calibration_is_that_of_being_right() -> None:
     [finding] = [finding for finding in result.findings if finding.code == "RS692"]
     assert "off by 0.450 on average" in finding.message
     assert "overconfident by 0.450" in finding.message
+    assert finding.severity == "warning"
+    assert finding.advice.startswith("do not compare confidences with a threshold")
     assert {figure.name: figure.value for figure in result.figures}["routing_ece"] == (
         result.calibration.ece
     )
@@ -191,8 +266,6 @@ def test_what_wrong_routes_cost() -> None:
     result = routing(numbered(pairs), **scored(qrels, run))
     assert result.quality is not None
     assert (result.quality.gain, result.advice) == (0.0, ())
-    # nobody judged these questions
-    assert routing(numbered(pairs), **scored({"other": {"d": 1}}, {"other": ["d"]})).quality is None
 
 
 def test_less_may_be_better_and_sums_are_no_means() -> None:

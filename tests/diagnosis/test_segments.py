@@ -376,6 +376,10 @@ def test_a_named_field_without_its_needs_says_so() -> None:
             "without a field that is named it needs at least 20 queries, and there are 19",
         ),
         (
+            inputs({"a": [1]}, lambda n: {"kind": n % 2}),
+            "without a field that is named it needs at least 20 queries, and there is 1",
+        ),
+        (
             inputs({"a": [1] * 30}, lambda n: {"kind": n % 2}, ["NumRet"]),
             "no measure is a mean over queries",
         ),

@@ -149,15 +149,15 @@ def test_discrimination() -> None:
         (
             lambda: ORDERS.answer(OrdersConfig(), inputs(["base", "risky"])),
             (
-                "it needs 5 systems and 10 queries with averaged measures, and there are "
-                "2 systems, 40 queries and 2 measures"
+                "it needs 5 systems and 10 queries with averaged measures; given: 2 systems, "
+                "40 queries, 2 measures"
             ),
         ),
         (
             lambda: SHARPNESS.answer(SharpnessConfig(), inputs(measures=["RR"])),
             (
-                "it needs 5 systems, 2 averaged measures and 10 queries, and there are 6 systems, "
-                "1 measure and 40 queries"
+                "it needs 5 systems, 2 averaged measures and 10 queries; given: 6 systems, "
+                "1 measure, 40 queries"
             ),
         ),
         (
@@ -174,3 +174,14 @@ def test_where_they_cannot_look(answer: Any, reason: str) -> None:
     silence = answer()
     assert isinstance(silence, NotApplicable)
     assert silence.reason == reason
+
+
+def test_one_of_each_is_counted_as_one() -> None:
+    scores = rs.evaluate({"q": {"d": 1}}, {"s": {"q": ["d"]}}, ["RR"])
+    answer = ORDERS.answer(OrdersConfig(), Inputs(scores=scores))
+    assert isinstance(answer, NotApplicable)
+    assert answer.reason.endswith("; given: 1 system, 1 query, 1 measure")
+    two = rs.evaluate({"q": {"d": 1}}, {"s": {"q": ["d"]}, "t": {"q": ["d"]}}, ["RR"])
+    risks = RISKS.answer(RisksConfig(), Inputs(scores=two, baseline="s"))
+    assert isinstance(risks, NotApplicable)
+    assert risks.reason.endswith(" queries, and there is 1")

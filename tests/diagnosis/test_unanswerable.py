@@ -153,7 +153,13 @@ def test_scores_that_tell_are_worth_a_threshold() -> None:
     high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
     result = look(golden(50, 40), {"s": scored(high, low)})
     [finding] = result.findings
-    assert finding.code == "RS697"
+    assert (finding.code, finding.severity) == ("RS697", "warning")
+    [advice] = result.advice
+    assert advice.text == (
+        "Refusal: s answers 40 of 40 questions that have no answer; refusing below a score of "
+        "1.695 would leave out 100 % of them and 0 % of the others"
+    )
+    assert advice.gain == pytest.approx(40 / 90)
     assert (
         "refusing below a score of 1.695 would leave out 100 % of them and 0 % of the questions"
         in finding.message
@@ -162,6 +168,34 @@ def test_scores_that_tell_are_worth_a_threshold() -> None:
     assert refusals is not None
     assert (refusals.separation.auc, refusals.balanced_accuracy, refusals.held_out) == (1, 1, 1)
     assert refusals.best.threshold == pytest.approx((1.39 + 2.0) / 2)
+
+
+def test_answering_all_that_has_no_answer_stands_out() -> None:
+    """As plain search does: 15 of 15, with scores that tell well but not always."""
+    random = np.random.default_rng(2)
+    high, low = random.normal(12, 4, 60).tolist(), random.normal(6, 3, 15).tolist()
+    diagnosis = rs.diagnose(golden(60, 15), {"s": scored(high, low)}, ["RR"], only="no_answer")
+    [line] = diagnosis.summary
+    assert line.text.startswith("Refusal: s answers 15 of 15 questions that have no answer; ")
+    assert line.gain == pytest.approx(15 / 75)
+
+
+def test_a_threshold_that_is_not_shown_to_hold_is_a_note() -> None:
+    """Of four questions three lie among the others: the AUC is sure, and no threshold is."""
+    high, low = [2.0 + n / 100 for n in range(50)], [1.0, 2.05, 2.1, 2.2]
+    result = look(golden(50, 4), {"s": scored(high, low)})
+    [finding] = result.findings
+    assert (finding.code, finding.severity) == ("RS697", "note")
+    assert result.advice == ()
+    assert look(golden(50, 4), {"s": scored(high, [1.0, *[-math.inf] * 3])}).findings == ()
+
+
+def test_advice_is_about_the_best_system_only() -> None:
+    high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
+    wise = scored(high, [-math.inf] * 40)
+    poor = {q: dict.fromkeys(("x", "d"), s["d"]) | {"x": 9} for q, s in scored(high, low).items()}
+    result = look(golden(50, 40), {"wise": wise, "poor": poor})
+    assert result.advice == ()
 
 
 def test_a_system_that_refuses_by_itself_has_nothing_to_remark() -> None:

@@ -11,8 +11,25 @@ One row for each query; every column but the id may be missing, and so may singl
 - ``latency_ms``: how long deciding took. The name says the unit: ``latency_s`` is in seconds,
   and ``latency`` without a unit is in milliseconds.
 
-`ALIASES` holds the other names that columns may have. Several routes in one cell are a list, or
-text separated by ``;`` or ``|``.
+Several routes in one cell are a list, or text separated by ``;`` or ``|``. Columns may have other
+names (`ALIASES`; case, blanks, dashes and underscores do not matter):
+
+- ``route``: routed_to, selected_route, chosen_route, predicted_route, expert, selected_expert,
+  chosen_expert, predicted_expert
+- ``best``: best_route, optimal_route, gold_route, correct_route, expected_route, target_route,
+  true_route, best_expert, optimal_expert, gold_expert, correct_expert, expected_expert,
+  target_expert, true_expert, expected, gold, target, truth, correct, label
+- ``allowed``: allowed_routes, allowed_experts, acceptable, acceptable_routes, acceptable_experts
+- ``routes``: ranked_routes, candidate_routes, experts, ranked_experts
+- ``retrieved``: gate, did_retrieve, gate_decision, retrieve
+- ``needed``: should_retrieve, needs_retrieval, retrieval_needed
+- ``confidence``: route_confidence, routing_confidence, router_confidence
+- ``gate_confidence``: gating_confidence
+- ``k``: top_k, chosen_k, decided_k, selected_k, adaptive_k
+- ``latency_ms``: overhead_ms, decision_ms, routing_ms, latency_milliseconds, overhead_milliseconds
+
+A column ``correct``, ``truth`` or the like that says yes or no does not name a route, and is left
+alone.
 """
 
 from __future__ import annotations
@@ -20,7 +37,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -42,7 +59,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "best": (
         *("best", "best_route", "optimal_route", "gold_route", "correct_route", "expected_route"),
+        *("target_route", "true_route"),
         *("best_expert", "optimal_expert", "gold_expert", "correct_expert", "expected_expert"),
+        *("target_expert", "true_expert"),
+        *("expected", "gold", "target", "truth", "correct", "label"),
     ),
     "allowed": (
         *("allowed", "allowed_routes", "allowed_experts"),
@@ -61,6 +81,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """For each column its names, the most telling first; case, blanks, dashes and underscores do not
 matter."""
+
+GENERAL = ("expected", "gold", "target", "truth", "correct", "label")
+"""Names of ``best`` that may also be those of something else: yes or no is no route then."""
 
 SECONDS = ("latency_s", "overhead_s", "latency_seconds", "overhead_seconds", "decision_s")
 """What a latency in seconds is called."""
@@ -133,6 +156,15 @@ class Decisions:
         if name in self._frame.columns:
             return self._frame[name]
         return pl.Series(name, [None] * len(self), dtype=_TYPES[name])
+
+    def only(self, query_ids: Collection[str]) -> Decisions:
+        """Return the decisions for some queries; the columns stay, even if nothing is left."""
+        if isinstance(query_ids, str):
+            raise TypeError("query_ids is text; give a list of ids")
+        part = Decisions.__new__(Decisions)
+        part._frame = self._frame.filter(pl.col("query_id").is_in(list(query_ids)))
+        part._names = self._names
+        return part
 
     def called(self, name: str) -> str:
         """Return what a column was called where it came from."""
@@ -246,7 +278,15 @@ def _value(column: str, name: str, value: Any) -> Any:
         milliseconds = _number(value, _LATENCY)
         is_seconds = folded(name) in map(folded, SECONDS)
         return 1000 * milliseconds if is_seconds else milliseconds
+    if column == "best" and folded(name) in GENERAL and _is_yes_or_no(value):
+        return None
     return _READERS[column](value)
+
+
+def _is_yes_or_no(value: Any) -> bool:
+    """Tell whether a value says yes or no; a number may be that of an expert."""
+    word = str(value).strip().casefold()
+    return (word in YES or word in NO) and not word.isdecimal()
 
 
 def _route(value: Any) -> str:

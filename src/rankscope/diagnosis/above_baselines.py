@@ -10,6 +10,7 @@ import numpy as np
 
 from rankscope.measures.language import Measure
 from rankscope.part import Part
+from rankscope.statistics.arrays import SAME
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
@@ -61,6 +62,8 @@ class AboveBaseline(Part):
     each other, measures behind the first, and differences to a random ranking."""
     verdict: Verdict | None
     """What the test shows; null where none was made."""
+    is_same: bool
+    """Whether both have the same value for every query: then an interval says nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,4 +180,5 @@ def _improvement(  # noqa: PLR0917
         relative_interval=around,
         p_corrected=p,
         verdict=verdict,
+        is_same=bool(np.allclose(base.values, system.values, rtol=0, atol=SAME)),
     )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.depth_tables import depths_section
+from rankscope.diagnosis.decided import OTHER_QUERIES, judged_decisions, other_queries
+from rankscope.diagnosis.depth_tables import depths_section, fixed_depths
 from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.diagnosis.registry import (
     Advice,
@@ -130,6 +131,9 @@ class AdaptiveDepths(Analysed):
     """Judged questions without one, which are left out."""
     unjudged: int
     """Decisions for questions that are not judged, which are left out."""
+    other_queries: int
+    """Decisions for queries that the qrels do not have at all; those with a k are among the
+    unjudged."""
     smallest_k: int
     """The smallest k."""
     mean_k: float
@@ -224,9 +228,13 @@ def _look(config: AdaptiveDepthsConfig, inputs: Inputs) -> AdaptiveDepths | NotA
     assert inputs.scores is not None
     assert inputs.runs is not None
     assert inputs.qrels is not None
+    decisions = judged_decisions(inputs)
+    if isinstance(decisions, str):
+        return ADAPTIVE_DEPTHS.not_applicable(decisions)
     missing = inputs.decisions.lacking("k")
     if missing is not None:
         return ADAPTIVE_DEPTHS.not_applicable(missing)
+    left_out = len(inputs.decisions) - len(decisions)
     rows = inputs.decisions.to_polars().drop_nulls("k").select("query_id", "k")
     depths = dict(rows.iter_rows())
     has_depth = np.array([query_id in depths for query_id in inputs.qrels.query_ids], np.bool_)
@@ -252,12 +260,13 @@ def _look(config: AdaptiveDepthsConfig, inputs: Inputs) -> AdaptiveDepths | NotA
         queries=len(decided),
         undecided=int(np.count_nonzero(~has_depth)),
         unjudged=len(depths) - len(decided),
+        other_queries=left_out,
         smallest_k=int(decided.min()),
         mean_k=float(decided.mean()),
         largest_k=int(decided.max()),
         alpha=inputs.settings.alpha,
         systems=tuple(systems),
-        findings=tuple(findings),
+        findings=(*findings, *other_queries(left_out)),
         advice=advice,
     )
 
@@ -358,6 +367,18 @@ def _corrected(systems: list[SystemDepths]) -> list[SystemDepths]:
     ]
 
 
+def _same_cost_in_words(system: SystemDepths, fixed: DepthQuality) -> str:
+    """Say which fixed depth costs as much."""
+    assert system.fixed_k is not None
+    depths = fixed_depths(system.fixed_k)
+    if len(depths) == 1:
+        return f"k = {depths[0]:,} for every question, which shows as many documents"
+    return (
+        f"the same {fixed.documents:.3g} documents on average, as a mix of k = {depths[0]:,} and "
+        f"{depths[1]:,}"
+    )
+
+
 def _remarks(
     systems: list[SystemDepths], inputs: Inputs, queries: int
 ) -> tuple[list[Finding], tuple[Advice, ...]]:
@@ -373,8 +394,7 @@ def _remarks(
             continue
         text = (
             f"{system.system} has {inputs.main} of {system.decided.value:.3f} with the decided k, "
-            f"and {system.fixed.value:.3f} with k = {system.fixed_k:.3g} for every question, which "
-            "shows as many documents"
+            f"and {system.fixed.value:.3f} with {_same_cost_in_words(system, system.fixed)}"
         )
         findings.append(
             LOSES.finding(
@@ -404,7 +424,7 @@ ADAPTIVE_DEPTHS = register(
         needs=("decisions", "scores", "runs", "qrels"),
         look=_look,
         section=_section,
-        codes=(LOSES,),
+        codes=(LOSES, OTHER_QUERIES),
         place=36,
     )
 )

@@ -172,11 +172,15 @@ def _trivial(result: Attainable, known: Collection[str]) -> list[Finding]:
     findings = []
     if result.whole_corpus and TRIVIAL_CUTOFF.code not in known:
         look = "looks" if len(result.whole_corpus) == 1 else "look"
+        seen = (
+            f"all of the {result.documents or 0:,} documents there are: whatever returns them in "
+            "any order has 1"
+        )
+        if result.documents == 1:
+            seen = "the only document there is: whatever returns it has 1"
         findings.append(
             TRIVIAL_CUTOFF.finding(
-                f"{', '.join(result.whole_corpus)} {look} at all of the "
-                f"{counted(result.documents or 0, 'document')} there are: whatever returns them in "
-                "any order has 1",
+                f"{', '.join(result.whole_corpus)} {look} at {seen}",
                 count=len(result.whole_corpus),
             )
         )

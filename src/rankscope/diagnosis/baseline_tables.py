@@ -69,12 +69,21 @@ def _sentences(result: Baselines) -> list[Sentence]:
     parts = [f"{first.against} {_value(result, first.base_mean)}"]
     parts += [_gained(result, row) for row in steps]
     lines = [Sentence(f"{result.measure}: {', '.join(parts)}")]
+    if len(systems) > 1 and all(row.verdict == "worse" for row in systems):
+        lines.insert(0, Sentence(f"All systems are worse than {_plain(systems[0])}", "warning"))
     if len(systems) <= MOST_SENTENCES:
         lines += [_of_system(result, row) for row in systems]
     return lines
 
 
+def _plain(row: AboveBaseline) -> str:
+    return f"plain BM25 over {'titles' if row.against == 'title-only' else row.against}"
+
+
 def _of_system(result: Baselines, row: AboveBaseline) -> Sentence:
+    if row.is_same and row.verdict is not None:
+        mean = _value(result, row.mean)
+        return Sentence(f"{row.system} {mean}, the same as {_plain(row)} for every query")
     chance = {test.system: test.verdict for test in result.against_random}
     verdict = row.verdict or chance.get(row.system)
     text = _gained(result, row)
@@ -174,7 +183,7 @@ def _improvements(result: Baselines, rows: Sequence[AboveBaseline]) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for row in rows:
         relative = None if row.relative is None else 100 * row.relative
-        percents = Cell(relative, _scaled(row.relative_interval, 100.0))
+        percents = Cell(relative, None if row.is_same else _scaled(row.relative_interval, 100.0))
         if row.against == "random":  # thousands of per cent of next to nothing
             percents = Cell()
         lines.append(
@@ -190,6 +199,11 @@ def _improvements(result: Baselines, rows: Sequence[AboveBaseline]) -> Table:
     in_points = "in percentage points (pp) " if unit else ""
     how = f"each with its {percent(result.level)} interval (Student's t; Fieller)"
     notes = [f"difference {in_points}and relative to the mean it is compared with, {how}"]
+    same = [row.system for row in rows if row.is_same]
+    if len(same) == len(rows):
+        notes = [f"difference {in_points}and relative to the mean it is compared with"]
+    if same:
+        notes.append(f"no interval: the same value for every query ({', '.join(same)})")
     tested = [row for row in rows if row.verdict is not None]
     if tested:
         several = f", corrected over {len(tested)} systems; their intervals hold at once"
@@ -211,6 +225,8 @@ def _improvements(result: Baselines, rows: Sequence[AboveBaseline]) -> Table:
 
 
 def _change(row: AboveBaseline, scale: float) -> Cell:
+    if row.is_same:
+        return Cell(0.0)
     cell = Cell(scale * row.difference, _scaled(row.interval, scale))
     if row.verdict not in ("better", "worse"):
         return cell
@@ -252,7 +268,8 @@ def _differences(rows: Sequence[AboveBaseline], unit: str, level: float) -> Tabl
         ),
         title="Improvement in other measures",
         notes=(
-            f"difference {where}with its {percent(level)} interval; not tested",
+            f"difference {where}with its {percent(level)} interval; not tested"
+            + ("; no interval: the same for every query" if any(r.is_same for r in rows) else ""),
             "; ".join(f"{', '.join(names)} against {base}" for base, names in by_base.items()),
         ),
         columns_are="system",

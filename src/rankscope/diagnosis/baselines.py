@@ -450,10 +450,12 @@ def _remarks(
         findings.append(code.finding(sentence, evidence=evidence, system=test.system))
         if test.system == inputs.focus and main.ideal is not None and is_asked:
             advice.append(Advice(text=f"Baseline: {sentence}", gain=abs(main.ideal - test.mean)))
-    for row in result.improvements:
-        if row.measure != scale.name or row.system != inputs.focus or row.verdict is None:
-            continue
-        if row.verdict == "better" or _is_same(row):
+    tested = [
+        row for row in result.improvements if row.measure == scale.name and row.verdict is not None
+    ]
+    all_worse = len(tested) > 1 and all(row.verdict == "worse" for row in tested)
+    for row in tested:
+        if row.system != inputs.focus or row.verdict == "better" or row.is_same:
             continue
         where = "full text" if row.against == TEXTS else "titles"
         numbers = (
@@ -462,6 +464,11 @@ def _remarks(
         if row.verdict == "worse":
             code = WORSE_THAN_BM25
             sentence = f"{row.system} is worse than plain BM25 over {where}: {numbers}"
+            if all_worse:
+                sentence = (
+                    f"all {len(tested)} systems are worse than plain BM25 over {where}; the best, "
+                    f"{row.system}: {numbers}"
+                )
         else:
             code = NOT_BETTER_THAN_BM25
             sentence = (
@@ -472,11 +479,6 @@ def _remarks(
         if loss > 0 and is_asked:
             advice.append(Advice(text=f"Baseline: {sentence}", gain=loss))
     return tuple(findings), tuple(advice)
-
-
-def _is_same(row: AboveBaseline) -> bool:
-    """Tell whether a system is the baseline itself: nothing differs on any query."""
-    return row.difference == 0 and row.p_corrected == 1.0 and row.interval.method == "unseen"
 
 
 BASELINES = register(

@@ -1,4 +1,6 @@
-"""What wrong decisions cost: how well questions are answered that were decided rightly or wrongly.
+"""Decisions beside what is judged: which count, and what wrong ones cost.
+
+Where there are qrels, decisions for other queries do not count: they may be of another set.
 
 Questions are compared with other questions, so a difference may also be one of how hard they are:
 what a right decision would gain is at most that.
@@ -9,9 +11,52 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from rankscope.collection.decisions import Decisions
 from rankscope.diagnosis.registry import Inputs
+from rankscope.errors import counted
+from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.unpaired import GroupDifference, group_difference
+
+OTHER_QUERIES = declare(
+    "RS720",
+    "decisions-for-other-queries",
+    "note",
+    unit="decision",
+    advice="check that decisions and qrels use the same query ids, and are of the same questions",
+    meaning="""Some decisions are for queries that the qrels do not have, neither with judgments nor
+    as questions without an answer. They are left out of all figures.""",
+)
+
+
+def judged_decisions(inputs: Inputs) -> Decisions | str:
+    """Return the decisions for judged queries, all without qrels; or why there is none."""
+    assert inputs.decisions is not None
+    decisions, qrels = inputs.decisions, inputs.qrels
+    if qrels is None or qrels.of_one_query:
+        return decisions
+    part = decisions.only({*qrels.query_ids, *qrels.no_answer})
+    if len(part):
+        return part
+    none = (
+        f"none of the {len(decisions):,} decisions is for a judged query"
+        if len(decisions) > 1
+        else "the only decision is not for a judged query"
+    )
+    return f"{none}; check that both use the same query ids"
+
+
+def other_queries(count: int) -> list[Finding]:
+    """Say that decisions for other queries do not count, if there are any."""
+    if not count:
+        return []
+    return [OTHER_QUERIES.finding(left_out_in_words(count), count=count)]
+
+
+def left_out_in_words(count: int) -> str:
+    """Say how many decisions do not count."""
+    is_left, are = ("is", "a query") if count == 1 else ("are", "queries")
+    return f"{counted(count, 'decision')} for {are} that the qrels do not have {is_left} left out"
 
 
 class QualityGap(Part):

@@ -9,6 +9,12 @@ import numpy as np
 import polars as pl
 
 from rankscope.collection.decisions import UNITLESS
+from rankscope.diagnosis.decided import (
+    OTHER_QUERIES,
+    judged_decisions,
+    left_out_in_words,
+    other_queries,
+)
 from rankscope.diagnosis.figures import Figure
 from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
 from rankscope.document.blocks import Cell, Column, Section, Table, ends, shortened
@@ -42,6 +48,8 @@ class Overhead(Analysed):
     """How many decisions have a latency."""
     unknown: int
     """How many have none."""
+    other_queries: int
+    """How many decisions are left out, as they are for queries that are not judged."""
     mean: float
     """The mean, in milliseconds."""
     longest: float
@@ -64,7 +72,9 @@ class OverheadConfig(AnalysisConfig):
 
 def _look(_: OverheadConfig, inputs: Inputs) -> Overhead | NotApplicable:
     assert inputs.decisions is not None
-    decisions = inputs.decisions
+    decisions = judged_decisions(inputs)
+    if isinstance(decisions, str):
+        return OVERHEAD.not_applicable(decisions)
     missing = decisions.lacking("latency_ms")
     if missing is not None:
         return OVERHEAD.not_applicable(missing)
@@ -72,6 +82,9 @@ def _look(_: OverheadConfig, inputs: Inputs) -> Overhead | NotApplicable:
         pl.col("latency_ms"), decisions.column("route").alias("route")
     )
     frame = frame.drop_nulls("latency_ms")
+    if frame.is_empty():
+        return OVERHEAD.not_applicable("no decision for a judged query has a latency")
+    left_out = len(inputs.decisions) - len(decisions)
     latencies = frame["latency_ms"].to_numpy()
     level = inputs.settings.level
     whole = percentiles(latencies, LEVELS, level=level)
@@ -81,6 +94,8 @@ def _look(_: OverheadConfig, inputs: Inputs) -> Overhead | NotApplicable:
     return Overhead(
         n=len(latencies),
         unknown=len(decisions) - len(latencies),
+        other_queries=left_out,
+        findings=tuple(other_queries(left_out)),
         mean=float(np.mean(latencies)),
         longest=float(np.max(latencies)),
         percentiles=whole,
@@ -116,6 +131,8 @@ def _section(result: Overhead) -> Section:
         )
     if result.unknown:
         notes.append(f"{counted(result.unknown, 'decision')} without a latency left out")
+    if result.other_queries:
+        notes.append(left_out_in_words(result.other_queries))
     rows = [(Cell("all decisions"), Cell(result.n), *_cells(result.percentiles))]
     if len(result.routes) > 1:
         rows += [
@@ -149,8 +166,10 @@ OVERHEAD = register(
         written="",
         result=Overhead,
         needs=("decisions",),
+        uses=("qrels",),
         look=_look,
         section=_section,
+        codes=(OTHER_QUERIES,),
         place=36,
     )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Cell, Column, Section, Table, ends, good_if
@@ -17,12 +18,23 @@ def depths_section(result: AdaptiveDepths, title: str) -> Section:
     return Section(title, (_systems_table(result),), tuple(details))
 
 
+def fixed_depths(depth: float) -> tuple[int, ...]:
+    """Return the whole depth, or the two that are mixed.
+
+    >>> fixed_depths(4.0), fixed_depths(4.71)
+    ((4,), (4, 5))
+    """
+    low = math.floor(depth)
+    return (low,) if low == depth else (low, low + 1)
+
+
 def _systems_table(result: AdaptiveDepths) -> Table:
     rows = []
     for system in result.systems:
         rows.append((Cell(system.system), Cell("decided"), *_quality_cells(system.decided)))
         if system.fixed is not None:
-            title = f"fixed, k = {system.fixed_k:.3g}"
+            depths = fixed_depths(system.fixed_k or 0.0)
+            title = f"fixed, k = {' and '.join(f'{depth:,}' for depth in depths)}"
             cells = _quality_cells(system.fixed)
             rows.append(
                 (Cell(system.system), Cell(title), *cells[:-1], _difference(system, result))
@@ -34,7 +46,7 @@ def _systems_table(result: AdaptiveDepths) -> Table:
         (
             f"{counted(result.queries, 'question')}, each answer cut at its k "
             f"({result.smallest_k:,} to {result.largest_k:,}, on average {result.mean_k:.2f}); "
-            "then at one k for all that shows as many documents (a fraction is a mixture), and at "
+            "then at one k for all that shows as many documents (of two k: a mix of both), and at "
             "the largest k"
         ),
         (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rankscope.measures.judged import FloatArray
 
-FINAL, MAJORITY = "final", "majority"
+FINAL, QRELS, MAJORITY = "final", "qrels", "majority"
 """What a judge can be compared with, beside another rater."""
 
 
@@ -41,7 +41,8 @@ class JudgeComparison(Part):
     judge: str
     """The rater that is looked at."""
     reference: str
-    """What its grades are compared with: a rater, ``final``, or the ``majority`` of the others."""
+    """What its grades are compared with: a rater, ``final``, the ``qrels`` given, or the
+    ``majority`` of the others, without those that are apart."""
     items: int
     """Pairs that both judged."""
     grades: tuple[float, ...]

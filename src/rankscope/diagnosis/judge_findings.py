@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.judge_comparisons import FINAL, MAJORITY, fails_constant
+from rankscope.diagnosis.judge_comparisons import FINAL, MAJORITY, QRELS, fails_constant
 from rankscope.diagnosis.registry import Advice
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
@@ -13,7 +13,11 @@ from rankscope.statistics.rater_agreement import RELIABLE, TENTATIVE
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.judge_comparisons import JudgeComparison
-    from rankscope.diagnosis.judges import Judges
+    from rankscope.diagnosis.judges import Judges, RaterSummary
+
+INVERTED = -0.5
+"""A judge that is apart, and whose grades correlate with the others' by at most this, seems to have
+its scale upside down."""
 
 LOW_AGREEMENT = declare(
     "RS685",
@@ -36,7 +40,8 @@ STANDS_OUT = declare(
     "ratings out until it is instructed again",
     meaning="""One rater agrees significantly less with the others than they do among themselves, or
     grades significantly higher or lower than they do: by at least 0.1 in agreement, or a tenth of
-    the range of grades.""",
+    the range of grades. Its scale looks inverted where its grades correlate with theirs by -0.5 or
+    less.""",
 )
 
 NO_BETTER = declare(
@@ -75,10 +80,13 @@ CODES = (LOW_AGREEMENT, STANDS_OUT, NO_BETTER, ORDER_DEPENDS, INCONSISTENT)
 
 
 def judge_findings(result: Judges, alpha: float) -> list[Finding]:
-    """Name what a reader should know before trusting the grades."""
+    """Name what a reader should know before trusting the grades.
+
+    Judges that are apart come first: they may be why all together agree so little.
+    """
     return [
-        *_about_agreement(result),
         *_about_raters(result),
+        *_about_agreement(result),
         *_about_constants(result, alpha),
         *_about_orders(result, alpha),
         *_about_repeats(result),
@@ -99,7 +107,7 @@ def _about_agreement(result: Judges) -> list[Finding]:
     between = "" if ends is None else f", {ends.low:.2f} to {ends.high:.2f}"
     return [
         LOW_AGREEMENT.finding(
-            f"{counted(len(result.raters), 'judge')} agree with an alpha of {ordinal.value:.3f} "
+            f"the alpha of {counted(len(result.raters), 'judge')} is {ordinal.value:.3f} "
             f"(Krippendorff, ordinal{between}) on {counted(ordinal.items, 'pair')}: {limits}",
             count=result.disputed,
             evidence={"alpha": ordinal.to_dict(), "thresholds": [TENTATIVE, RELIABLE]},
@@ -110,7 +118,7 @@ def _about_agreement(result: Judges) -> list[Finding]:
 
 def _about_raters(result: Judges) -> list[Finding]:
     findings = []
-    for row in result.raters:
+    for row in sorted(result.raters, key=_innocence):
         deviation = row.deviation
         reasons = []
         if deviation.is_apart:
@@ -126,20 +134,39 @@ def _about_raters(result: Judges) -> list[Finding]:
             change = ""
             if before is not None and after is not None:
                 change = f"; without it alpha is {after:.2f}, with it {before:.2f} (ordinal)"
+            who = row.rater
+            if is_inverted(row):
+                who = (
+                    f"{row.rater}'s grades run against the others' (correlation "
+                    f"{row.correlation:.2f}): its scale looks inverted; it"
+                )
             findings.append(
                 STANDS_OUT.finding(
-                    f"{row.rater} {' and '.join(reasons)}, on {counted(deviation.items, 'pair')}"
-                    f"{change}",
+                    f"{who} {' and '.join(reasons)}, on {counted(deviation.items, 'pair')}{change}",
                     evidence={"rater": row.rater, "alpha_without": after} | deviation.to_dict(),
                 )
             )
     return findings
 
 
+def is_inverted(row: RaterSummary) -> bool:
+    """Tell whether a judge that is apart seems to have its scale upside down."""
+    is_against = row.correlation is not None and row.correlation <= INVERTED
+    return row.deviation.is_apart and is_against
+
+
+def _innocence(row: RaterSummary) -> tuple[bool, bool, float]:
+    """Return what judges are sorted by, so that the one most surely wrong comes first."""
+    deviation = row.deviation
+    behind = (deviation.others or 0.0) - (deviation.agreement or 0.0)
+    return not is_inverted(row), not deviation.is_apart, -behind
+
+
 def _about_constants(result: Judges, alpha: float) -> list[Finding]:
     findings = []
     family = len(result.comparisons)
-    for row in result.comparisons:
+    apart = {row.rater for row in result.raters if row.deviation.is_apart}
+    for row in sorted(result.comparisons, key=lambda row: (row.judge not in apart, row.accuracy)):
         if not fails_constant(row, alpha=alpha, family=family):
             continue
         nearer = row.squared_error < row.constant_squared_error
@@ -159,7 +186,11 @@ def _about_constants(result: Judges, alpha: float) -> list[Finding]:
 
 
 def _reference(row: JudgeComparison) -> str:
-    names = {FINAL: "the final judgment", MAJORITY: "the majority of the others"}
+    names = {
+        FINAL: "the final judgment",
+        QRELS: "the qrels",
+        MAJORITY: "the majority of the others",
+    }
     return names.get(row.reference, row.reference)
 
 
@@ -225,7 +256,7 @@ def judge_advice(result: Judges, focus: str, alpha: float) -> list[Advice]:
         parts = []
         if low:
             count = counted(len(result.raters), "judge")
-            parts.append(f"the {count} agree only with alpha {ordinal.value:.2f} (ordinal)")
+            parts.append(f"the alpha of the {count} is only {ordinal.value:.2f} (ordinal)")
         if sure or swaps:
             rater, swap = (sure or swaps)[0]
             would = f"by {rater}'s grades {swap.behind} would be ahead of {swap.ahead}"
@@ -258,12 +289,18 @@ def _without_advice(result: Judges, focus: str) -> list[Advice]:
         if not row.deviation.is_apart or row.rater not in without or not others:
             continue
         mean, usual = without[row.rater], sum(others) / len(others)
+        seen = f"{row.rater} agrees less with the other judges than they do among themselves"
+        if row.majority_equal is not None:
+            seen = (
+                f"{row.rater} gives the grade of the other judges' majority for "
+                f"{row.majority_equal:.0%} of {counted(row.majority_items, 'pair')}"
+            )
+        if is_inverted(row):
+            seen += ", and its scale looks inverted"
         lines.append(
             Advice(
-                text=f"{row.rater} gives the grade of the other judges' majority for "
-                f"{row.majority_equal or 0:.0%} of {counted(row.majority_items, 'pair')}: look at "
-                f"its grades before you use them ({orders.measure} of {focus} is {mean:.3f} "
-                f"without this judge, and {usual:.3f} without another one)",
+                text=f"{seen}: look at its grades before you use them ({orders.measure} of {focus} "
+                f"is {mean:.3f} without this judge, and {usual:.3f} without another one)",
                 gain=abs(mean - usual),
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.judge_comparisons import FINAL, MAJORITY, QRELS
 from rankscope.document.blocks import (
     Block,
     Cell,
@@ -48,10 +49,13 @@ def judge_blocks(result: Judges) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
         details.append(_order_table(result.orders))
     elif result.orders_reason:
         details.append(sentences([f"The systems by rater: {result.orders_reason}"]))
+    alone = [f"{judge} is compared with nothing: {why}" for judge, why in _alone(result)]
     if result.comparisons:
-        details.append(_comparison_table(result.comparisons))
+        details.append(_comparison_table(result.comparisons, alone))
         worst = sorted(result.comparisons, key=lambda row: row.accuracy)[:CONFUSIONS]
         details += [_confusion_table(row) for row in worst if row.confusion]
+    elif alone:
+        details.append(sentences(alone))
     if result.repeats:
         details.append(_repeat_table(result))
     if result.again and result.show:
@@ -59,6 +63,10 @@ def judge_blocks(result: Judges) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
     if not blocks:
         blocks, details = details[:1], details[1:]
     return tuple(blocks), tuple(details)
+
+
+def _alone(result: Judges) -> list[tuple[str, str]]:
+    return list(result.not_compared.items())[:SHOWN]
 
 
 def _value(agreement: RaterAgreement) -> Cell:
@@ -115,7 +123,8 @@ def _rater_table(result: Judges) -> Table:
     notes = [
         (
             "bias: mean difference to the mean grade of the others; as majority: share of pairs "
-            "with the most frequent grade of the others, where there is one"
+            "with the most frequent grade of the others (without those apart), where at least half "
+            "of its pairs have one"
         )
     ]
     if several:
@@ -236,7 +245,7 @@ def _order_row(name: str, order: RaterOrder | RaterOrders, systems: list[str]) -
     )
 
 
-def _comparison_table(comparisons: tuple[JudgeComparison, ...]) -> Table:
+def _comparison_table(comparisons: tuple[JudgeComparison, ...], alone: list[str]) -> Table:
     ordered = sorted(comparisons, key=lambda row: row.accuracy)[:SHOWN]
     rows = tuple(
         (
@@ -252,10 +261,18 @@ def _comparison_table(comparisons: tuple[JudgeComparison, ...]) -> Table:
         )
         for row in ordered
     )
-    reference = {
-        "final": "the final grade, which may hold the judge's own vote",
-        "majority": "the majority of the other judges",
-    }.get(comparisons[0].reference, comparisons[0].reference)
+    names = {
+        FINAL: "the final grade, which may hold the judge's own vote",
+        QRELS: "the qrels given, which may be made of the judge's own grades",
+        MAJORITY: "the majority of the other judges, without those that are apart",
+    }
+    by_reference: dict[str, list[str]] = {}
+    for row in comparisons:
+        by_reference.setdefault(names.get(row.reference, row.reference), []).append(row.judge)
+    used = [
+        f"{reference} (for {', '.join(judges[:SHOWN])})" if len(by_reference) > 1 else reference
+        for reference, judges in by_reference.items()
+    ]
     return Table(
         (
             Column("judge", "text"),
@@ -271,7 +288,8 @@ def _comparison_table(comparisons: tuple[JudgeComparison, ...]) -> Table:
         rows,
         title="Each judge against the reference",
         notes=(
-            f"reference: {reference}",
+            f"reference: {'; '.join(used)}",
+            *alone,
             (
                 "right: share of pairs with its grade; constant: that of always giving its most "
                 "frequent grade (in parentheses); p: of the difference, McNemar's exact test with "

@@ -16,14 +16,12 @@ import polars as pl
 from pydantic import Field
 
 from rankscope.diagnosis.judge_comparisons import (
-    FINAL,
-    MAJORITY,
     JudgeComparison,
     SelfAgreement,
-    compared,
     self_agreement,
 )
 from rankscope.diagnosis.judge_findings import CODES, judge_advice, judge_findings
+from rankscope.diagnosis.judge_references import References, is_half, judged
 from rankscope.diagnosis.judge_tables import judge_blocks
 from rankscope.diagnosis.rater_orders import (
     MOST_RATERS,
@@ -43,9 +41,9 @@ from rankscope.diagnosis.registry import (
 )
 from rankscope.diagnosis.regrading import PAIR
 from rankscope.document.blocks import Section
-from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import NotApplicable
 from rankscope.part import Part
+from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.rater_agreement import (
     Agreements,
     Rated,
@@ -53,6 +51,7 @@ from rankscope.statistics.rater_agreement import (
     agreements,
     cohen_kappa,
     krippendorff_alpha,
+    majority,
 )
 from rankscope.statistics.rater_outliers import RaterDeviation, rater_deviations
 
@@ -77,9 +76,14 @@ class RaterSummary(Part):
     deviation: RaterDeviation
     """Its distance to the others."""
     majority_items: int
-    """Pairs that it judged and for which the others have a majority: a most frequent grade."""
+    """Pairs that it judged and for which the others have a majority: a most frequent grade. Others
+    that are apart have no vote."""
     majority_equal: float | None
-    """Share of them with the grade of that majority; null without such pairs."""
+    """Share of them with the grade of that majority; null where it exists for fewer than half of
+    the pairs it judged: what is left says little about the judge."""
+    correlation: float | None
+    """Pearson's, of its grades with the mean grade of the others that are not apart; null where it
+    is undefined."""
     alpha_without: float | None
     """Krippendorff's alpha (ordinal) of all other raters; null where there are not two, where it is
     undefined, or with more than 30 raters."""
@@ -142,6 +146,8 @@ class Judges(Analysed):
     """By pair of raters; none with more than 30 raters."""
     comparisons: tuple[JudgeComparison, ...]
     """Each judge against the reference."""
+    not_compared: dict[str, str]
+    """By judge: why it is compared with nothing."""
     repeats: tuple[SelfAgreement, ...]
     """The raters that judged pairs again."""
     orders: RaterOrders | None
@@ -167,8 +173,9 @@ class JudgesConfig(AnalysisConfig):
     judge: str | None = None
     """The rater that is compared with the reference; null: each."""
     reference: str | None = None
-    """What judges are compared with: ``final``, ``majority`` (of the others), or a rater; null: the
-    final grade where there is one, else the majority of the others."""
+    """What judges are compared with: ``final``, ``qrels``, ``majority`` (of the others), or a
+    rater; null: the final grade where there is one, else the qrels given where they are on the same
+    scale and judge at least half of the judge's pairs, else the majority of the others."""
     again: int = Field(default=50, ge=0)
     """How many pairs to judge again are listed."""
     show: int = Field(default=10, ge=0)
@@ -182,17 +189,8 @@ def _look(config: JudgesConfig, inputs: Inputs) -> Judges | NotApplicable:
     assert ratings is not None
     rated, final = _rated_pairs(ratings)
     repeats = _repeats(ratings)
-    judges = _judged(config, rated, final)
-    if len(rated.raters) == 1 and not repeats and not judges:
-        return JUDGES.not_applicable(
-            "there is one rater, and neither a final grade nor a second rating to compare with"
-        )
     groups = rated.pairs["query_id"].rank("dense").to_numpy().astype(np.int64)
     settings = inputs.settings
-    resamples = min(settings.resamples, RESAMPLES)
-    agreement = agreements(
-        rated.rated, groups=groups, level=settings.level, resamples=resamples, seed=settings.seed
-    )
     deviations = rater_deviations(
         rated.rated,
         raters=len(rated.raters),
@@ -201,7 +199,23 @@ def _look(config: JudgesConfig, inputs: Inputs) -> Judges | NotApplicable:
         resamples=settings.resamples,
         seed=settings.seed,
     )
-    summaries = [_summary(rated, place, each) for place, each in enumerate(deviations)]
+    apart = [place for place, each in enumerate(deviations) if each.is_apart]
+    judges, not_compared = judged(
+        References(rated, final, inputs.qrels, apart), config.judge, config.reference
+    )
+    if len(rated.raters) == 1 and not repeats and not judges:
+        return JUDGES.not_applicable(
+            "there is one rater, and neither a final grade nor qrels nor a second rating to "
+            "compare with"
+        )
+    agreement = agreements(
+        rated.rated,
+        groups=groups,
+        level=settings.level,
+        resamples=min(settings.resamples, RESAMPLES),
+        seed=settings.seed,
+    )
+    summaries = [_summary(rated, place, each, apart) for place, each in enumerate(deviations)]
     reason = reason_against(inputs, rated)
     regrading = orders = None
     if inputs.scores is not None and not reason:
@@ -221,6 +235,7 @@ def _look(config: JudgesConfig, inputs: Inputs) -> Judges | NotApplicable:
         raters=tuple(summaries),
         pairs=_rater_pairs(rated),
         comparisons=judges,
+        not_compared=not_compared,
         repeats=repeats,
         orders=orders,
         orders_reason="" if orders is not None else reason,
@@ -271,42 +286,13 @@ def _repeats(ratings: Ratings) -> tuple[SelfAgreement, ...]:
     return tuple(each for each in answers if each is not None)
 
 
-def _judged(
-    config: JudgesConfig, rated: RatedPairs, final: FloatArray | None
-) -> tuple[JudgeComparison, ...]:
-    """Compare the judge that is named, or each, with the reference."""
-    for name in (config.judge, config.reference):
-        if name not in (None, FINAL, MAJORITY, *rated.raters):
-            raise UnknownNameError("rater", str(name), rated.raters)
-    if config.judge is not None and config.judge not in rated.raters:
-        raise UnknownNameError("rater", config.judge, rated.raters)
-    by_name = config.reference in rated.raters
-    if config.reference == FINAL and not by_name and final is None:
-        raise InputError(
-            "judges.reference: the ratings have no final grade; name a rater, or majority"
-        )
-    if config.judge is not None and config.judge == config.reference:
-        raise InputError("judges: the judge and the reference are the same rater; name another")
-    use_final = not by_name and final is not None and config.reference != MAJORITY
-    rows = []
-    for place, rater in enumerate(rated.raters):
-        if config.judge not in (None, rater) or rater == config.reference:
-            continue
-        if by_name:
-            reference = str(config.reference)
-            truth = rated.of(rated.raters.index(reference))
-        elif use_final:
-            assert final is not None
-            reference, truth = FINAL, final
-        else:
-            reference, truth = MAJORITY, rated.others(place)
-        rows.append((rater, rated.of(place), reference, truth))
-    return compared(rows)
-
-
-def _summary(rated: RatedPairs, place: int, deviation: RaterDeviation) -> RaterSummary:
-    grades, others = rated.of(place), rated.others(place)
-    both = ~np.isnan(grades) & ~np.isnan(others)
+def _summary(
+    rated: RatedPairs, place: int, deviation: RaterDeviation, apart: list[int]
+) -> RaterSummary:
+    others = rated.others(place, apart)
+    grades, usual = rated.of(place), majority(others)
+    both = ~np.isnan(grades) & ~np.isnan(usual)
+    enough = both.any() and is_half(grades, usual)
     without = RaterAgreement(value=None, items=0)
     if 2 < len(rated.raters) <= MOST_RATERS:
         without = krippendorff_alpha(rated.rated.only(rated.rated.rater != place), level="ordinal")
@@ -316,9 +302,21 @@ def _summary(rated: RatedPairs, place: int, deviation: RaterDeviation) -> RaterS
         mean=float(np.nanmean(grades)),
         deviation=deviation,
         majority_items=int(both.sum()),
-        majority_equal=float((grades[both] == others[both]).mean()) if both.any() else None,
+        majority_equal=float((grades[both] == usual[both]).mean()) if enough else None,
+        correlation=_correlation(grades, others),
         alpha_without=without.value,
     )
+
+
+def _correlation(grades: FloatArray, others: Rated) -> float | None:
+    """Correlate grades with the mean grade of others, over the items that both have."""
+    sizes = others.sizes
+    both = ~np.isnan(grades) & (sizes > 0)
+    means = others.sums(others.grade)[both] / sizes[both]
+    graded = grades[both]
+    if len(graded) < FEWEST or not np.ptp(graded) or not np.ptp(means):
+        return None
+    return float(np.corrcoef(graded, means)[0, 1])
 
 
 def _rater_pairs(rated: RatedPairs) -> tuple[RaterPair, ...]:

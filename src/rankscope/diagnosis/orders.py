@@ -92,8 +92,8 @@ def _look(config: OrdersConfig, inputs: Inputs) -> Orders | NotApplicable:
     if systems < FEWEST_SYSTEMS or queries < FEWEST_QUERIES or not measures:
         return ORDERS.not_applicable(
             f"it needs {FEWEST_SYSTEMS} systems and {FEWEST_QUERIES} queries with averaged "
-            f"measures, and there are {counted(systems, 'system')}, {counted(queries, 'query')} "
-            f"and {counted(measures, 'measure')}"
+            f"measures; given: {counted(systems, 'system')}, {counted(queries, 'query')}, "
+            f"{counted(measures, 'measure')}"
         )
     means = [row_means(matrix.oriented(measure)).round(12) for measure in range(measures)]
     orders = [

@@ -7,7 +7,7 @@ differ by the rater's grades alone; a rater that judged less than half of the pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from rankscope.statistics.correction import corrected
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired import paired_tests
 from rankscope.statistics.rank_correlation import kendall
-from rankscope.statistics.rater_agreement import Rated, majority, median_grades
+from rankscope.statistics.rater_agreement import Rated, median_grades
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,9 +108,9 @@ class RatedPairs:
         grades[self.rated.item[rows]] = self.rated.grade[rows]
         return grades
 
-    def others(self, rater: int) -> FloatArray:
-        """Return the grade of the majority of the other raters, by item; NaN if there is none."""
-        return majority(self.rated.only(self.rated.rater != rater))
+    def others(self, rater: int, apart: Collection[int] = ()) -> Rated:
+        """Return the ratings of the other raters, without those that are apart."""
+        return self.rated.only(~np.isin(self.rated.rater, [rater, *apart]))
 
 
 def reason_against(inputs: Inputs, rated: RatedPairs) -> str:

@@ -28,6 +28,7 @@ from rankscope.errors import InputError, counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out
+from rankscope.statistics.arrays import SAME
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import compare_with_all
@@ -41,6 +42,13 @@ if TYPE_CHECKING:
 ROUGHLY = 2
 """A mean that is known to so many times the difference that matters is a note: by itself it claims
 little."""
+
+LITTLE = 0.005
+"""A lead below this part of the measure's range is not worth more queries, unless a smaller one is
+said to matter."""
+
+NEARLY_SAME = 0.05
+"""Nor is one where no more than this share of the queries, or one of them, has another value."""
 
 ONE_CUTOFF = declare(
     "RS665",
@@ -79,7 +87,8 @@ TOO_FEW_QUERIES = declare(
     advice="add queries before you decide by this, or say that no difference is shown",
     meaning="""The difference between the best system and the one it is compared with is smaller
     than what so many queries can show; or the mean of a single system is known too roughly. A note
-    where the queries would show a difference that matters (``difference``), or nearly so.""",
+    where the queries would show a difference that matters (``difference``), or nearly so; and where
+    the lead is below 0.005 of the measure's range, or hardly any query has another value.""",
 )
 
 DIFFERENT_COLLECTIONS = declare(
@@ -121,6 +130,8 @@ class NeededQueries(Part):
     """What it is compared with: the baseline, or the second best; null: it is the only one."""
     difference: float
     """How far it is above that; for a single system, half the width of its mean's interval."""
+    differing: int | None
+    """For how many queries both have different values; null for a single system."""
     detectable: float | None
     """About the smallest true difference that these queries show with power 0.8; null: none, or a
     single system."""
@@ -264,6 +275,7 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
         system=matrix.systems[best],
         against=matrix.systems[other],
         difference=lead,
+        differing=int(np.count_nonzero(np.abs(row) > SAME)),
         detectable=claim.detectable if math.isfinite(claim.detectable) else None,
         p_corrected=claim.p_corrected,
         shown=claim.verdict == "better",
@@ -287,6 +299,7 @@ def _single(config: LintConfig, matrix: Matrix) -> NeededQueries:
         system=matrix.systems[0],
         against=None,
         difference=half if math.isfinite(half) else 0.0,
+        differing=None,
         detectable=None,
         p_corrected=None,
         shown=None,
@@ -305,26 +318,36 @@ def _enough(config: LintConfig, claim: NeededQueries | None) -> _Outcome:
     if claim.against is None:
         return _enough_for_one(claim, matters)
     size = counted(claim.queries, "query")
+    do = "does" if claim.queries == 1 else "do"
     pair = f"{claim.system} is better than {claim.against}"
     by = f"by {claim.measure} ({claim.difference:+.4f})"
     if not claim.difference:
         return _good(question, f"no difference is claimed: {claim.measure} is the same")
     if claim.shown:
-        return _good(question, f"{size} show that {pair} {by}")
+        return _good(
+            question, f"{size} {'shows' if claim.queries == 1 else 'show'} that {pair} {by}"
+        )
     if claim.detectable is not None and claim.detectable <= claim.difference:
         able = f"about {two_digits(claim.detectable):g}"
-        return _good(question, f"{size} could show {able}, and do not show that {pair} {by}")
-    smallest = "no difference is within their reach"
+        return _good(question, f"{size} could show {able}, and {do} not show that {pair} {by}")
+    smallest = "no difference is within reach"
     if claim.detectable is not None:
-        smallest = f"the smallest that they show is about {two_digits(claim.detectable):g}"
+        smallest = f"the smallest that can be shown is about {two_digits(claim.detectable):g}"
     more = "" if claim.needed is None else f"; it would take {about(claim.needed)} like these"
     is_able = claim.detectable is not None and claim.detectable <= matters
+    alike = claim.differing is not None and claim.differing <= max(1, NEARLY_SAME * claim.queries)
+    is_little = claim.difference < min(LITTLE, config.difference) * (high - low)
+    if alike:
+        more = f"; only {claim.differing:,} of them {'has' if claim.differing == 1 else 'have'} "
+        more += "another value"
+    elif is_little:
+        more = "; so small a lead hardly matters"
     return _pitfall(
         question,
         TOO_FEW_QUERIES,
-        f"{size} do not show that {pair} {by}: {smallest}{more}",
+        f"{size} {do} not show that {pair} {by}: {smallest}{more}",
         count=claim.queries,
-        severity="note" if is_able else None,
+        severity="note" if is_able or alike or is_little else None,
         evidence=claim.to_dict(),
     )
 
@@ -335,14 +358,15 @@ def _enough_for_one(claim: NeededQueries, matters: float) -> _Outcome:
     if not math.isfinite(matters):
         text = f"{claim.measure} has no highest value, and there is one system only"
         return _Outcome(LintAnswer(question=question, good=None, text=text))
+    gives = "gives" if claim.queries == 1 else "give"
     about_mean = f"the mean {claim.measure} of {claim.system} to ±{claim.difference:.4f}"
     if claim.difference <= matters:
-        return _good(question, f"{size} give {about_mean}")
+        return _good(question, f"{size} {gives} {about_mean}")
     more = "" if claim.needed is None else f"; ±{matters:g} would take {about(claim.needed)}"
     return _pitfall(
         question,
         TOO_FEW_QUERIES,
-        f"{size} give {about_mean} only{more}",
+        f"{size} {gives} {about_mean} only{more}",
         count=claim.queries,
         severity="note" if claim.difference <= ROUGHLY * matters else None,
         evidence=claim.to_dict(),

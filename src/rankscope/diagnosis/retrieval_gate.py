@@ -11,7 +11,15 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from rankscope.diagnosis.decided import QualityGap, gap_sentence, quality_gap
+from rankscope.diagnosis.decided import (
+    OTHER_QUERIES,
+    QualityGap,
+    gap_sentence,
+    judged_decisions,
+    left_out_in_words,
+    other_queries,
+    quality_gap,
+)
 from rankscope.diagnosis.figures import Figure, percent_cell, share_text, shares
 from rankscope.diagnosis.registry import (
     Advice,
@@ -66,6 +74,8 @@ class Gating(Analysed):
     """How many questions have a decision and are known to need retrieval or not."""
     unknown: int
     """How many are left out, as one of the two is not known."""
+    other_queries: int
+    """How many decisions are left out, as they are for queries that are not judged."""
     counts: GateCounts
     """What the gate did."""
     precision: Proportion
@@ -102,7 +112,9 @@ class GatingConfig(AnalysisConfig):
 
 def _look(config: GatingConfig, inputs: Inputs) -> Gating | NotApplicable:
     assert inputs.decisions is not None
-    decisions = inputs.decisions
+    decisions = judged_decisions(inputs)
+    if isinstance(decisions, str):
+        return GATING.not_applicable(decisions)
     missing = decisions.lacking("retrieved", "needed")
     if missing is not None:
         return GATING.not_applicable(missing)
@@ -159,9 +171,11 @@ def _look(config: GatingConfig, inputs: Inputs) -> Gating | NotApplicable:
     findings, advice = _remarks(measured["recall"], quality)
     if calibrated is not None and calibrated.p <= inputs.settings.alpha:
         findings.append(miscalibrated("the gate", calibrated))
+    left_out = len(inputs.decisions) - len(decisions)
     return Gating(
         decisions=total,
         unknown=len(decisions) - total,
+        other_queries=left_out,
         counts=counts,
         **measured,
         f1=f1,
@@ -170,7 +184,7 @@ def _look(config: GatingConfig, inputs: Inputs) -> Gating | NotApplicable:
         calibration=calibrated,
         quality=quality,
         figures=tuple(figures),
-        findings=tuple(findings),
+        findings=(*findings, *other_queries(left_out)),
         advice=advice,
     )
 
@@ -229,6 +243,8 @@ def _section(result: Gating) -> Section:
             f"{counted(result.unknown, 'question')} left out: the decision, or whether retrieval "
             "was needed, is not known"
         )
+    if result.other_queries:
+        notes.append(left_out_in_words(result.other_queries))
     table = Table(
         (
             Column("gate", "text"),
@@ -261,7 +277,7 @@ GATING = register(
         uses=("scores", "qrels"),
         look=_look,
         section=_section,
-        codes=(SKIPS_NEEDED, MISCALIBRATED),
+        codes=(SKIPS_NEEDED, MISCALIBRATED, OTHER_QUERIES),
         place=35,
     )
 )

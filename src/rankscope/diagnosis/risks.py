@@ -110,7 +110,10 @@ def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
     if systems < 2 or (inputs.baseline is None and systems < 3):
         return RISKS.not_applicable("it needs a baseline and another system, or three systems")
     if queries < FEWEST:
-        return RISKS.not_applicable(f"it needs at least {FEWEST} queries, and there are {queries}")
+        are = "is" if queries == 1 else "are"
+        return RISKS.not_applicable(
+            f"it needs at least {FEWEST} queries, and there {are} {queries}"
+        )
     alpha = inputs.settings.alpha
     rows = [
         row

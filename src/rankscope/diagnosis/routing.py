@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from rankscope.diagnosis.decided import QualityGap, quality_gap
+from rankscope.diagnosis.decided import (
+    OTHER_QUERIES,
+    QualityGap,
+    judged_decisions,
+    other_queries,
+    quality_gap,
+)
 from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.registry import (
     Advice,
@@ -34,12 +40,15 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Section
 
 MANY = 0.1
-"""A finding is made where surely at least this share of the questions is routed wrongly."""
+"""A warning is given where surely at least this share of the questions is routed wrongly."""
+
+FAR_OFF = 0.1
+"""From this expected calibration error on, confidences mislead whoever sets a threshold."""
 
 MISROUTED = declare(
     "RS691",
     "questions-misrouted",
-    "note",
+    "warning",
     unit="query",
     advice="look at the pair of routes that is confused most: its descriptions or examples overlap",
     meaning="""Surely at least a tenth of the questions is sent to a wrong route: the whole interval
@@ -53,7 +62,8 @@ MISCALIBRATED = declare(
     advice="do not compare confidences with a threshold before they are calibrated, for example by "
     "isotonic regression on other questions",
     meaning="""The confidences of a router or gate do not say how often it is right: the expected
-    calibration error is larger than that of exact confidences would be, by more than chance.""",
+    calibration error is larger than that of exact confidences would be, by more than chance. A
+    note where it is below 0.1.""",
 )
 ROUTE_MISSED = declare(
     "RS693",
@@ -107,6 +117,8 @@ class Routing(Analysed):
     """How many questions were routed."""
     unknown: int
     """Of these, how many are left out of the accuracy, as no right route is known."""
+    other_queries: int
+    """How many decisions are left out, as they are for queries that are not judged."""
     against: Literal["best", "allowed"]
     """Which column says what is right; where a question has no best route, its allowed ones do."""
     accuracy: Proportion
@@ -185,7 +197,9 @@ def _routed(decisions: Decisions) -> list[_Routed]:
 
 def _look(config: RoutingConfig, inputs: Inputs) -> Routing | NotApplicable:
     assert inputs.decisions is not None
-    decisions = inputs.decisions
+    decisions = judged_decisions(inputs)
+    if isinstance(decisions, str):
+        return ROUTING.not_applicable(decisions)
     if not {"route", "routes"} & set(decisions.columns):
         return ROUTING.not_applicable(str(decisions.lacking("route")))
     if not {"best", "allowed"} & set(decisions.columns):
@@ -224,6 +238,7 @@ def _look(config: RoutingConfig, inputs: Inputs) -> Routing | NotApplicable:
     result = Routing(
         decisions=len(rows),
         unknown=len(rows) - len(known),
+        other_queries=len(inputs.decisions) - len(decisions),
         against="best" if "best" in decisions.columns else "allowed",
         accuracy=accuracy,
         allowed=share([row for row in known if row.route in row.allowed], known)
@@ -346,7 +361,7 @@ def _findings(result: Routing, alpha: float) -> list[Finding]:
         )
         for route in missed
     ]
-    return findings
+    return [*findings, *other_queries(result.other_queries)]
 
 
 def miscalibrated(who: str, calibrated: Calibration) -> Finding:
@@ -358,12 +373,17 @@ def miscalibrated(who: str, calibrated: Calibration) -> Finding:
         if abs(calibrated.confidence - right) >= calibrated.ece / 2
         else "it is too sure of some decisions and too unsure of others"
     )
-    return MISCALIBRATED.finding(
+    finding = MISCALIBRATED.finding(
         f"the confidences of {who} are off by {calibrated.ece:.3f} on average (ECE; exact ones "
         f"would give {calibrated.expected:.3f} on {counted(calibrated.n, 'decision')}): {bias}",
         count=calibrated.n,
         evidence={"ece": calibrated.ece, "expected": calibrated.expected, "p": calibrated.p},
+        severity="warning" if calibrated.ece >= FAR_OFF else "note",
     )
+    if calibrated.ece >= FAR_OFF:
+        return finding
+    mild = "calibrate them on other questions before a threshold is set to a hundredth"
+    return finding.model_copy(update={"advice": mild})
 
 
 def _section(result: Routing) -> Section:
@@ -382,7 +402,7 @@ ROUTING = register(
         uses=("scores", "qrels"),
         look=_look,
         section=_section,
-        codes=(MISROUTED, MISCALIBRATED, ROUTE_MISSED),
+        codes=(MISROUTED, MISCALIBRATED, ROUTE_MISSED, OTHER_QUERIES),
         place=34,
     )
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankscope.diagnosis.decided import gap_sentence
+from rankscope.diagnosis.decided import gap_sentence, left_out_in_words
 from rankscope.diagnosis.figures import percent_cell
 from rankscope.document.blocks import (
     Block,
@@ -47,6 +47,8 @@ def routing_section(result: Routing, title: str) -> Section:
         notes.append(
             f"{counted(result.unknown, 'question')} left out: no right route is known for them"
         )
+    if result.other_queries:
+        notes.append(left_out_in_words(result.other_queries))
     summary = Table(
         (Column("questions", "text"), Column("count"), Column("of"), Column("%", digits=1)),
         tuple(

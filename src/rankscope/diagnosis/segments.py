@@ -167,9 +167,10 @@ def _too_little(matrix: Matrix, known: Known) -> str:
     if not matrix.scales:
         return "no measure is a mean over queries"
     if len(known.queries) < 2 * FEWEST:
+        are = "is" if len(known.queries) == 1 else "are"
         return (
-            f"without a field that is named it needs at least {2 * FEWEST} queries, and there are "
-            f"{len(known.queries)}"
+            f"without a field that is named it needs at least {2 * FEWEST} queries, and there "
+            f"{are} {len(known.queries)}"
         )
     return ""
 

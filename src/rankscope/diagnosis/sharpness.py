@@ -41,8 +41,8 @@ def _look(_: SharpnessConfig, inputs: Inputs) -> Sharpness | NotApplicable:
     measures, systems, queries = matrix.shape
     if systems < FEWEST_SYSTEMS or measures < 2 or queries < FEWEST_QUERIES:
         return SHARPNESS.not_applicable(
-            f"it needs {FEWEST_SYSTEMS} systems, 2 averaged measures and {FEWEST_QUERIES} queries, "
-            f"and there are {counted(systems, 'system')}, {counted(measures, 'measure')} and "
+            f"it needs {FEWEST_SYSTEMS} systems, 2 averaged measures and {FEWEST_QUERIES} queries; "
+            f"given: {counted(systems, 'system')}, {counted(measures, 'measure')}, "
             f"{counted(queries, 'query')}"
         )
     settings = inputs.settings

@@ -3,18 +3,30 @@
 An analysis of the questions that the golden set marks as having no answer. They are in no mean of
 a ranking measure. A retriever that always returns something needs a threshold on its scores; how
 well scores tell both kinds of questions apart decides whether there can be one.
+
+For the summary, what refusing could gain is the share of wrongly answered questions among all, with
+and without an answer: each is an answer that somebody sees and that should not be there, as bad as
+one that scores 0 instead of 1. What a threshold costs the other questions is said beside it.
 """
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from rankscope.diagnosis.figures import percent, percent_cell, share_text
-from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inputs, register
+from rankscope.diagnosis.registry import (
+    Advice,
+    Analysed,
+    Analysis,
+    AnalysisConfig,
+    Inputs,
+    register,
+)
 from rankscope.document.blocks import (
     Block,
     Cell,
@@ -35,7 +47,7 @@ from rankscope.statistics.proportions import Proportion, proportion
 from rankscope.statistics.separation import Separation, Thresholds, held_out_accuracy, separation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from rankscope.measures.judged import BoolArray, FloatArray
     from rankscope.runs.table import Run
@@ -60,11 +72,12 @@ CANNOT_REFUSE = declare(
 THRESHOLD_HELPS = declare(
     "RS697",
     "threshold-would-refuse",
-    "note",
+    "warning",
     unit="system",
     advice="refuse below a threshold that is chosen on other questions",
-    meaning="""A system returns documents for most questions that have no answer, though its scores
-    tell them from others better than chance.""",
+    meaning="""A system returns documents for at least half of the questions that have no answer,
+    though its scores tell them from others better than chance. A note where it is not shown that a
+    threshold chosen on some questions also works on others (held out, corrected over systems).""",
 )
 WRONGLY_NOTHING = declare(
     "RS698",
@@ -170,12 +183,56 @@ def _look(config: NoAnswerConfig, inputs: Inputs) -> NoAnswer | NotApplicable:
     if not answerable:
         return NO_ANSWER.not_applicable("every question is marked as having no answer")
     systems = tuple(_of_system(name, run, config, inputs) for name, run in inputs.runs.items())
+    helped = {
+        system.system
+        for system in systems
+        if _holds(system, len(answerable), inputs.settings.alpha / len(systems))
+    }
     return NoAnswer(
         measure=inputs.scores.measures[0],
         unanswerable=len(unanswerable),
         answerable=len(answerable),
         systems=systems,
-        findings=tuple(_findings(systems)),
+        findings=tuple(_findings(systems, helped)),
+        advice=tuple(
+            _refusal_advice(system, len(answerable))
+            for system in systems
+            if system.system == inputs.focus and system.system in helped
+        ),
+    )
+
+
+def _holds(system: SystemRefusals, answerable: int, alpha: float) -> bool:
+    """Tell whether a threshold surely helps a system that answers too much, on others, too.
+
+    The held-out balanced accuracy is the mean of two shares; its standard error is at most
+    √(0.25/m + 0.25/n)/2, for m questions without an answer and n with one.
+    """
+    refusals = system.refusals
+    if refusals is None or refusals.held_out is None or not _answers_half(system):
+        return False
+    if refusals.separation.interval.low <= 0.5:
+        return False
+    error = math.sqrt(0.25 / system.wrongly_something.total + 0.25 / answerable) / 2
+    return refusals.held_out - NormalDist().inv_cdf(1 - alpha / 2) * error > 0.5
+
+
+def _answers_half(system: SystemRefusals) -> bool:
+    """Tell whether at least half of the questions without an answer get documents."""
+    something = system.wrongly_something
+    return 2 * something.count >= something.total
+
+
+def _refusal_advice(system: SystemRefusals, answerable: int) -> Advice:
+    assert system.refusals is not None
+    something, best = system.wrongly_something, system.refusals.best
+    have = "has" if something.total == 1 else "have"
+    return Advice(
+        text=f"Refusal: {system.system} answers {something.count:,} of "
+        f"{counted(something.total, 'question')} that {have} no answer; refusing below a score of "
+        f"{best.threshold:.4g} would leave out {percent(best.rightly)} of them and "
+        f"{percent(best.wrongly)} of the others",
+        gain=something.count / (something.total + answerable),
     )
 
 
@@ -271,10 +328,10 @@ def _values(name: str, inputs: Inputs) -> tuple[FloatArray, FloatArray] | None:
         return None
 
 
-def _findings(systems: Sequence[SystemRefusals]) -> list[Finding]:
+def _findings(systems: Sequence[SystemRefusals], helped: Collection[str]) -> list[Finding]:
     findings = []
     for system in systems:
-        nothing, something = system.rightly_nothing, system.wrongly_something
+        nothing = system.rightly_nothing
         wrong = system.wrongly_nothing
         if system.missing == nothing.total:
             findings.append(
@@ -285,8 +342,8 @@ def _findings(systems: Sequence[SystemRefusals]) -> list[Finding]:
                     system=system.system,
                 )
             )
-        elif something.interval is not None and something.interval.low > 0.5:
-            findings += _always_answers(system)
+        elif _answers_half(system):
+            findings += _always_answers(system, is_helped=system.system in helped)
         if wrong.interval is not None and wrong.interval.low > MANY:
             findings.append(
                 WRONGLY_NOTHING.finding(
@@ -299,15 +356,17 @@ def _findings(systems: Sequence[SystemRefusals]) -> list[Finding]:
     return findings
 
 
-def _always_answers(system: SystemRefusals) -> list[Finding]:
+def _always_answers(system: SystemRefusals, *, is_helped: bool) -> list[Finding]:
     """Say whether a threshold would help a system that answers what has no answer."""
     something, refusals = system.wrongly_something, system.refusals
     answers = (
         f"{system.system} returns documents for {something.count:,} of "
         f"{counted(something.total, 'question')} without an answer"
     )
+    around = something.interval
+    never_refuses = not system.rightly_nothing.count and around is not None and around.low > 0.5
     if refusals is None:
-        if system.rightly_nothing.count:
+        if not never_refuses:
             return []
         text = f"{answers}, and {system.reason}"
         return [CANNOT_REFUSE.finding(text, severity="note", system=system.system)]
@@ -321,11 +380,12 @@ def _always_answers(system: SystemRefusals) -> list[Finding]:
                 f"{answers}; refusing below a score of {best.threshold:.4g} would leave out "
                 f"{percent(best.rightly)} of them and {percent(best.wrongly)} of the questions "
                 f"with an answer ({area})",
+                severity="warning" if is_helped else "note",
                 system=system.system,
-                evidence=evidence,
+                evidence=evidence | {"held_out": refusals.held_out},
             )
         ]
-    if system.rightly_nothing.count:
+    if not never_refuses:
         return []
     tell = "do not tell them from others" if interval.high >= 0.5 else "are even higher for them"
     return [

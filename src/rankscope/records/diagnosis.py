@@ -148,7 +148,7 @@ def diagnose(
     >>> diagnosis.analyses.risk.systems[1].against.losses
     12
     >>> diagnosis.analyses.orders.reason
-    'it needs 5 systems and 10 queries with averaged measures, and there are 2 systems, 12 queries and 1 measure'
+    'it needs 5 systems and 10 queries with averaged measures; given: 2 systems, 12 queries, 1 measure'
     """  # noqa: E501
     analyses = {analysis.name: analysis for analysis in all_analyses()}
     asked = _asked(only, analyses)
