@@ -33,6 +33,7 @@ from rankscope.scoring.align import align
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.pairwise import agreeing
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Section
@@ -253,7 +254,7 @@ def _look(config: AdaptiveDepthsConfig, inputs: Inputs) -> AdaptiveDepths | NotA
             systems.append(_of_system(name, judged, decided, groups, inputs))
     except InputError as error:  # a measure that needs more than judgments
         return ADAPTIVE_DEPTHS.not_applicable(str(error))
-    systems = _corrected(systems)
+    systems = _corrected(systems, inputs.settings.alpha)
     findings, advice = _remarks(systems, inputs, len(decided))
     return AdaptiveDepths(
         measure=inputs.scores.measures[0],
@@ -358,13 +359,17 @@ def _group(  # noqa: PLR0917
     )
 
 
-def _corrected(systems: list[SystemDepths]) -> list[SystemDepths]:
-    """Correct the p-values of all systems together."""
+def _corrected(systems: list[SystemDepths], alpha: float) -> list[SystemDepths]:
+    """Correct the p-values of all systems together; intervals agree with them."""
     raw = {system.system: p for system in systems if (p := system.p_corrected) is not None}
     by_name = dict(zip(raw, corrected(list(raw.values()), "bonferroni").tolist(), strict=True))
-    return [
-        system.model_copy(update={"p_corrected": by_name.get(system.system)}) for system in systems
-    ]
+    rows = []
+    for system in systems:
+        p, interval = by_name.get(system.system), system.interval
+        if p is not None and interval is not None and system.difference is not None:
+            interval = agreeing(interval, system.difference, p, alpha)
+        rows.append(system.model_copy(update={"p_corrected": p, "interval": interval}))
+    return rows
 
 
 def _same_cost_in_words(system: SystemDepths, fixed: DepthQuality) -> str:

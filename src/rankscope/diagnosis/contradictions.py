@@ -115,7 +115,8 @@ def contradictions(
             if finding is not None:
                 rows = {label: values[row] for label, values in by_label.items()}
                 if _may_be_chance(changes[row], rows, alpha):
-                    finding = finding.model_copy(update={"severity": "note"})
+                    words = f"{finding.message}, which may be chance"
+                    finding = finding.model_copy(update={"severity": "note", "message": words})
                 seen[scale.name] = finding
         if seen:
             findings.append(_named(seen, field, matrix.systems[system], baseline))

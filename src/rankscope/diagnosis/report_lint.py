@@ -260,7 +260,7 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
         order = np.argsort([-mean for mean in means], kind="stable").tolist()
     best = order[0]
     if len(order) == 1:
-        return _single(config, matrix)
+        return _single(config, matrix, inputs.settings.level)
     other = order[1]
     if inputs.baseline is not None and matrix.systems[best] != inputs.baseline:
         other = matrix.systems.index(inputs.baseline)
@@ -283,11 +283,11 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
     )
 
 
-def _single(config: LintConfig, matrix: Matrix) -> NeededQueries:
+def _single(config: LintConfig, matrix: Matrix, level: float) -> NeededQueries:
     """Return how exactly the mean of a single system is known."""
     scale = matrix.scales[0]
     values = matrix.values[0, 0]
-    [interval] = mean_intervals(values, method="t", bounds=scale.bounds)
+    [interval] = mean_intervals(values, method="t", level=level, bounds=scale.bounds)
     half = (interval.high - interval.low) / 2
     wanted = config.difference * (scale.bounds[1] - scale.bounds[0])
     needed = None
