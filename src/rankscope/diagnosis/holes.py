@@ -50,6 +50,7 @@ from rankscope.statistics.correction import corrected
 from rankscope.statistics.family import family_tests
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired import paired_tests
+from rankscope.statistics.pairwise import MOST_TOGETHER
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
@@ -66,9 +67,6 @@ needs it."""
 
 MOST_FLIPPED = 1_000
 """With more queries than this Student's t tests differences: it says the same as sign flips."""
-
-MOST_TOGETHER = 50
-"""Of more systems than this not all pairs are tested together."""
 
 MOST_CANDIDATES = 400_000
 """No more documents on top of answers, of all systems together, are looked at for judging."""
@@ -342,10 +340,7 @@ def _tested(
         return conclusions
     matrix = Matrix.of_scores(scores.only([str(measure)]))
     place = {name: number for number, name in enumerate(matrix.systems)}
-    if inputs.baseline is not None:
-        base = place[inputs.baseline]
-        family = [(base, other) for other in place.values() if other != base]
-    elif len(place) <= MOST_TOGETHER:
+    if len(place) <= MOST_TOGETHER:
         family = list(combinations(place.values(), 2))
     else:
         family = [(place[base], place[other]) for base, other in context.pairs]
