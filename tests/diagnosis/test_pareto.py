@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -211,3 +212,20 @@ def test_a_front_is_what_nobody_dominates(prices: list[int], higher: bool) -> No
         )
         assert system.on_front == (not is_dominated)
         assert set(system.beaten_by) <= set(system.dominated_by)
+
+
+def test_no_finding_rests_on_the_clock() -> None:
+    """Times differ from one run to the next; what is found must not."""
+    qrels = {f"q{n}": {"a": 1} for n in range(12)}
+    runs = {"good": {q: ["a", "x"] for q in qrels}, "bad": {q: ["x", "a"] for q in qrels}}
+    inputs = Inputs(
+        scores=rs.evaluate(qrels, runs, ["RR"]),
+        costs={"good": {"ms": 1.0}, "bad": {"ms": 2.0}},
+    )
+    config = ParetoConfig()
+    found = PARETO.answer(config, inputs)
+    measured = PARETO.answer(config, replace(inputs, costs_are_times=True))
+    assert isinstance(found, Pareto)
+    assert isinstance(measured, Pareto)
+    assert found.findings
+    assert measured == found.model_copy(update={"findings": ()})

@@ -114,6 +114,7 @@ class _Evidence:
             ratings=collection.ratings,
             training=self._training(),
             costs=_costs(fetched) or None,
+            costs_are_times=True,
             search=None if corpus is None else PlainSearch(corpus, asked),
         )
 

@@ -142,7 +142,8 @@ def _look(config: ParetoConfig, inputs: Inputs) -> Pareto | NotApplicable:
             findings += _findings(front, tested)
     left_out = {front.cost: front for front in fronts if front.left_out}
     findings += [_missing(front) for front in left_out.values()]
-    return Pareto(alpha=inputs.settings.alpha, fronts=tuple(fronts), findings=tuple(findings))
+    kept = () if inputs.costs_are_times else tuple(findings)
+    return Pareto(alpha=inputs.settings.alpha, fronts=tuple(fronts), findings=kept)
 
 
 def _known(

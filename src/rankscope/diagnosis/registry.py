@@ -114,6 +114,9 @@ class Inputs:
     """The questions that something was trained on."""
     costs: Mapping[str, Mapping[str, float]] | None = None
     """By system: latency, money and the like, by name; less is better."""
+    costs_are_times: bool = False
+    """Whether the costs were taken by the clock: they differ from one run to the next, so they are
+    shown and no finding rests on them."""
     search: Search | None = None
     """Plain search in the corpus for the queries."""
     baseline: str | None = None
