@@ -65,6 +65,7 @@ def _steps(folder: str) -> list[str]:
     name = program()
     return [
         f"{name} evaluate {folder}/qrels.tsv {folder}/lexical.run --worst 5",
+        f"{name} diagnose {folder}/qrels.tsv {folder}/lexical.run --queries {folder}/queries.jsonl",
         f"{name} compare {folder}/qrels.tsv {folder}/lexical.run {folder}/hybrid.run",
         f"{name} benchmark run {folder}/bench.yaml",
     ]
