@@ -250,7 +250,7 @@ def _look(config: AdaptiveDepthsConfig, inputs: Inputs) -> AdaptiveDepths | NotA
     systems = []
     try:
         for name, run in inputs.runs.items():
-            judged = align(inputs.qrels, run).judged.only(has_depth)
+            judged = align(inputs.qrels, run, sound=False).judged.only(has_depth)
             systems.append(_of_system(name, judged, decided, groups, inputs))
     except InputError as error:  # a measure that needs more than judgments
         return ADAPTIVE_DEPTHS.not_applicable(str(error))

@@ -295,7 +295,9 @@ def _fused_values(inputs: Inputs, focus: str, partner: str) -> FloatArray:
     # what is below the cutoff is not looked at
     run = fuse([inputs.runs[focus], inputs.runs[partner]], method="rrf", depth=inputs.main.cutoff)
     rules = inputs.scores.profile.rules_for(inputs.main)
-    judged = align(inputs.qrels, run, ties=rules.ties, precision=rules.precision).judged
+    judged = align(
+        inputs.qrels, run, ties=rules.ties, precision=rules.precision, sound=False
+    ).judged
     return compute(inputs.main, judged)
 
 

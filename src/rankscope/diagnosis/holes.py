@@ -298,7 +298,7 @@ def _judging(
     sign = 1 if measure.definition.higher_is_better else -1
     sides, keep = {}, np.ones(len(context.rankings.query_ids), np.bool_)
     for name in {system for pair in context.pairs for system in pair} or {inputs.focus}:
-        judged = align(context.judgments, inputs.runs[name]).judged
+        judged = align(context.judgments, inputs.runs[name], sound=False).judged
         rank = holes.ranks[name]
         change = changes_of_one(measure, judged, holes.query, rank, context.grade)
         values = compute(measure, judged)

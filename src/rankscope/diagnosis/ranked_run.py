@@ -70,7 +70,7 @@ class RankedRun:
     @classmethod
     def of(cls, judgments: Judgments, run: Any) -> RankedRun:
         """Align a run."""
-        aligned = align(judgments, run)
+        aligned = align(judgments, run, sound=False)  # it was checked when it was scored
         hits = aligned.hits
         pairs = judgments.pairs.select(
             "doc_id", pl.Series("query", judgments.query, dtype=pl.Int64)
@@ -228,7 +228,9 @@ def judged_as_scored(inputs: Inputs, system: str, measure: Measure) -> tuple[Jud
     run: Any = inputs.runs[system]
     if not rules.identical_ids:
         run = without_identical(run)
-    judged = align(inputs.qrels, run, ties=rules.ties, precision=rules.precision).judged
+    judged = align(
+        inputs.qrels, run, ties=rules.ties, precision=rules.precision, sound=False
+    ).judged
     averaged = {
         query_id
         for query_id, is_left_out in zip(scores.query_ids, np.isnan(values), strict=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import ConfigDict, Field, create_model
 
+from rankscope.errors import InvalidDataError
 from rankscope.findings import Code, Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out_if_empty
@@ -233,7 +234,10 @@ class Analysis(Generic[Config, Result]):
         for need in self.needs:
             if getattr(inputs, need) is None:
                 return self.not_applicable(_WORDS[need])
-        return self.look(config, inputs)
+        try:
+            return self.look(config, inputs)
+        except InvalidDataError as error:  # what was scored may not be fit for a closer look
+            return self.not_applicable(str(error))
 
     def key_parts(self, config: Config, inputs: Inputs, hashes: Mapping[Need, Any]) -> list[Any]:
         """Return all that decides the answer, as plain data, for its key in a cache.

@@ -322,7 +322,7 @@ def _values(name: str, inputs: Inputs) -> tuple[FloatArray, FloatArray] | None:
     if not np.isfinite(answered).all():  # the profile leaves queries out
         return None
     try:
-        judged = align(inputs.qrels, inputs.runs[name]).judged
+        judged = align(inputs.qrels, inputs.runs[name], sound=False).judged
         return answered, compute(inputs.main, judged.cut(0))
     except InputError:  # a measure that needs more than judgments
         return None
