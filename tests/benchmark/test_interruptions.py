@@ -28,7 +28,7 @@ from benchmark.world import (
     write_world,
 )
 from rankscope.benchmark.verify import verify
-from rankscope.retrieval.cache import write_entry
+from rankscope.entries import write_entry
 
 
 @pytest.fixture(scope="module")

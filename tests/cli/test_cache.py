@@ -13,8 +13,8 @@ import pytest
 
 from benchmark.world import cli, made, write_world
 from rankscope.benchmark.verify import verify
+from rankscope.entries import read_entry
 from rankscope.reports.caches import size
-from rankscope.retrieval.cache import read_entry
 
 
 @pytest.fixture(scope="module")

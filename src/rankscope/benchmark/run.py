@@ -24,11 +24,11 @@ from rankscope.benchmark.workflow import Workflow, make_workflow
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.document.terminal import as_text
 from rankscope.document.views import Tracked, document_of
+from rankscope.entries import make_folder
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.cache import make_folder
 from rankscope.retrieval.kept_entries import CACHE, prune
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse

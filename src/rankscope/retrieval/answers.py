@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.retrieval.cache import make_folder, read_entry, write_entry
+from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
 
 _SCHEMA = {

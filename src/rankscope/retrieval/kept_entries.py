@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankscope.document.views import Shown
+from rankscope.entries import read_entry
 from rankscope.errors import InputError
 from rankscope.part import Part, left_out
-from rankscope.retrieval.cache import read_entry
 
 KINDS = {
     "stages": "results of finished stages",

@@ -19,8 +19,8 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
+from rankscope.entries import make_folder, read_arrays, write_arrays
 from rankscope.errors import InputError
-from rankscope.retrieval.cache import make_folder, read_arrays, write_arrays
 from rankscope.retrieval.lexical.words import Analyzer, Language, word_rules
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import (

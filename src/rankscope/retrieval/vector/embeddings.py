@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankscope.errors import InputError
-from rankscope.retrieval.cache import (
+from rankscope.entries import (
     make_folder,
     read_arrays,
     read_entry,
     write_arrays,
     write_entry,
 )
+from rankscope.errors import InputError
 from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.vector.embedders import Embedder, embedded
