@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun as JudgedRun
     from rankscope.measures.language import Measure as Measure
     from rankscope.measures.registry import measure as measure
+    from rankscope.ontology.terms import Ontology as Ontology
+    from rankscope.ontology.terms import read_ontology as read_ontology
     from rankscope.records.diagnosis import Diagnosis as Diagnosis
     from rankscope.records.diagnosis import diagnose as diagnose
     from rankscope.retrieval.golden import RetrieverResult as RetrieverResult
@@ -80,6 +82,7 @@ _HOME = {
     "Measure": "measures.language",
     "MissingExtraError": "errors",
     "Place": "errors",
+    "Ontology": "ontology.terms",
     "PowerReport": "statistics.power",
     "Qrels": "collection.qrels",
     "QualityError": "integrations.asserting",
@@ -104,6 +107,7 @@ _HOME = {
     "measure": "measures.registry",
     "power": "statistics.power",
     "read_corpus": "collection.corpus",
+    "read_ontology": "ontology.terms",
     "read_qrels": "collection.qrels",
     "read_queries": "collection.queries",
     "read_run": "runs.table",

@@ -1,0 +1,1 @@
+"""Ontologies: terms, how they are related, and how near two of them are."""

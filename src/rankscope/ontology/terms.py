@@ -1,0 +1,463 @@
+"""An ontology: its terms, what they are called, and how near two of them are.
+
+Read once: the graph and the names are kept by the hash of the file's content, and loaded from there
+the next time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rankscope.entries import make_folder, read_arrays, write_arrays
+from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.files import read_bytes, source_name
+from rankscope.ontology.annotations import read_annotations
+from rankscope.ontology.graph import Graph, Lists
+from rankscope.ontology.information import from_annotations, from_structure
+from rankscope.ontology.similarity import Way, of_pairs, to_all
+from rankscope.ontology.term_files import IS_A, Synonym, read_terms
+
+if TYPE_CHECKING:
+    from rankscope.files import PathLike
+    from rankscope.ontology.graph import DepthRule, FloatArray, IntArray
+    from rankscope.ontology.information import Information
+    from rankscope.ontology.term_files import TermTable
+
+__all__ = ["Ontology", "read_ontology"]
+
+Status = Literal["current", "alternative", "replaced", "obsolete", "unknown"]
+"""What an id is: a term's own, another of its ids, that of an obsolete term with one replacement,
+that of one without, or none of this ontology."""
+
+_FORMAT = "ontology 1"
+"""Changes when what is kept changes."""
+
+_ROWS_KEPT = 512
+"""Of so many terms the similarities with all others are remembered: 80 MB for 20,000 terms."""
+
+CACHE_VARIABLE = "RANKSCOPE_CACHE"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of an ontology."""
+
+    term_id: str
+    label: str
+    synonyms: tuple[Synonym, ...]
+    definition: str
+    parents: tuple[str, ...]
+    """The terms directly above it."""
+    alternatives: tuple[str, ...]
+    """Other ids that mean it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ontology:
+    """Terms and what is above what; made by `read_ontology`.
+
+    Terms that are not obsolete are numbered from 0. ``in`` tells whether an id can be looked up:
+    that of a term, another of its ids, or an obsolete one that has one replacement.
+    """
+
+    source: str
+    """The file it was read from."""
+    sha256: str
+    """The hash of the file's content and of the relations that count."""
+    version: str
+    """What the file says its version is; '' if it says nothing."""
+    relations: tuple[str, ...]
+    """The relations by which a term is below another."""
+    ids: tuple[str, ...]
+    """The ids by number."""
+    labels: tuple[str, ...]
+    """What each term is called."""
+    graph: Graph
+    """What is above what."""
+    alternatives: Mapping[str, str]
+    """From other ids of terms to their own."""
+    obsolete: Mapping[str, tuple[str, ...]]
+    """Obsolete ids and what replaces them."""
+    undefined: tuple[str, ...]
+    """Ids that terms are said to be below and that are not defined; such relations are left out."""
+    texts: bytes = field(repr=False)
+    """Synonyms and definitions by number, as JSON."""
+    annotations: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
+    """The terms that things are annotated with, for information content."""
+    annotations_sha256: str = ""
+    """The hash of the file they are from."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rows", OrderedDict())
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __contains__(self, term_id: object) -> bool:
+        return isinstance(term_id, str) and self.number(term_id) >= 0
+
+    def __repr__(self) -> str:
+        version = f" {self.version}" if self.version else ""
+        return (
+            f"Ontology({self.source}{version}: {counted(len(self), 'term')}, depth {self.depth()})"
+        )
+
+    # --- terms
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {term_id: number for number, term_id in enumerate(self.ids)}
+
+    def number(self, term_id: str) -> int:
+        """Return the number of the term that an id means; −1 if it means none."""
+        number = self._numbers.get(term_id)
+        if number is not None:
+            return number
+        own = self.alternatives.get(term_id)
+        if own is None:
+            own = self.replacement(term_id)
+        return -1 if own is None else self._numbers.get(own, -1)
+
+    def replacement(self, term_id: str) -> str | None:
+        """Return the one term that replaces an obsolete one; None if there is none, or several."""
+        replaced = self.obsolete.get(term_id, ())
+        current = [other for other in map(self._own, replaced) if other is not None]
+        return current[0] if len(current) == 1 else None
+
+    def _own(self, term_id: str) -> str | None:
+        own = self.alternatives.get(term_id, term_id)
+        return own if own in self._numbers else None
+
+    def status(self, term_id: str) -> Status:
+        """Tell what an id is."""
+        if term_id in self._numbers:
+            return "current"
+        if term_id in self.alternatives:
+            return "alternative"
+        if term_id not in self.obsolete:
+            return "unknown"
+        return "obsolete" if self.replacement(term_id) is None else "replaced"
+
+    @cached_property
+    def _texts(self) -> tuple[list[list[list[str]]], list[str]]:
+        synonyms, definitions = json.loads(self.texts)
+        return synonyms, definitions
+
+    @cached_property
+    def _alternatives_of(self) -> dict[str, list[str]]:
+        by_own: dict[str, list[str]] = {}
+        for other, own in self.alternatives.items():
+            by_own.setdefault(own, []).append(other)
+        return by_own
+
+    def __getitem__(self, term_id: str) -> Term:
+        number = self.number(term_id)
+        if number < 0:
+            raise UnknownNameError("term", term_id, ())
+        return self.term(number)
+
+    def term(self, number: int) -> Term:
+        """Return the term with this number."""
+        synonyms, definitions = self._texts
+        return Term(
+            self.ids[number],
+            self.labels[number],
+            tuple(Synonym(*synonym) for synonym in synonyms[number]),
+            definitions[number],
+            tuple(self.ids[parent] for parent in self.graph.parents[number].tolist()),
+            tuple(self._alternatives_of.get(self.ids[number], ())),
+        )
+
+    def terms(self) -> Iterator[Term]:
+        """Iterate over all terms that are not obsolete."""
+        return map(self.term, range(len(self)))
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """The terms with nothing above them."""
+        alone = np.flatnonzero(np.diff(self.graph.parents.starts) == 0)
+        return tuple(self.ids[number] for number in alone.tolist())
+
+    # --- how near
+
+    def depth(self, rule: DepthRule = "longest") -> int:
+        """Return the greatest depth of a term."""
+        return int(self.graph.depths[rule].max(initial=0))
+
+    def values(self, way: Way) -> FloatArray:
+        """Return by term what a similarity looks at: its depth or its information content."""
+        if way.similarity.basis in ("information", "ancestors"):
+            return self.information(way.ic)
+        return self._depths[way.depth]
+
+    @cached_property
+    def _depths(self) -> dict[str, FloatArray]:
+        return {rule: depths.astype(np.float64) for rule, depths in self.graph.depths.items()}
+
+    def information(self, ic: Information = "structure") -> FloatArray:
+        """Return by term its information content.
+
+        Raises:
+            InputError: it is to come from annotations, and there are none.
+        """
+        return self._structure if ic == "structure" else self._annotated
+
+    @cached_property
+    def _structure(self) -> FloatArray:
+        return from_structure(self.graph)
+
+    @cached_property
+    def _annotated(self) -> FloatArray:
+        if not self.annotations:
+            raise InputError(
+                "ic=annotations needs annotations; give a file of them with the ontology "
+                "(annotations=…, --annotations), or use ic=structure"
+            )
+        return from_annotations(self.graph, self.annotations)
+
+    def similarities(self, way: Way, number: int) -> FloatArray:
+        """Return the similarity of one term, the expected one, with every term, by number."""
+        rows: OrderedDict[tuple[Way, int], FloatArray] = self._rows  # type: ignore[attr-defined]
+        key = way, number
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = to_all(way, self.graph, self.values(way), number)
+            if len(rows) > _ROWS_KEPT:
+                rows.popitem(last=False)
+        return row
+
+    def similarity_of_pairs(self, way: Way, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the similarity of many pairs of terms, by number; those unknown (−1) give 0."""
+        known = (first >= 0) & (second >= 0)
+        found = np.zeros(len(first))
+        found[known] = of_pairs(way, self.graph, self.values(way), first[known], second[known])
+        return found
+
+    def similarity(
+        self,
+        expected: str | Sequence[str],
+        retrieved: str | Sequence[str],
+        sim: str = "hybrid",
+        *,
+        depth: DepthRule = "longest",
+        ic: Information = "structure",
+    ) -> Any:
+        """Return how near terms are, from 0 to 1: of two ids a number, of two lists one each.
+
+        ``sim`` names a similarity (`rankscope measures MaxOntSim` lists them). An id that is not
+        known gives 0, unless both are the same id.
+        """
+        way = checked_way(sim, depth, ic)
+        ours = [expected] if isinstance(expected, str) else list(expected)
+        theirs = [retrieved] if isinstance(retrieved, str) else list(retrieved)
+        if len(ours) != len(theirs):
+            raise InputError(
+                f"similarity takes two lists of one length, not of {len(ours)} and {len(theirs)}"
+            )
+        first = np.fromiter(map(self.number, ours), np.int64, len(ours))
+        second = np.fromiter(map(self.number, theirs), np.int64, len(theirs))
+        found = self.similarity_of_pairs(way, first, second)
+        found[[one == other for one, other in zip(ours, theirs, strict=True)]] = 1.0
+        return float(found[0]) if isinstance(expected, str) else found
+
+
+def checked_way(sim: str, depth: str, ic: str) -> Way:
+    """Return a way to compare terms; names that are not known are refused."""
+    if depth not in ("longest", "shortest"):
+        raise UnknownNameError("rule for depths", depth, ["longest", "shortest"])
+    if ic not in ("structure", "annotations"):
+        raise UnknownNameError("source of information content", ic, ["structure", "annotations"])
+    way = Way(sim, depth, ic)  # type: ignore[arg-type]
+    _ = way.similarity  # refuses a name that is not known
+    return way
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def default_cache() -> Path | None:
+    """Return where ontologies are kept if nobody says; None if there is no home to keep them in."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(base) / "rankscope" if base else Path.home() / ".cache" / "rankscope"
+    except RuntimeError:
+        return None
+
+
+def read_ontology(
+    path: PathLike,
+    *,
+    relations: str | Iterable[str] = (IS_A,),
+    annotations: PathLike | None = None,
+    cache: PathLike | None = None,
+) -> Ontology:
+    """Read an ontology: OBO, OWL in RDF/XML, OBO graphs in JSON, or a table of child and parent.
+
+    ``relations`` are those by which a term is below another, such as ``["is_a", "part_of"]``.
+    ``annotations`` is a file with a thing and a term on each line (or `phenotype.hpoa`), for
+    information content. What was read is kept in the folder ``cache``, by content.
+
+    Raises:
+        FormatError: the file is in no known format.
+        InputError: its terms form a cycle; says which.
+    """
+    source = source_name(path)
+    data = read_bytes(path)
+    chosen = (relations,) if isinstance(relations, str) else tuple(dict.fromkeys(relations))
+    if not chosen:
+        raise InputError("no relation is to count; name one, such as is_a")
+    key = hashlib.sha256(data)
+    key.update(json.dumps([_FORMAT, sorted(chosen)]).encode())
+    sha256 = key.hexdigest()
+    folder = default_cache() if cache is None else Path(cache)
+    entry = None if folder is None else folder / "ontologies" / f"{sha256}.ontology"
+    stored = None if entry is None else read_arrays(entry)
+    if stored is None:
+        stored = _arrays(read_terms(data, source, chosen), source)
+        if entry is not None:
+            with suppress(InputError):  # a home that cannot be written to is no reason to stop
+                make_folder(entry.parent)
+                write_arrays(entry, stored)
+    return _with_annotations(_loaded(stored, source, sha256, chosen), annotations)
+
+
+def _arrays(table: TermTable, source: str) -> dict[str, Any]:
+    """Turn the terms of a file into what is kept."""
+    current = [entry for entry in table.terms.values() if not entry.is_obsolete]
+    if not current:
+        raise InputError(f"{source}: every term is obsolete; give a current ontology")
+    ids = [entry.term_id for entry in current]
+    numbers = {term_id: number for number, term_id in enumerate(ids)}
+    alternatives = {
+        other: entry.term_id
+        for entry in current
+        for other in entry.alternatives
+        if other not in numbers
+    }
+    obsolete: dict[str, list[str]] = {}
+    for entry in table.terms.values():
+        if entry.is_obsolete:  # some ontologies give the id of an obsolete term to its successor
+            heir = alternatives.pop(entry.term_id, None)
+            obsolete[entry.term_id] = entry.replaced_by or ([] if heir is None else [heir])
+    undefined: dict[str, None] = {}
+    parents: list[list[int]] = []
+    for entry in current:
+        above = []
+        for name in dict.fromkeys(entry.parents):
+            number = numbers.get(alternatives.get(name, name))
+            if number is None:
+                undefined[name] = None
+            else:
+                above.append(number)
+        parents.append(above)
+    graph = Graph.of(parents, ids, source)
+    names = [
+        table.version,
+        ids,
+        [entry.label for entry in current],
+        alternatives,
+        obsolete,
+        list(undefined),
+    ]
+    texts = [
+        [[[one.text, one.scope, one.kind] for one in entry.synonyms] for entry in current],
+        [entry.definition for entry in current],
+    ]
+    return {
+        "names": _as_bytes(names),
+        "texts": _as_bytes(texts),
+        "parent_starts": graph.parents.starts,
+        "parents": graph.parents.of.astype(np.int32),
+        "ancestor_starts": graph.ancestors.starts,
+        "ancestors": graph.ancestors.of.astype(np.int32),
+        "up": graph.up.astype(np.int32),
+        "longest": graph.depths["longest"].astype(np.int32),
+        "shortest": graph.depths["shortest"].astype(np.int32),
+    }
+
+
+def _as_bytes(data: Any) -> Any:
+    text = json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return np.frombuffer(text, np.uint8)
+
+
+def _loaded(
+    stored: Mapping[str, Any], source: str, sha256: str, relations: tuple[str, ...]
+) -> Ontology:
+    version, ids, labels, alternatives, obsolete, undefined = json.loads(stored["names"].tobytes())
+    numbers = {
+        name: stored[name].astype(np.int64)
+        for name in ("parents", "ancestors", "up", "longest", "shortest")
+    }
+    return Ontology(
+        source=source,
+        sha256=sha256,
+        version=version,
+        relations=relations,
+        ids=tuple(ids),
+        labels=tuple(labels),
+        graph=Graph(
+            Lists(stored["parent_starts"], numbers["parents"]),
+            Lists(stored["ancestor_starts"], numbers["ancestors"]),
+            numbers["up"],
+            {"longest": numbers["longest"], "shortest": numbers["shortest"]},
+        ),
+        alternatives=alternatives,
+        obsolete={term_id: tuple(others) for term_id, others in obsolete.items()},
+        undefined=tuple(undefined),
+        texts=stored["texts"].tobytes(),
+    )
+
+
+def _with_annotations(ontology: Ontology, path: PathLike | None) -> Ontology:
+    if path is None:
+        return ontology
+    from dataclasses import replace  # noqa: PLC0415
+
+    data = read_bytes(path)
+    annotated: dict[str, set[int]] = {}
+    unknown = 0
+    for thing, term_id in read_annotations(data, source_name(path)):
+        number = ontology.number(term_id)
+        if number < 0:
+            unknown += 1
+        else:
+            annotated.setdefault(thing, set()).add(number)
+    if not annotated:
+        raise InputError(
+            f"{source_name(path)}: none of its {unknown:,} annotations names a term of "
+            f"{ontology.source}, such as {shown(ontology.ids[0])}"
+        )
+    return replace(
+        ontology,
+        annotations={thing: frozenset(terms) for thing, terms in annotated.items()},
+        annotations_sha256=hashlib.sha256(data).hexdigest(),
+    )
+
+
+def as_ontology(data: Any) -> Ontology:
+    """Take an ontology as it is, or read the file that is named."""
+    if isinstance(data, Ontology):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_ontology(data)
+    raise InputError(
+        f"an ontology is given as a file or as what read_ontology returns, not {shown(data)}"
+    )
