@@ -25,7 +25,7 @@ from rankscope.files import read_bytes, source_name
 from rankscope.ontology.annotations import read_annotations
 from rankscope.ontology.graph import Graph, Lists
 from rankscope.ontology.information import from_annotations, from_structure
-from rankscope.ontology.similarity import Way, of_pairs, to_all
+from rankscope.ontology.nearness import Way, of_pairs, to_all
 from rankscope.ontology.term_files import IS_A, Synonym, read_terms
 
 if TYPE_CHECKING:
