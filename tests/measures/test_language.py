@@ -274,6 +274,9 @@ def test_made_by_hand() -> None:
         "rel": 1.0,
         "least": None,
         "judged_only": False,
+        "sim": None,
+        "depth": "longest",
+        "ic": "structure",
     }
     assert repr(measure) == "Measure('nDCG(gain={1:3})@10')"
 

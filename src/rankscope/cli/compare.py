@@ -21,6 +21,7 @@ from rankscope.cli.options import (
     format_option,
     measures_option,
     named_runs,
+    ontology_options,
     query_field_options,
     query_fields,
     table_options,
@@ -96,6 +97,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @table_options
 @NO_ANSWER
 @OVERLAP
+@ontology_options
 @MAX_SIZE
 def compare(
     *,

@@ -18,6 +18,7 @@ from rankscope.cli.options import (
     format_option,
     measures_option,
     named_runs,
+    ontology_options,
     table_options,
 )
 from rankscope.cli.output import METRICS, emit, print_warnings, write_text
@@ -81,6 +82,7 @@ from rankscope.cli.output import METRICS, emit, print_warnings, write_text
 @table_options
 @NO_ANSWER
 @OVERLAP
+@ontology_options
 @MAX_SIZE
 def evaluate(
     *,
@@ -102,6 +104,7 @@ def evaluate(
     order: Any,
     corpus: str | None,
     target: str | None,
+    ontology: Any,
 ) -> int:
     """Score each RUN against the judgments in QRELS.
 
@@ -135,7 +138,7 @@ def evaluate(
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
-    scores = score(judgments, runs, asked, corpus=corpus, **rules)
+    scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
     check_keys()
     missed = [
         sentence

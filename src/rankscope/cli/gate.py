@@ -20,6 +20,7 @@ from rankscope.cli.options import (
     format_option,
     measures_option,
     named_run,
+    ontology_options,
     query_field_options,
     query_fields,
     table_options,
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
 @table_options
 @NO_ANSWER
 @OVERLAP
+@ontology_options
 @MAX_SIZE
 def gate(
     *,

@@ -53,7 +53,12 @@ def measures(*, name: str | None, format: str, target: str | None) -> None:
 
 def _plain(definition: Definition) -> dict[str, Any]:
     from rankscope.measures.definition import written
+    from rankscope.ontology.nearness import all_similarities
 
+    similarities = {
+        each.name: {"formula": each.formula, "summary": each.summary, "reference": each.reference}
+        for each in all_similarities()
+    }
     return {
         "name": definition.name,
         "family": definition.family,
@@ -75,6 +80,7 @@ def _plain(definition: Definition) -> dict[str, Any]:
         "short_run": definition.short_run,
         "reference": definition.reference,
         "example": definition.example,
+        **({"similarities": similarities} if definition.needs == "terms" else {}),
     }
 
 

@@ -160,6 +160,65 @@ OVERLAP = click.option(
 )
 
 
+_RELATIONS, _ANNOTATIONS = "rankscope.relations", "rankscope.annotations"
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        ctx.meta[key] = value
+
+    return keep
+
+
+def _ontology(ctx: click.Context, _: click.Parameter, path: str | None) -> Any:
+    relations, annotations = ctx.meta.get(_RELATIONS) or (), ctx.meta.get(_ANNOTATIONS)
+    if path is None:
+        for option, is_given in (("--relation", relations), ("--annotations", annotations)):
+            if is_given:
+                raise click.UsageError(f"{option} needs --ontology")
+        return None
+    from rankscope.ontology.terms import read_ontology
+    from rankscope.scoring.judged_terms import near_in
+
+    ontology = read_ontology(path, relations=relations or ("is_a",), annotations=annotations)
+    ctx.with_resource(near_in(ontology))
+    return ontology
+
+
+def ontology_options(command: Command) -> Command:
+    """Add the options that say what ontology the documents are terms of."""
+    options = [
+        click.option(
+            "--relation",
+            multiple=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_keep(_RELATIONS),
+            metavar="NAME",
+            help="With --ontology: what puts a term below another (repeatable).  [default: is_a]",
+        ),
+        click.option(
+            "--annotations",
+            metavar="FILE",
+            is_eager=True,
+            expose_value=False,
+            callback=_keep(_ANNOTATIONS),
+            help="With --ontology: a thing and a term on each line (or phenotype.hpoa), for "
+            "information content by ic=annotations.",
+        ),
+        click.option(
+            "--ontology",
+            metavar="FILE",
+            callback=_ontology,
+            help="The ontology (OBO, OWL, OBO graphs, or child and parent in a table) that the "
+            "documents are terms of: nearness counts too, beside exact matches.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [

@@ -244,7 +244,7 @@ def _is_complement(context: Answers, focus: str, other: str) -> bool:
 def _fusions(context: Answers, focus: str, others: list[str]) -> list[Fused]:
     """Fuse the best system with each other one by reciprocal rank and measure what that gives."""
     inputs, main = context.inputs, context.inputs.main
-    if context.matrix is None or main.definition.needs:
+    if context.matrix is None or main.needs:
         return []
     sign = 1 if main.definition.higher_is_better else -1
     base = context.values[focus]

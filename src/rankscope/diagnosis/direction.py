@@ -88,7 +88,7 @@ def _look(_: DirectionConfig, inputs: Inputs) -> Direction | NotApplicable:
     assert inputs.scores is not None
     measure = inputs.main
     definition = measure.definition
-    if definition.aggregate != "mean" or definition.needs:
+    if definition.aggregate != "mean" or measure.needs:
         return DIRECTION.not_applicable(
             f"{measure} is no mean over queries of what ranks and grades say"
         )

@@ -486,7 +486,7 @@ class _Grades:
         assert inputs.corpus is not None
         scores, qrels, measure = inputs.scores, inputs.qrels, inputs.main
         means = {name: scores.run(name).means[str(measure)] for name in inputs.runs}
-        if qrels.has_subtopics or qrels.gold is not None or measure.definition.needs:
+        if qrels.has_subtopics or qrels.gold is not None or measure.needs:
             return dict.fromkeys(means)
         if len(self.query):
             ids = inputs.corpus.ids

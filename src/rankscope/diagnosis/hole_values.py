@@ -197,7 +197,7 @@ def _value(
         if ends is not None:
             lowest = _finite(world.averaged(measure, ends.lowest))
             highest = _finite(world.averaged(measure, ends.highest))
-    known = measure.definition.needs in {"", "subtopics"}
+    known = measure.needs in {"", "subtopics"}
     return HoleValue(
         system=name,
         measure=str(measure),

@@ -133,8 +133,8 @@ def why_not_by_grade(measure: Measure, grades: FloatArray) -> str:
         return "less of it is better"
     if definition.not_monotone:
         return definition.not_monotone
-    if definition.needs:
-        return f"it looks at {definition.needs}, not at grades alone"
+    if measure.needs:
+        return f"it looks at {measure.needs}, not at grades alone"
     gain: Any = measure.options.get("gain")
     if isinstance(gain, tuple):
         gains = gains_of(np.unique(grades), gain, 1.0)
@@ -189,6 +189,7 @@ def ideal_run(
         subtopics=None,
         lengths=None,
         spans=None,
+        terms=None,
     )
 
 

@@ -119,7 +119,7 @@ def reason_against(inputs: Inputs, rated: RatedPairs) -> str:
         return "no runs with their judgments were given"
     if inputs.qrels.gold is not None:
         return "the judgments are spans or texts, and the ratings are of documents"
-    needs = inputs.main.definition.needs
+    needs = inputs.main.needs
     if needs:
         return f"{inputs.main} needs {needs}, which ratings do not have"
     if not inputs.qrels.query_ids:

@@ -73,7 +73,7 @@ class RandomRankings:
 
     def of(self, measure: Measure) -> Chance | None:
         """Return what a measure is worth; None if it needs more than documents and grades."""
-        if measure.definition.needs:
+        if measure.needs:
             return None
         moments = None if measure.options["judged_only"] else self._formula(measure)
         if moments is not None:
@@ -245,8 +245,7 @@ def ideal_values(measure: Measure, judgments: Judgments) -> FloatArray | None:
     Documents come by what they gain. Those that gain nothing are left out, or come last, whichever
     a measure likes better. None if it needs more than documents and grades.
     """
-    definition = measure.definition
-    if definition.needs:
+    if measure.needs:
         return None
     query, grade = judgments.judged_query, judgments.judged_grade
     gain = measure.options.get("gain")
@@ -268,5 +267,5 @@ def ideal_values(measure: Measure, judgments: Judgments) -> FloatArray | None:
             max_grade=judgments.max_grade,
         )
         values.append(compute(measure, run))
-    best: FloatArray = (np.maximum if definition.higher_is_better else np.minimum)(*values)
+    best: FloatArray = (np.maximum if measure.definition.higher_is_better else np.minimum)(*values)
     return best

@@ -360,7 +360,7 @@ def _placements(
 ) -> Iterator[Placement]:
     """Say of each system what reranking it would give, with the rerankers that there are."""
     main = Measure.parse(pipeline.scores.measures[0])
-    if main.definition.aggregate != "mean" or main.definition.needs:
+    if main.definition.aggregate != "mean" or main.needs:
         main = ndcg_at_10()
     with_ceiling = is_best_by_grade(main, pipeline.judgments.judged_grade)
     rerankers = [row for row in rows if row.role in ("rerank", "rerank and cut")]

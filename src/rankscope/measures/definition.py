@@ -25,6 +25,9 @@ GainTable = tuple[tuple[float, float], ...]
 Value = bool | int | float | str | tuple[float, ...] | GainTable | None
 """What a parameter may hold; always hashable."""
 
+Need = Literal["", "subtopics", "lengths", "spans", "terms"]
+"""What a measure looks at beside hits and judgments."""
+
 Aggregate = Literal["mean", "sum", "geometric"]
 CutoffRule = Literal["required", "optional", "none"]
 Kind = Literal["number", "whole", "flag", "choice", "gain", "numbers"]
@@ -236,6 +239,50 @@ def relevance_level() -> Parameter:
     return number("rel", 1.0, "lowest grade that counts as relevant")
 
 
+def nearness_parameters(default: str | None) -> tuple[Parameter, Parameter, Parameter]:
+    """Make the parameters that say how near two terms of an ontology are.
+
+    Without a default for ``sim`` nearness plays no part unless it is asked for.
+    """
+    return (
+        Parameter(
+            "sim",
+            "choice",
+            default,
+            "how near two terms are, where documents are terms of an ontology",
+            choices=SIMILARITIES,
+        ),
+        choice("depth", ("longest", "shortest"), "which path from the root is a term's depth"),
+        choice(
+            "ic",
+            ("structure", "annotations"),
+            "where information content comes from: the terms below (Seco), or annotations",
+        ),
+    )
+
+
+SIMILARITIES = (
+    "hybrid",
+    "resnik-like",
+    "wu-palmer",
+    "resnik",
+    "lin",
+    "jiang-conrath",
+    "simgic",
+    "path",
+    "credit",
+)
+"""The names of similarities, those of `rankscope.ontology.nearness`."""
+
+BY_DEPTH = frozenset({"hybrid", "resnik-like", "wu-palmer", "credit"})
+"""Those that look at depths."""
+
+BY_INFORMATION = frozenset({"resnik", "lin", "jiang-conrath", "simgic"})
+"""Those that look at information content."""
+
+NEARNESS = nearness_parameters(None)
+"""Every measure of documents takes them; `rankscope.measures.registry.compute` applies them."""
+
 JUDGED_ONLY = flag("judged_only", "leave out unjudged documents before ranks are counted")
 """Every measure takes it; `rankscope.measures.registry.compute` applies it."""
 
@@ -279,8 +326,10 @@ class Definition:
     """How it is written, for instance."""
     aggregate: Aggregate
     """How values of several queries become one."""
-    needs: Literal["", "subtopics", "lengths", "spans"] = ""
+    needs: Need = ""
     """What a run must have beside hits and judgments."""
+    strict: str = ""
+    """For a measure of nearness: the measure that counts exact matches only."""
     not_monotone: str = ""
     """Why it may fall when a relevant document moves up past a nonrelevant one; '' if never."""
     tie_bounds: bool | Callable[[Measure], bool] = True

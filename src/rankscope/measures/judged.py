@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from rankscope.measures.term_lists import Terms
+
 __all__ = ["JudgedRun"]
 
 IntArray: TypeAlias = "npt.NDArray[np.int64]"
@@ -153,6 +155,8 @@ class JudgedRun:
     """Lengths in words of all retrieved documents, by query and rank, if they are known."""
     spans: Spans | None = None
     """What the retrieved pieces cover, where gold is spans or texts."""
+    terms: Terms | None = None
+    """The expected and retrieved terms, where documents are terms of an ontology."""
     _memory: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -237,6 +241,7 @@ class JudgedRun:
             subtopics=topics,
             lengths=None if self.lengths is None else self.lengths[np.repeat(keep, self.retrieved)],
             spans=None if self.spans is None else self.spans.only(keep),
+            terms=None if self.terms is None else self.terms.only(keep, self.retrieved),
         )
 
     def cut(self, cutoff: int | IntArray) -> JudgedRun:
@@ -249,10 +254,12 @@ class JudgedRun:
         if topics is not None:
             stays = topics.rank <= _by_query(cutoff, topics.query)
             topics = replace(topics, rank=np.where(stays, topics.rank, 0))
-        lengths = self.lengths
-        if lengths is not None:
+        lengths, terms = self.lengths, self.terms
+        if lengths is not None or terms is not None:
             query = np.repeat(np.arange(len(self)), self.retrieved)
-            lengths = lengths[place_in(query) <= _by_query(cutoff, query)]
+            rows = place_in(query) <= _by_query(cutoff, query)
+            lengths = None if lengths is None else lengths[rows]
+            terms = None if terms is None else terms.at(rows)
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, cutoff),
@@ -262,6 +269,7 @@ class JudgedRun:
             subtopics=topics,
             lengths=lengths,
             spans=None if self.spans is None else self.spans.cut(cutoff),
+            terms=terms,
         )
 
     def condensed(self) -> JudgedRun:
@@ -284,10 +292,11 @@ class JudgedRun:
             moved = np.zeros_like(topics.rank)
             moved[stays] = place[at[stays]]
             topics = replace(topics, rank=moved)
-        lengths = self.lengths
-        if lengths is not None:
-            starts = np.cumsum(self.retrieved) - self.retrieved
-            lengths = lengths[starts[query] + rank - 1]
+        lengths, terms = self.lengths, self.terms
+        if lengths is not None or terms is not None:
+            rows = (np.cumsum(self.retrieved) - self.retrieved)[query] + rank - 1
+            lengths = None if lengths is None else lengths[rows]
+            terms = None if terms is None else terms.at(rows)
         return replace(
             self,
             retrieved=self.count(query),
@@ -296,4 +305,5 @@ class JudgedRun:
             hit_grade=self.hit_grade[keep],
             subtopics=topics,
             lengths=lengths,
+            terms=terms,
         )

@@ -19,12 +19,28 @@ from typing import cast
 
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures import names
-from rankscope.measures.definition import LARGEST_CUTOFF, Definition, Value, written
+from rankscope.measures.definition import (
+    BY_DEPTH,
+    BY_INFORMATION,
+    LARGEST_CUTOFF,
+    NEARNESS,
+    Definition,
+    Need,
+    Value,
+    written,
+)
 from rankscope.measures.names import Request
 from rankscope.measures.parsing import Reader, joined, words
 from rankscope.measures.registry import all_definitions, definition_of, known_names
 
-__all__ = ["DEFAULT_MEASURES", "Measure", "Parsed", "parse_measures", "parse_trec_measures"]
+__all__ = [
+    "DEFAULT_MEASURES",
+    "Measure",
+    "Parsed",
+    "parse_measures",
+    "parse_trec_measures",
+    "strict_and_soft",
+]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "Success@10")
 """What is measured when nothing is asked for."""
@@ -87,6 +103,29 @@ class Measure:
         chosen.update(self.params)
         return chosen
 
+    @property
+    def needs(self) -> Need:
+        """What a run must have beside hits and judgments; ``terms`` if nearness is the grade."""
+        return self.definition.needs or ("terms" if self.is_soft else "")
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether it counts how near terms of an ontology are, and not exact matches only."""
+        return self.definition.needs == "terms" or "sim" in dict(self.params)
+
+    @property
+    def strict(self) -> Measure | None:
+        """For a measure that counts nearness, the one that counts exact matches; else None."""
+        if not self.is_soft:
+            return None
+        if self.definition.strict:
+            cutoff = LARGEST_CUTOFF if self.cutoff is None else self.cutoff
+            return Measure(self.definition.strict, cutoff=cutoff)
+        near = {item.name for item in NEARNESS if item in self.definition.parameters}
+        return Measure(
+            self.name, tuple(pair for pair in self.params if pair[0] not in near), self.cutoff
+        )
+
     def replaced(self, *, cutoff: int | None = None, **params: object) -> Measure:
         """Return this measure with another cutoff or other parameters."""
         merged = {**dict(self.params), **params}
@@ -148,10 +187,24 @@ def _checked_params(
             f"{definition.name} has no parameter {shown(next(iter(given)))}; it takes {known}"
         )
     chosen = dict(kept)
+    _refuse_idle(definition, chosen)
     gain = definition.parameter("gain")
     if gain is not None and "rel" in chosen and chosen.get("gain", gain.default) != "binary":
         raise InputError(f"{definition.name}: rel counts only with gain=binary")
     return tuple(kept)
+
+
+def _refuse_idle(definition: Definition, chosen: dict[str, Value]) -> None:
+    """Refuse a choice that makes no difference: one value would go by two names."""
+    sim = definition.parameter("sim")
+    if sim is None:
+        return
+    way = chosen.get("sim", sim.default)
+    for name, used_by in (("depth", BY_DEPTH), ("ic", BY_INFORMATION)):
+        is_nearness = definition.parameter(name) in NEARNESS  # another may have the same name
+        if name in chosen and is_nearness and way not in used_by:
+            reason = "counts only with sim" if way is None else f"has no effect with sim={way}"
+            raise InputError(f"{definition.name}: {name} {reason}; leave it out")
 
 
 # --- text to requests ----------------------------------------------------------------------------
@@ -295,6 +348,30 @@ def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Pars
         else:
             raise InputError(f"a measure is given as text such as 'nDCG@10', not {shown(item)}")
     return list(by_measure.values())
+
+
+def strict_and_soft(measures: Iterable[Parsed], *, of_terms: bool = False) -> list[Parsed]:
+    """Return measures such that none counts nearness without one beside it that does not.
+
+    Before each that counts how near terms are comes the one that counts exact matches only. Where
+    documents are known to be terms (``of_terms``) and nothing counts nearness, MaxOntSim is added.
+
+    >>> [parsed.asked for parsed in strict_and_soft(parse_measures("MaxOntSim@5 RR"))]
+    ['Success@5', 'MaxOntSim@5', 'RR']
+    """
+    wanted = list(measures)
+    if of_terms and not any(parsed.measure.is_soft for parsed in wanted):
+        cutoffs = [parsed.measure.cutoff for parsed in wanted if parsed.measure.cutoff is not None]
+        near = Measure("MaxOntSim", cutoff=cutoffs[0] if cutoffs else 10)
+        wanted.append(Parsed(near, str(near)))
+    known = {parsed.measure for parsed in wanted}
+    together: dict[Measure, Parsed] = {}
+    for parsed in wanted:
+        strict = parsed.measure.strict
+        if strict is not None and strict not in known:
+            together.setdefault(strict, Parsed(strict, str(strict)))
+        together[parsed.measure] = parsed
+    return list(together.values())
 
 
 def parse_trec_measures(text: str) -> list[Parsed]:

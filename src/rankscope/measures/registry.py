@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import (
     JUDGED_ONLY,
+    NEARNESS,
     Aggregate,
     CutoffRule,
     Definition,
     Factors,
+    Need,
     Parameter,
     Value,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Literal
 
     from rankscope.measures.judged import FloatArray, JudgedRun
     from rankscope.measures.language import Measure
@@ -43,7 +44,10 @@ __all__ = [
     "measure",
 ]
 
-FAMILIES = ("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity", "spans")
+FAMILIES = (
+    *("rank", "graded", "user_models", "incomplete", "sets", "trec", "diversity", "spans"),
+    "near",
+)
 """The modules of this package that hold the built-in measures."""
 
 GROUP = "rankscope.measures"
@@ -84,7 +88,8 @@ def define(
     range: tuple[float, float] = (0.0, 1.0),  # noqa: A002
     higher_is_better: bool = True,
     aggregate: Aggregate = "mean",
-    needs: Literal["", "subtopics", "lengths", "spans"] = "",
+    needs: Need = "",
+    strict: str = "",
     not_monotone: str = "",
     tie_bounds: bool | Callable[[Measure], bool] = True,
     sees_unjudged: bool = False,
@@ -116,7 +121,7 @@ def define(
             function=function,
             family=family if built_in else "own",
             cutoff=cutoff,
-            parameters=(*parameters, JUDGED_ONLY),
+            parameters=(*parameters, JUDGED_ONLY, *_nearness(parameters, needs)),
             summary=sections["Summary"],
             formula=sections.get("Formula", ""),
             reference=sections.get("Reference", ""),
@@ -127,6 +132,7 @@ def define(
             example=example or name,
             aggregate=aggregate,
             needs=needs,
+            strict=strict,
             not_monotone=not_monotone,
             tie_bounds=tie_bounds,
             sees_unjudged=sees_unjudged,
@@ -135,6 +141,12 @@ def define(
         return function
 
     return register
+
+
+def _nearness(own: Sequence[Parameter], needs: Need) -> tuple[Parameter, ...]:
+    """Return what a measure takes to look at nearness, but for names it has for something else."""
+    taken = {parameter.name for parameter in own}
+    return () if needs else tuple(item for item in NEARNESS if item.name not in taken)
 
 
 measure = define
@@ -197,23 +209,34 @@ def all_definitions() -> list[Definition]:
 
 
 @lru_cache(maxsize=1024)
-def _call(measure: Measure) -> tuple[Definition, dict[str, Value], bool]:
-    """Return a measure's definition, the options of its function, and whether to condense."""
+def _call(measure: Measure) -> tuple[Definition, dict[str, Value], bool, tuple[str, ...] | None]:
+    """Return a measure's definition, the options of its function, and what is done before.
+
+    That is whether to condense, and how near terms are graded (None: grades are as judged).
+    """
     definition = definition_of(measure.name)
     options = {item.name: item.default for item in definition.parameters}
     options.update(measure.params)
     condense = bool(options.pop(JUDGED_ONLY.name))
+    near = None
+    if not definition.needs:
+        shared = {item for item in NEARNESS if item in definition.parameters}
+        way = [options.pop(item.name) if item in shared else item.default for item in NEARNESS]
+        near = None if way[0] is None else tuple(map(str, way))
     if definition.cutoff != "none":
         options["cutoff"] = measure.cutoff
-    return definition, options, condense
+    return definition, options, condense, near
 
 
 def compute(measure: Measure, run: JudgedRun) -> FloatArray:
     """Return a measure's value for each query of a run, in the order of its ``query_ids``."""
-    definition, options, condense = _call(measure)
-    if definition.needs and getattr(run, definition.needs) is None:
-        raise InputError(f"{measure}: needs {_NEEDS[definition.needs]}")
+    definition, options, condense, near = _call(measure)
+    needs = definition.needs or ("terms" if near else "")
+    if needs and getattr(run, needs) is None:
+        raise InputError(f"{measure}: needs {_NEEDS[needs]}")
     judged = run.condensed() if condense else run
+    if near is not None:
+        return _softened(measure, judged, near)
     if definition.family != "own":
         return definition.function(judged, **options)
     try:
@@ -229,10 +252,24 @@ def compute(measure: Measure, run: JudgedRun) -> FloatArray:
     return _checked(measure, run, values)
 
 
+def _softened(measure: Measure, run: JudgedRun, near: tuple[str, ...]) -> FloatArray:
+    """Return a measure's values where nearness to expected terms is the grade."""
+    import numpy as np  # noqa: PLC0415
+
+    from rankscope.measures.term_lists import softened  # noqa: PLC0415
+    from rankscope.ontology.nearness import Way  # noqa: PLC0415
+
+    plain = measure.strict
+    assert plain is not None
+    plain = plain.replaced(**{JUDGED_ONLY.name: False})  # done already, by what was judged
+    return np.concatenate([compute(plain, part) for part in softened(run, Way.of(*near))])
+
+
 _NEEDS = {
     "subtopics": "judgments by subtopic (the second column of diversity qrels)",
     "lengths": "the lengths of the retrieved documents",
     "spans": "gold that is spans or texts, and not ids",
+    "terms": "an ontology, of which the documents are terms (--ontology, ontology=…)",
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -225,6 +225,11 @@ class Way:
     name: str = "hybrid"
     depth: DepthRule = "longest"
     ic: Information = "structure"
+
+    @classmethod
+    def of(cls, name: str, depth: str, ic: str) -> Way:
+        """Take a way as a measure's parameters say, which are checked there."""
+        return cls(name, cast("DepthRule", depth), cast("Information", ic))
 
     @property
     def similarity(self) -> Similarity:

@@ -183,6 +183,13 @@ def data_sentences(accounting: Accounting) -> list[str]:
             f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
             f"{spans.unit} are retrieved; gains by the share"
         )
+    if accounting.ontology is not None:
+        terms = accounting.ontology
+        version = f", {terms.version}" if terms.version else ""
+        parts.append(
+            f"nearness in {shown(terms.source)[1:-1]}{version}: {counted(terms.terms, 'term')}, "
+            f"{counted(terms.depth, 'step')} deep (longest path)"
+        )
     return parts
 
 

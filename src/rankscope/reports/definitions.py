@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Document, Section, Table, plain_rows, sentences, text_columns
 from rankscope.document.views import view
-from rankscope.measures.definition import written
+from rankscope.measures.definition import NEARNESS, written
+from rankscope.ontology.nearness import all_similarities
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
@@ -43,10 +44,30 @@ def definition_document(definition: Definition, *, asked: str = "") -> Document:
     rows += [
         (f"parameter {parameter.name}={written(parameter.default)}:", parameter.summary)
         for parameter in definition.parameters
+        if definition.needs == "terms" or parameter not in NEARNESS[1:]
     ]
     table = Table(text_columns("", ""), plain_rows(rows))
     opening = sentences([f"{definition.name}: {definition.summary}"], "strong")
-    return Document(definition.name, (Section("", (opening, table)),))
+    sections = [Section("", (opening, table))]
+    if definition.needs == "terms":
+        sections.append(_similarities())
+    return Document(definition.name, tuple(sections))
+
+
+def _similarities() -> Section:
+    """List how near two terms can be."""
+    rows = [(each.name, each.formula, each.summary, each.reference) for each in all_similarities()]
+    legend = (
+        "d is the depth of a term, D the greatest, LCA the deepest shared ancestor, IC information "
+        "content, MICA the shared ancestor with most of it"
+    )
+    rest = (
+        "all are brought to [0, 1], 1 for a term and itself, 0 where no ancestor is shared or a "
+        "term is unknown; a measure of documents takes nearness for a grade, as in "
+        "nDCG(sim=hybrid)@10"
+    )
+    columns = text_columns("sim", "formula", "what it means", "reference")
+    return Section("Similarities", (Table(columns, plain_rows(rows)), sentences([legend, rest])))
 
 
 def _range(definition: Definition) -> str:

@@ -154,3 +154,35 @@ NO_DOCUMENT_IN_COMMON = declare(
     judged for any; the message guesses why. Where a corpus is known that holds documents of both,
     the ids are right and this is a warning.""",
 )
+
+EXPECTED_UNKNOWN = declare(
+    "RS181",
+    "expected-term-unknown",
+    "warning",
+    unit="expected id",
+    advice="correct the ids, or give the release of the ontology that they are from",
+    meaning="""Expected ids are not in the ontology, or are obsolete without one replacement:
+    measures of nearness count them as near to nothing but themselves. `cases validate` lists
+    them.""",
+)
+
+EXPECTED_OTHER = declare(
+    "RS182",
+    "expected-term-replaced",
+    "warning",
+    unit="expected id",
+    advice="write the current ids",
+    meaning="""Expected ids are obsolete and have a replacement, or are alternative ids of a term.
+    Measures that count exact matches compare ids as they are written, so that a system with the
+    current id misses; measures of nearness know that both are one term.""",
+)
+
+RETRIEVED_UNKNOWN = declare(
+    "RS183",
+    "retrieved-term-unknown",
+    "warning",
+    unit="retrieved id",
+    advice="index the same release of the ontology, or map the ids",
+    meaning="""Retrieved ids are not in the ontology: measures of nearness count them as near to
+    nothing.""",
+)

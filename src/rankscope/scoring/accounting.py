@@ -56,6 +56,33 @@ class SpanAccounting(Part):
     """Retrieved pieces of all queries."""
 
 
+class OntologyAccounting(Part):
+    """How documents were found in an ontology."""
+
+    source: str
+    """The file of the ontology."""
+    version: str
+    """What it says its version is."""
+    sha256: str
+    """The hash of its content and of the relations that count."""
+    terms: int
+    """Terms that are not obsolete."""
+    depth: int
+    """The most steps from a root to a term."""
+    expected: int
+    """Expected ids of all judged queries."""
+    expected_unknown: int
+    """Of these, those that are no terms or obsolete without one replacement."""
+    expected_other: int
+    """Of these, obsolete ones with a replacement and alternative ids."""
+    retrieved: int
+    """Retrieved ids of all queries that are averaged."""
+    retrieved_unknown: int
+    """Of these, those that are no terms."""
+    unknown_ids: tuple[str, ...]
+    """The first of them."""
+
+
 class Accounting(Part):
     """What a mean is made of."""
 
@@ -85,6 +112,8 @@ class Accounting(Part):
     """How chunks became documents, if they did."""
     spans: SpanAccounting | None = left_out()
     """How overlaps were counted, where gold is spans or texts."""
+    ontology: OntologyAccounting | None = left_out()
+    """How documents were found in an ontology, if there is one."""
 
     @field_serializer("missing_queries", when_used="json")
     def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.term_lists import Terms
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.soundness import KnownCorpus
@@ -152,11 +153,23 @@ def _aligned(  # noqa: PLR0917
         judged_grade=judgments.judged_grade,
         max_grade=judgments.max_grade,
         subtopics=judgments.subtopics(hits),
+        terms=None if judgments.ontology is None else _terms(judgments, run, ties, precision),
     )
     if missing and queries == "both":
         judged = judged.only(present)
     set_aside = sum(query_id in known for query_id in judgments.no_answer)
     return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
+
+
+def _terms(
+    judgments: Judgments,
+    run: Run | Mapping[str, Mapping[str, float]],
+    ties: Ties,
+    precision: Precision,
+) -> Terms | None:
+    from rankscope.scoring.judged_terms import terms_of  # noqa: PLC0415
+
+    return terms_of(judgments, run, ties=ties, precision=precision)
 
 
 def _present(

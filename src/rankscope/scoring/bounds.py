@@ -146,7 +146,7 @@ def bounds(
         if rules not in worlds:
             worlds[rules] = World(judgments, given, rules)
         world = worlds[rules]
-        fillable = holes and measure.definition.needs != "subtopics"
+        fillable = holes and measure.needs not in ("subtopics", "terms")
         table.append(
             Bounds(
                 measure=str(measure),
@@ -249,7 +249,7 @@ def _tie_bounds(measure: Measure, world: World) -> TieBounds | None:
 def _orders_known(measure: Measure) -> bool:
     """Tell whether the extremes are known to be among a few orders of each tie."""
     definition = measure.definition
-    if definition.needs or definition.family == "own":
+    if measure.needs or definition.family == "own":
         return False
     known = definition.tie_bounds
     return known if isinstance(known, bool) else known(measure)

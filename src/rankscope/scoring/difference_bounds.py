@@ -133,8 +133,8 @@ class _Two:
         questions = list(self._questions(measure))
         unjudged = sum(len(question.ranks[0]) for question in questions)
         note = ""
-        if definition.needs:
-            note = f"{measure} needs {definition.needs}"
+        if measure.needs:
+            note = f"{measure} needs {measure.needs}"
         elif definition.aggregate != "mean":
             note = f"{measure} is no mean over queries"
         elif not questions:

@@ -12,11 +12,17 @@ import numpy as np
 
 from rankscope.document.views import Tracked, document_of
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
-from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures
+from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
+from rankscope.scoring.judged_terms import (
+    about_terms,
+    counts_of,
+    near_in,
+    refuse_unrelated,
+)
 from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.overlap import overlapping
@@ -338,6 +344,7 @@ def evaluate(
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
+    ontology: Any = None,
     **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
@@ -354,6 +361,9 @@ def evaluate(
     spans of documents or texts of passages instead of ids; then ``overlap`` is the share of one
     that must be retrieved for it to be found (0.5), and ``corpus`` may give the spans or texts of
     chunks that runs name by id: see docs/how-to/evaluate-chunks.md.
+    Where documents are terms of an ``ontology`` (a file, or what `read_ontology` returns), measures
+    of nearness count too (``MaxOntSim@5``, ``nDCG(sim=hybrid)@10``), and are reported together with
+    those that count exact matches: see docs/how-to/evaluate-ontology-terms.md.
     ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
     name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
     twice.
@@ -370,8 +380,9 @@ def evaluate(
     asked = meant(measures, rules)
     check_options(evaluate, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap):
+        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
             judgments = as_judgments(qrels)
+            asked = strict_and_soft(asked, of_terms=ontology is not None)
         if not judgments.query_ids and judgments.no_answer:
             raise InputError("every question has no answer; give judgments to score against")
         if not judgments.query_ids:
@@ -388,7 +399,7 @@ def evaluate(
     changed = {"ties": ties, "precision": precision, "queries": queries}
     changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
     main = replace(rules, **changes) if changes else rules
-    words = lengths if any(p.measure.definition.needs == "lengths" for p in asked) else None
+    words = lengths if any(p.measure.needs == "lengths" for p in asked) else None
     by_rules: dict[Profile, list[Measure]] = {}  # some tools have rules apart for some measures
     for parsed in asked:
         applied = rules.rules_for(parsed.measure)
@@ -515,6 +526,12 @@ def _scored(
         "tied_hits": int((aligned.hits.tie_size > 1).sum()),
         "tied_across_cutoff": aligned.hits.tied_at,
     }
+    near: tuple[Remark, ...] = ()
+    if judged.terms is not None:
+        refuse_unrelated(judgments, judged.terms, name)
+        found = counts_of(judgments, judged.terms)
+        counts["ontology"] = found
+        near = tuple(about_terms(judgments, found))
     if judgments.gold is not None:
         counts["spans"] = {
             "unit": aligned.unit,
@@ -538,7 +555,7 @@ def _scored(
         chunks=chunks,
     )
     nearly = () if chunks is not None else nearly_found(judgments, run)
-    return RunScores(name, judged.query_ids, values, means, counts, (*about, *nearly))
+    return RunScores(name, judged.query_ids, values, means, counts, (*about, *near, *nearly))
 
 
 def _sums_gains(measure: Measure) -> bool:

@@ -33,7 +33,7 @@ are ranked first and lowest where they are ranked last."""
 
 def fillable(measure: Measure) -> bool:
     """Tell whether judgments can be added for a measure: not by subtopic, span or length."""
-    return not measure.definition.needs
+    return not measure.needs
 
 
 def is_by_number(measure: Measure) -> bool:

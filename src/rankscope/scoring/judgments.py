@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from rankscope.collection.qrels import Qrels
     from rankscope.measures.judged import IntArray
+    from rankscope.ontology.terms import Ontology
     from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned, Hits
     from rankscope.scoring.coverage import Gold
+    from rankscope.scoring.judged_terms import ExpectedTerms
 
 __all__ = ["Judgments"]
 
@@ -72,6 +74,8 @@ class Judgments:
     ) -> None:
         self.gold: Gold | None = None
         """What is to be found, where that is spans or texts and not documents."""
+        self.ontology: Ontology | None = None
+        """What the documents are terms of, if they are."""
         self.of_one_query = False
         """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
@@ -118,6 +122,15 @@ class Judgments:
         from rankscope.collection.qrels import Qrels  # noqa: PLC0415
 
         return Qrels(self._qrels)
+
+    @cached_property
+    def expected_terms(self) -> ExpectedTerms | None:
+        """The relevant documents as terms of the ontology; None if there is none."""
+        if self.ontology is None or self.gold is not None:
+            return None
+        from rankscope.scoring.judged_terms import ExpectedTerms  # noqa: PLC0415
+
+        return ExpectedTerms(self, self.ontology)
 
     @cached_property
     def by_query(self) -> Mapping[str, Mapping[str, float]]:

@@ -193,7 +193,7 @@ _IR_CWL = {"RBP", "BPM", "SDCG", "INST", "INSQ", "Accuracy"}
 def _ir_measures_apart(measure: Measure) -> Profile | None:
     """Each measure goes to another package, and each package sorts in its own way."""
     is_cut = measure.cutoff is not None
-    if measure.name in ("Judged", "Compat") or measure.definition.needs == "subtopics":
+    if measure.name in ("Judged", "Compat") or measure.needs == "subtopics":
         return _IR_ASCENDING
     if measure.name == "RR" and is_cut:
         return _IR_ASCENDING

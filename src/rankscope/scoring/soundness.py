@@ -151,6 +151,9 @@ def refuse_broken(
         return  # texts without documents: nothing tells a poor run from a broken one
     if corpus is not None and corpus.holds_judged and corpus.holds_any(_doc_ids(run)):
         return
+    ontology = judgments.ontology
+    if ontology is not None and any(doc_id in ontology for doc_id in _doc_ids(run)):
+        return  # what was retrieved can be near to what is expected
     message = nothing_in_common("document", _doc_ids(run), judged, query_ids, judged_ids)
     _refuse("RS172", message, name)
 
@@ -229,7 +232,7 @@ def _doc_ids(run: Any) -> Iterator[str]:
 def refuse_repeat(judgments: Judgments, measures: Iterable[Measure] = ()) -> None:
     """Refuse pairs judged twice in a TREC file, unless a measure reads subtopics there."""
     repeat = judgments.table.repeat if judgments.has_subtopics else None
-    if repeat is None or any(m.definition.needs == "subtopics" for m in measures):
+    if repeat is None or any(m.needs == "subtopics" for m in measures):
         return
     message = "the pair was judged before, with another second column"
     about = {"places": (repeat,), "system": None}

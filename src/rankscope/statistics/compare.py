@@ -18,12 +18,18 @@ import numpy as np
 from rankscope.document.views import Tracked
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
-from rankscope.measures.language import DEFAULT_MEASURES, Measure
+from rankscope.measures.language import (
+    DEFAULT_MEASURES,
+    Measure,
+    parse_measures,
+    strict_and_soft,
+)
 from rankscope.part import Part, Record, left_out
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.judged_terms import near_in
 from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.overlap import overlapping
 from rankscope.statistics.clusters import Sample
@@ -186,6 +192,7 @@ def compare(
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
+    ontology: Any = None,
     bounds: bool = False,
     hole_grade: float = 1.0,
     **tables: Unpack[TableOptions],
@@ -205,9 +212,9 @@ def compare(
 
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
-    they are listed; ``doc_id_from``, ``collapse``, ``no_answer``, ``overlap``, ``query_key``, …,
-    ``duplicates`` are those of `evaluate`. Fewer than two runs, a run that `evaluate` refuses and a
-    geometric mean (it is no mean of values) are an `InputError`.
+    they are listed; ``doc_id_from``, ``collapse``, ``no_answer``, ``overlap``, ``ontology``,
+    ``query_key``, …, ``duplicates`` are those of `evaluate`. Fewer than two runs, a run that
+    `evaluate` refuses and a geometric mean (it is no mean of values) are an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -229,12 +236,14 @@ def compare(
     )
     check_options(compare, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap):
+        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
             judgments = as_judgments(qrels)
         with collapsing(doc_id_from, collapse):
             named, _ = as_runs(runs, judgments, order=order)
         check_keys()
-    scores = evaluate(judgments, named, measures, profile=profile, queries=queries)
+    asked = strict_and_soft(parse_measures(measures), of_terms=ontology is not None)
+    wanted = [parsed.asked for parsed in asked]
+    scores = evaluate(judgments, named, wanted, profile=profile, queries=queries)
     comparison = compare_scores(
         scores,
         baseline=baseline,

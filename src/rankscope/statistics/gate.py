@@ -35,6 +35,7 @@ from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judged_terms import near_in
 from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.score_files import QrelsRef
@@ -330,6 +331,7 @@ def gate(
     collapse: Collapse = "best",
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
+    ontology: Any = None,
     report: Callable[[GateResult], None] | None = None,
     **tables: Unpack[TableOptions],
 ) -> GateResult:
@@ -377,7 +379,7 @@ def gate(
         raise InputError("no measure was asked for; name one such as nDCG@10")
     check_options(gate, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap):
+        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
             judgments = None if qrels is None else as_judgments(qrels)
         everything = [*(parsed.asked for parsed in asked), *floors]
         options: Any = {"qrels": judgments, "profile": profile, "order": order}

@@ -1,0 +1,238 @@
+"""Documents as terms of an ontology: which terms are expected, which were retrieved at which rank.
+
+`align` puts them into a `JudgedRun`, and measures of nearness look at them there. Terms are known
+by their numbers in the ontology. Ids that it lacks are counted and said, never silently 0.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.errors import InvalidDataError, counted, shown
+from rankscope.measures.term_lists import Terms
+from rankscope.runs.order import best_first_rows, compared, ranked
+from rankscope.scoring.soundness import NAMED, Remark
+
+if TYPE_CHECKING:
+    from rankscope.measures.judged import IntArray
+    from rankscope.ontology.terms import Ontology
+    from rankscope.runs.order import Precision, Ties
+    from rankscope.scoring.judgments import Judgments
+
+_ONTOLOGY: ContextVar[Ontology | None] = ContextVar("rankscope_ontology", default=None)
+
+
+@contextmanager
+def near_in(ontology: Any) -> Iterator[None]:
+    """Let documents that are judged meanwhile be terms of an ontology; None changes nothing."""
+    if ontology is None:
+        yield
+        return
+    from rankscope.ontology.terms import as_ontology  # noqa: PLC0415
+
+    token = _ONTOLOGY.set(as_ontology(ontology))
+    try:
+        yield
+    finally:
+        _ONTOLOGY.reset(token)
+
+
+def current_ontology() -> Ontology | None:
+    """Return the ontology that documents are terms of at present."""
+    return _ONTOLOGY.get()
+
+
+def with_ontology(judgments: Judgments) -> Judgments:
+    """Return judgments whose documents are terms of the present ontology, if there is one."""
+    ontology = _ONTOLOGY.get()
+    if ontology is None or judgments.ontology is not None:
+        return judgments
+    of_terms = copy.copy(judgments)
+    of_terms.ontology = ontology
+    if judgments.alignments is not None:
+        of_terms.alignments = {}
+    return of_terms
+
+
+class Numbers(dict[str, int]):
+    """The number of every id met so far; one that the ontology lacks gets a number past its own."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self.ontology = ontology
+        self.unknown: list[str] = []
+
+    def __missing__(self, term_id: str) -> int:
+        number = self.ontology.number(term_id)
+        if number < 0:
+            number = len(self.ontology) + len(self.unknown)
+            self.unknown.append(term_id)
+        self[term_id] = number
+        return number
+
+    def id_of(self, number: int) -> str:
+        """Return an id that has this number."""
+        size = len(self.ontology)
+        return self.ontology.ids[number] if number < size else self.unknown[number - size]
+
+
+class ExpectedTerms:
+    """The expected terms of judgments, made once for all runs."""
+
+    def __init__(self, judgments: Judgments, ontology: Ontology) -> None:
+        self.numbers = Numbers(ontology)
+        rows = [
+            (query, doc_id, float(grade))
+            for query, query_id in enumerate(judgments.query_ids)
+            for doc_id, grade in judgments.by_query[query_id].items()
+            if grade > 0
+        ]
+        self.ids = [doc_id for _, doc_id, _ in rows]
+        self.query = np.array([query for query, _, _ in rows], np.int64)
+        self.number = np.array([self.numbers[doc_id] for doc_id in self.ids], np.int64)
+        self.grade = np.array([grade for _, _, grade in rows], np.float64)
+
+
+def terms_of(judgments: Judgments, run: Any, *, ties: Ties, precision: Precision) -> Terms | None:
+    """Return the terms of all judged queries; what was retrieved is looked at when it is needed."""
+    expected = judgments.expected_terms
+    if expected is None:
+        return None
+    return Terms(
+        ontology=expected.numbers.ontology,
+        query=expected.query,
+        number=expected.number,
+        grade=expected.grade,
+        load=lambda: _retrieved(judgments.query_ids, run, expected.numbers, ties, precision),
+    )
+
+
+def _retrieved(
+    query_ids: tuple[str, ...], run: Any, numbers: Numbers, ties: Ties, precision: Precision
+) -> IntArray:
+    """Return the numbers of all retrieved terms, one query after the other, by rank."""
+    if isinstance(run, Mapping):
+        from rankscope.scoring.inputs import documents_of  # noqa: PLC0415
+
+        return np.array(
+            [
+                numbers[doc_id]
+                for query_id in query_ids
+                for doc_id, _ in ranked(
+                    documents_of(run, query_id).items(), ties=ties, precision=precision
+                )
+            ],
+            np.int64,
+        )
+    position = {query_id: place for place, query_id in enumerate(run.query_ids)}
+    groups = np.array(sorted(position[query] for query in query_ids if query in position), np.int64)
+    score = compared(run.scores.to_numpy(), precision)
+    _, offsets, best = best_first_rows(run.offsets, groups, score, run.doc_ids, ties=ties)
+    by_group = np.array([numbers[doc_id] for doc_id in run.doc_ids.gather(best)], np.int64)
+    place = {group: at for at, group in enumerate(groups.tolist())}
+    parts = [np.empty(0, np.int64)]
+    for query_id in query_ids:
+        at = place.get(position.get(query_id, -1))
+        if at is not None:
+            parts.append(by_group[offsets[at] : offsets[at + 1]])
+    return np.concatenate(parts)
+
+
+# --- what is said --------------------------------------------------------------------------------
+
+
+def counts_of(judgments: Judgments, terms: Terms) -> dict[str, Any]:
+    """Return how many terms the ontology knows, for the accounting."""
+    ontology, expected = terms.ontology, judgments.expected_terms
+    assert expected is not None
+    outside = terms.retrieved[terms.retrieved >= len(ontology)]
+    is_other = [ontology.status(term_id) in ("replaced", "alternative") for term_id in expected.ids]
+    return {
+        "source": ontology.source,
+        "version": ontology.version,
+        "sha256": ontology.sha256,
+        "terms": len(ontology),
+        "depth": ontology.depth(),
+        "expected": len(expected.ids),
+        "expected_unknown": int((expected.number >= len(ontology)).sum()),
+        "expected_other": sum(is_other),
+        "retrieved": len(terms.retrieved),
+        "retrieved_unknown": len(outside),
+        "unknown_ids": tuple(
+            expected.numbers.id_of(number) for number in np.unique(outside)[:NAMED].tolist()
+        ),
+    }
+
+
+def refuse_unrelated(judgments: Judgments, terms: Terms, name: str) -> None:
+    """Refuse an ontology that the judgments or a run have nothing to do with."""
+    ontology, expected = terms.ontology, judgments.expected_terms
+    assert expected is not None
+    size = len(ontology)
+    example = f"has ids such as {shown(ontology.ids[0])}"
+    if len(expected.number) and (expected.number >= size).all():
+        raise InvalidDataError(
+            f"none of {counted(len(expected.ids), 'expected id')} is a term of {ontology.source}: "
+            f"the judgments name {shown(expected.ids[0])}, and it {example}"
+        )
+    if len(terms.retrieved) and (terms.retrieved >= size).all():
+        raise InvalidDataError(
+            f"run {shown(name)}: none of its ids is a term of {ontology.source}: it retrieved "
+            f"{shown(expected.numbers.id_of(int(terms.retrieved[0])))}, and the ontology {example}"
+        )
+
+
+def about_terms(judgments: Judgments, counts: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield what should be known of expected and retrieved ids."""
+    ontology, expected = judgments.ontology, judgments.expected_terms
+    assert ontology is not None
+    assert expected is not None
+    unknown, other = [], []
+    for query, term_id in zip(expected.query.tolist(), expected.ids, strict=True):
+        status = ontology.status(term_id)
+        query_id = judgments.query_ids[query]
+        if status in ("unknown", "obsolete"):
+            unknown.append((query_id, term_id, f"{term_id} ({status})"))
+        elif status == "replaced":
+            other.append((query_id, term_id, f"{term_id} is now {ontology.replacement(term_id)}"))
+        elif status == "alternative":
+            other.append((query_id, term_id, f"{term_id} is {ontology.alternatives[term_id]}"))
+    of = f"of {counted(len(expected.ids), 'expected id')}"
+    if unknown:
+        yield _remark(
+            "RS181",
+            f"{len(unknown):,} {of} are not in the ontology ({_few(unknown)}): nothing is near to "
+            "them but themselves",
+            unknown,
+        )
+    if other:
+        yield _remark(
+            "RS182",
+            f"{len(other):,} {of} are obsolete or alternative ({_few(other)}): exact matches need "
+            "the id as written, nearness knows both",
+            other,
+        )
+    if counts["retrieved_unknown"]:
+        examples = ", ".join(map(shown, counts["unknown_ids"]))
+        yield Remark(
+            "RS183",
+            f"{counts['retrieved_unknown']:,} of {counts['retrieved']:,} retrieved ids are not in "
+            f"the ontology ({examples}): they are near to nothing",
+            counts["retrieved_unknown"],
+        )
+
+
+def _remark(code: str, message: str, rows: list[tuple[str, str, str]]) -> Remark:
+    return Remark(code, message, len(rows), tuple(query_id for query_id, _, _ in rows[:NAMED]))
+
+
+def _few(rows: Iterable[tuple[str, str, str]]) -> str:
+    texts = list(dict.fromkeys(text for _, _, text in rows))
+    return ", ".join(shown(text)[1:-1] for text in texts[:NAMED]) + (
+        ", …" if len(texts) > NAMED else ""
+    )
