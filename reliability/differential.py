@@ -278,8 +278,8 @@ def against_twins(
     measures = [measure for measure in PLAIN if not unreachable(measure, given.qrels)]
     scores = rs.evaluate(qrels, run, measures, **rules)
     for measure in measures:
-        options = measure.options
-        condense = options.pop("judged_only")
+        options = measure.own_options
+        condense = measure.options["judged_only"]
         theirs = {
             name: TWINS[measure.name](
                 query.condensed() if condense else query, measure.cutoff, **options

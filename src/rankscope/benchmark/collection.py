@@ -24,27 +24,31 @@ from rankscope.benchmark.catalogue import dataset_files
 from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.config.collection_files import (
     CROSS_VALIDATION,
+    CollectionConfig,
     CollectionFiles,
     TrainingConfig,
     training_file,
 )
 from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.benchmark.term_corpus import TermCorpus
 from rankscope.collection.corpus import Corpus, read_corpus
 from rankscope.collection.decisions import Decisions, as_decisions
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.entries import make_folder, read_entry, write_entry
-from rankscope.errors import InputError, InvalidDataError, counted
+from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.findings import PLACES_SHOWN, Finding, Place
-from rankscope.records import CollectionInfo
+from rankscope.ontology.terms import Ontology, read_ontology
+from rankscope.records import CollectionInfo, OntologyInfo
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.collection_folder import parts_of
+from rankscope.tables.language_codes import language_code
 from rankscope.tables.table_options import check_keys, reading
 from rankscope.tables.unanswered import is_unanswered
 
@@ -135,7 +139,7 @@ class CorpusFile:
 class Collection:
     """What is searched, asked and judged; every system is asked the same ``queries``."""
 
-    corpus_file: CorpusFile | None
+    corpus_file: CorpusFile | TermCorpus | None
     queries: tuple[Query, ...]
     judgments: Judgments
     training: Training | None
@@ -162,6 +166,9 @@ class Collection:
 
     def title_of(self, doc_id: str) -> str | None:
         """Return a document's title, or the beginning of its text; None if it is not known."""
+        ontology = self.judgments.ontology
+        if ontology is not None and doc_id in ontology:
+            return ontology.labels[ontology.number(doc_id)] or None
         if self.corpus is None:
             return self.known_titles.get(doc_id)
         if doc_id not in self.corpus:
@@ -180,14 +187,21 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     """
     config = loaded.config
     files = _files(loaded, cache, may_read=may_read)
-    corpus_file = None
+    ontology = _ontology(files, config.collection, loaded.folder, cache)
+    unit = config.collection.documents or "terms"
+    corpus_file: CorpusFile | TermCorpus | None = None
     if files.corpus is not None:
         corpus_file = CorpusFile(files.corpus, cache, doc_key=config.collection.doc_key)
+    elif ontology is not None and config.collection.cases is not None:
+        corpus_file = TermCorpus(ontology, unit)
     with reading(**config.collection.keys):
         everything = queries_of(read_queries(files.queries))
         qrels = read_qrels(files.qrels)
         train_qrels = None if files.train_qrels is None else read_qrels(files.train_qrels)
         check_keys()
+    language = config.collection.language
+    if language is not None:
+        everything, qrels = _in_language(everything, qrels, language, files.queries)
     rule = config.collection.no_answer
     unanswered = [*qrels.no_answer]
     with_documents = {
@@ -208,10 +222,13 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     findings = collection_findings(asked, qrels, source=str(files.queries))
     training = _training(config.training, train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True, no_answer=unanswered)
+    judgments.ontology = ontology
     if not judgments.query_ids:
         raise InputError(f"{files.qrels}: every question has no answer; give judgments")
     contents = None
-    if corpus_file is not None:
+    if isinstance(corpus_file, TermCorpus):
+        contents = Contents(corpus_file.size, corpus_file.sha256)
+    elif corpus_file is not None:
         contents = corpus_file.contents() if may_read else corpus_file.remembered()
     info = CollectionInfo(
         name=files.name,
@@ -227,6 +244,9 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
         decisions_sha256=_hash_of_file(files.decisions),
         ratings_sha256=_hash_of_file(files.ratings),
+        ontology=None if ontology is None else _about_ontology(ontology),
+        language=language,
+        documents_are=unit if isinstance(corpus_file, TermCorpus) else None,
     )
     return Collection(
         corpus_file,
@@ -239,6 +259,52 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         decisions=None if files.decisions is None else as_decisions(files.decisions),
         ratings=None if files.ratings is None else as_ratings(files.ratings),
     )
+
+
+def _ontology(
+    files: CollectionFiles, config: CollectionConfig, folder: Path, cache: Path
+) -> Ontology | None:
+    """Read the ontology that documents are terms of, if there is one.
+
+    Records name it as the config does, without the folders of this machine.
+    """
+    place = files.ontology
+    if place is None:
+        return None
+    ontology = read_ontology(
+        place,
+        relations=config.relations or ("is_a",),
+        annotations=files.annotations,
+        cache=cache,
+    )
+    name = str(place.relative_to(folder)) if place.is_relative_to(folder) else place.name
+    return replace(ontology, source=name)
+
+
+def _about_ontology(ontology: Ontology) -> OntologyInfo:
+    return OntologyInfo(
+        source=ontology.source,
+        version=ontology.version,
+        sha256=ontology.sha256,
+        terms=len(ontology),
+        relations=ontology.relations,
+        annotations_sha256=ontology.annotations_sha256,
+    )
+
+
+def _in_language(
+    queries: list[Query], qrels: Qrels, language: str, source: Path
+) -> tuple[list[Query], Qrels]:
+    """Return the questions of one language, and their judgments."""
+    wanted = language_code(language)
+    asked = [query for query in queries if query.metadata.get("language") == wanted]
+    if not asked:
+        known = dict.fromkeys(str(query.metadata.get("language")) for query in queries)
+        raise InputError(
+            f"{source}: no case has the language {shown(language)}; there are: {', '.join(known)}"
+        )
+    ids = {query.query_id for query in asked}
+    return asked, qrels.without([query_id for query_id in qrels.query_ids if query_id not in ids])
 
 
 def _files(loaded: LoadedConfig, cache: Path, *, may_read: bool) -> CollectionFiles:

@@ -61,6 +61,9 @@ from rankscope.tables.writing import write_trec
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
 """The questions and judgments of an experiment."""
 
+ONTOLOGY, ANNOTATIONS = "ontology.tsv.gz", "annotations.tsv.gz"
+"""What nearness rests on, where documents are terms of an ontology."""
+
 TOP = 10
 """So many results of each answer are kept with titles and grades."""
 
@@ -83,6 +86,8 @@ def write_experiment(
     for name, table in experiment.tables():
         with replacing(folder.path(name)) as sink:
             sink.write(parquet_bytes(table))  # Polars itself has errors of its own for a full disk
+    for name, text in experiment.term_tables():
+        _write_text(folder, name, text)
     for name, run in experiment.runs().items():
         if len(run):
             write_trec(run, folder.path(run_file(name)))
@@ -355,6 +360,14 @@ class Experiment:
             top = top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
             ordered = top.select("query_id", "rank", "doc_id", "title", "score", "grade")
             yield results_file(name), ordered
+
+    def term_tables(self) -> Iterator[tuple[str, str]]:
+        """Return the ontology and its annotations as tables, by file; nothing if there is none."""
+        ontology = self.benchmark.collection.judgments.ontology
+        if ontology is not None:
+            yield ONTOLOGY, ontology.table()
+            if ontology.annotations:
+                yield ANNOTATIONS, ontology.annotation_table()
 
     # --- findings --------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.experiment import (
+    ANNOTATIONS,
+    ONTOLOGY,
     QRELS,
     QUERIES,
     Experiment,
@@ -47,6 +49,7 @@ from rankscope.benchmark.workflow import make_workflow
 from rankscope.collection.qrels import read_qrels
 from rankscope.diagnosis.registry import Need, all_analyses
 from rankscope.errors import InputError, shown
+from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
@@ -178,6 +181,7 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
     )
     qrels = read_qrels(inside(recorded.folder, QRELS))
     judgments = Judgments(qrels, remember=True, no_answer=info.no_answer)
+    judgments.ontology = _ontology(recorded)
     contents: dict[str, Any] = {}
     corpus_file = None
     if corpus is not None:
@@ -201,6 +205,26 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
         collection_findings(queries, qrels, source=QUERIES),
         None if corpus is None else config.collection.chunking(recorded.folder),
         _titles(recorded) if corpus is None else {},
+    )
+
+
+def _ontology(recorded: Recorded) -> Ontology | None:
+    """Read the ontology again, as far as scores rest on it."""
+    info = recorded.report.collection.ontology
+    if info is None:
+        return None
+    annotations = recorded.folder / ANNOTATIONS
+    kept = read_ontology(
+        inside(recorded.folder, ONTOLOGY),
+        annotations=inside(recorded.folder, ANNOTATIONS) if annotations.exists() else None,
+    )
+    return replace(
+        kept,
+        source=info.source,
+        version=info.version,
+        sha256=info.sha256,
+        relations=info.relations,
+        annotations_sha256=info.annotations_sha256,
     )
 
 

@@ -137,6 +137,9 @@ def _prepared(
     grades = (grades.values() for grades in collection.judgments.by_query.values())
     if all(grade <= 0 or grade == 1 for group in grades for grade in group):
         loaded = replace(loaded, config=config.for_binary_grades())
+    fields = {name for query in collection.queries for name in query.metadata}
+    loaded = replace(loaded, config=loaded.config.for_cases(fields))
+    config = loaded.config
     queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]
     for analysis in all_analyses():
         if analysis.check is not None and analysis.name in config.analyses:

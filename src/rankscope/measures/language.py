@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
@@ -22,6 +22,7 @@ from rankscope.measures import names
 from rankscope.measures.definition import (
     BY_DEPTH,
     BY_INFORMATION,
+    JUDGED_ONLY,
     LARGEST_CUTOFF,
     NEARNESS,
     Definition,
@@ -102,6 +103,13 @@ class Measure:
         chosen = {item.name: item.default for item in self.definition.parameters}
         chosen.update(self.params)
         return chosen
+
+    @property
+    def own_options(self) -> dict[str, Value]:
+        """The options of its function: not what is done to a run before, to condense or grade."""
+        apart = (JUDGED_ONLY, *NEARNESS)
+        chosen = {item.name for item in self.definition.parameters if item not in apart}
+        return {name: value for name, value in self.options.items() if name in chosen}
 
     @property
     def needs(self) -> Need:
@@ -215,6 +223,9 @@ _AT = re.compile(r"(.+)_at_([0-9]{1,12})", re.IGNORECASE)
 
 def _requests(text: str) -> list[Request]:
     """Read one word of a list of measures, which may stand for several."""
+    if text.casefold() in names.SETS:
+        words_of = [(word, _own(word)) for word in names.SETS[text.casefold()]]
+        return [replace(one, label=one.label or word) for word, each in words_of for one in each]
     sentence = names.from_sentence_transformers(text)
     if sentence is not None:
         return [sentence]
@@ -279,7 +290,9 @@ def _meaning(name: str, params: dict[str, object], *, cut: bool) -> Request:
         alias = Request(ours)
     if alias is None:
         known = [definition.name for definition in all_definitions()]
-        raise UnknownNameError("measure", name, [*names.SPELLED, *names.NICKNAMES, *known])
+        raise UnknownNameError(
+            "measure", name, [*names.SETS, *names.SPELLED, *names.NICKNAMES, *known]
+        )
     given = _matched(definition_of(alias.name), names.renamed_parameters(alias.name, params))
     target = alias.name
     if target == "NumRet" and "rel" in given:  # ir_measures: NumRet(rel=1)

@@ -388,6 +388,14 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 }
 """trec_eval's names for several measures, each with its measures in the order they are printed."""
 
+SETS: dict[str, tuple[str, ...]] = {
+    "hpo": (
+        *("RR", "Success@1,3,5,10", "MaxOntSim@1,3,5,10", "nDCG@1,3,5,10", "R@1,3,5,10"),
+        *("P@1,3,5,10", "AP(norm=min)@1,3,5,10"),
+    ),
+}
+"""Our own names for several measures. hpo: those of the benchmark of clinical phrases."""
+
 _AMBIGUOUS = {"P", "recall", "success", "unj", "utility", "G", "set_F"}
 """Bare roots that our own notation reads first."""
 

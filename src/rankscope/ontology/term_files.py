@@ -297,6 +297,9 @@ _COLUMNS = {
     "label": ("label", "name"),
     "definition": ("definition", "def"),
     "synonyms": ("synonyms", "synonym"),
+    "alternatives": ("alternatives", "alt_id", "alt_ids"),
+    "obsolete": ("obsolete", "is_obsolete"),
+    "replaced_by": ("replaced_by",),
 }
 
 
@@ -313,8 +316,8 @@ def _is_table(head: bytes, source: str) -> bool:
 def _from_columns(data: bytes, source: str) -> TermTable:
     """Read lines ``child<TAB>parent``; a term without a parent is a root.
 
-    A header may name more columns: label, definition, synonyms (separated by ``|``), which are
-    about the child.
+    A header may name more columns, which are about the child: label, definition, synonyms,
+    alternatives (other ids), obsolete (true) and replaced_by; of several there is ``|`` between.
     """
     table = TermTable()
     places: dict[str, int] = {}
@@ -361,7 +364,17 @@ def _row(table: TermTable, row: dict[str, str], source: str) -> None:
         entry.parents.append(parent)
     entry.label = entry.label or row.get("label", "")
     entry.definition = entry.definition or row.get("definition", "")
-    known = {synonym.text for synonym in entry.synonyms}
-    names = filter(None, map(str.strip, row.get("synonyms", "").split("|")))
-    entry.synonyms += [Synonym(name, "EXACT") for name in dict.fromkeys(names) if name not in known]
+    entry.is_obsolete = entry.is_obsolete or row.get("obsolete", "").lower() in ("true", "1", "yes")
+    entry.alternatives += _listed(row, "alternatives", entry.alternatives)
+    entry.replaced_by += _listed(row, "replaced_by", entry.replaced_by)
+    known = [synonym.text for synonym in entry.synonyms]
+    entry.synonyms += [Synonym(name, "EXACT") for name in _listed(row, "synonyms", known)]
     _refuse_many(entry, source)
+
+
+def _listed(row: dict[str, str], column: str, known: list[str]) -> list[str]:
+    """Return what a cell lists, but for what is known."""
+    if not row.get(column):
+        return []
+    items = map(str.strip, row[column].split("|"))
+    return [item for item in dict.fromkeys(items) if item and item not in known]

@@ -98,6 +98,11 @@ class Ontology:
     annotations_sha256: str = ""
     """The hash of the file they are from."""
 
+    @property
+    def key(self) -> str:
+        """What decides nearness: the hashes of the ontology and of its annotations."""
+        return f"{self.sha256}{self.annotations_sha256 and '+'}{self.annotations_sha256}"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rows", OrderedDict())
 
@@ -191,6 +196,31 @@ class Ontology:
         """The terms with nothing above them."""
         alone = np.flatnonzero(np.diff(self.graph.parents.starts) == 0)
         return tuple(self.ids[number] for number in alone.tolist())
+
+    def table(self) -> str:
+        """Return the graph as a table that `read_ontology` reads, without synonyms and definitions.
+
+        Terms have the same numbers when it is read.
+        """
+        rows = ["child\tparent\tlabel\talternatives\tobsolete\treplaced_by"]
+        for number, term_id in enumerate(self.ids):
+            label = " ".join(self.labels[number].split())
+            other_ids = "|".join(self._alternatives_of.get(term_id, ()))
+            parents = [self.ids[parent] for parent in self.graph.parents[number].tolist()]
+            rows += [f"{term_id}\t{(parents or [''])[0]}\t{label}\t{other_ids}\t\t"]
+            rows += [f"{term_id}\t{parent}\t\t\t\t" for parent in parents[1:]]
+        for term_id, others in self.obsolete.items():
+            rows.append(f"{term_id}\t\t\t\ttrue\t{'|'.join(others)}")
+        return "\n".join([*rows, ""])
+
+    def annotation_table(self) -> str:
+        """Return the annotations as a table that `read_ontology` reads."""
+        rows = (
+            f"{thing}\t{self.ids[number]}"
+            for thing, numbers in self.annotations.items()
+            for number in sorted(numbers)
+        )
+        return "\n".join(["entity\tterm", *rows, ""])
 
     # --- how near
 

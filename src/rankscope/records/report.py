@@ -88,6 +88,23 @@ class MeasureInfo(Part):
     """The systems with the best mean."""
 
 
+class OntologyInfo(Part):
+    """The ontology that documents are terms of."""
+
+    source: str
+    """The file, as the config names it."""
+    version: str
+    """What it says its version is."""
+    sha256: str
+    """The hash of its content and of the relations that count."""
+    terms: int
+    """Terms that are not obsolete."""
+    relations: tuple[str, ...]
+    """What puts a term below another."""
+    annotations_sha256: str = ""
+    """The hash of the file of annotations, if there is one."""
+
+
 class CollectionInfo(Part):
     """What was searched and judged, by content."""
 
@@ -117,6 +134,13 @@ class CollectionInfo(Part):
     """A hash of the file of decisions, if there is one."""
     ratings_sha256: str | None = left_out()
     """A hash of the file of ratings, if there is one."""
+    ontology: OntologyInfo | None = left_out()
+    """What the documents are terms of, if they are."""
+    language: str | None = left_out()
+    """The language of the questions, where those of one language were asked."""
+    documents_are: Literal["terms", "names"] | None = left_out()
+    """What was searched, where the corpus was made of the ontology: a document for each term, or
+    for each of its names."""
 
 
 class RunInfo(Part):

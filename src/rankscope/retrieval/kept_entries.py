@@ -26,13 +26,14 @@ KINDS = {
     "embeddings": "vectors of texts",
     "models": "models that were trained",
     "corpora": "sizes and hashes of corpora",
+    "ontologies": "ontologies as they are used",
 }
 """The folders of a cache, and what each holds."""
 
 CACHE = ".cache"
 """In the output folder of benchmarks: indexes, embeddings, answers and stages."""
 
-_ENTRY = re.compile(r"[0-9a-f]{64}\.(artifact|answers|bm25|vectors|texts|model|json)")
+_ENTRY = re.compile(r"[0-9a-f]{64}\.(artifact|answers|bm25|vectors|texts|model|json|ontology)")
 DAY = 24 * 60 * 60
 
 

@@ -189,6 +189,8 @@ class Judgments:
         if self.gold is not None:
             lines += self.gold.lines()
         lines += sorted(json.dumps({"no_answer": query_id}) for query_id in self.no_answer)
+        if self.ontology is not None:  # scores by nearness are of the same judgments and ontology
+            lines.append(json.dumps({"ontology": self.ontology.key}))
         import hashlib  # noqa: PLC0415
 
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()

@@ -15,11 +15,14 @@ from pydantic_core import CoreSchema
 from rankscope.benchmark.config.sections import Section, refuse
 from rankscope.errors import InputError, shown
 from rankscope.files import nearest_file
-from rankscope.retrieval.options import Text
+from rankscope.retrieval.options import Text, TextList
 from rankscope.retrieval.stages.training import FOLDS
 from rankscope.runs.collapsing import Chunking, Collapse, names_table
 from rankscope.tables.collection_folder import CollectionFolder, parts_of
 from rankscope.tables.table_options import TableOptions
+
+NAME_MARK = "#"
+"""Between the id of a term and the number of one of its names, where names are searched."""
 
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""
@@ -41,6 +44,8 @@ class CollectionFiles:
     split: str | None
     decisions: Path | None = None
     ratings: Path | None = None
+    ontology: Path | None = None
+    annotations: Path | None = None
 
 
 class TrainingConfig(Section):
@@ -63,7 +68,7 @@ class TrainingConfig(Section):
 
 
 class CollectionConfig(Section):
-    """What is searched and judged: a folder in BEIR's layout, or single files."""
+    """What is searched and judged: a folder in BEIR's layout, single files, or cases."""
 
     path: Text | None = None
     """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or as on the Hugging Face Hub
@@ -80,6 +85,24 @@ class CollectionConfig(Section):
     """The queries, where there is no folder."""
     qrels: Text | None = None
     """The judgments, where there is no folder."""
+    cases: Text | None = None
+    """Questions with the terms they expect: a file, or a folder of files by language (german/…);
+    with an ontology its terms are searched, unless corpus names something else."""
+    ontology: Text | None = None
+    """The ontology that the documents are terms of (OBO, OWL, OBO graphs, or child and parent in a
+    table), relative to the config: nearness to the expected terms counts, beside exact matches."""
+    relations: TextList | None = None
+    """What puts a term of the ontology below another; if not given, is_a."""
+    annotations: Text | None = None
+    """A thing and a term on each line (or phenotype.hpoa), for information content."""
+    documents: Literal["terms", "names"] | None = None
+    """What is made of the ontology to be searched: a document for each term (terms, if not given),
+    or for each of its names, of which the best one counts (names)."""
+    language: Text | None = None
+    """Only cases of this language are asked."""
+    languages: Literal["apart", "together"] | None = None
+    """Cases of several languages are benchmarks of their own (apart, if not given), or one that
+    averages over all of them (together)."""
     name: Text | None = None
     """What reports call the collection; if not given, the folder's name."""
     query_key: Text | None = None
@@ -117,10 +140,13 @@ class CollectionConfig(Section):
     def _folder_or_files(self) -> Self:
         if self.doc_id_from is None and self.collapse != "best":
             refuse("needs doc_id_from, which says what document a chunk is of", "collapse")
+        self._check_terms()
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
-        places = [key for key in ("path", "ir_datasets") if getattr(self, key) is not None]
+        places = [key for key in ("path", "ir_datasets", "cases") if getattr(self, key) is not None]
         if len(places) > 1:
-            refuse("cannot be combined with path; keep one of them", "ir_datasets")
+            refuse(f"cannot be combined with {places[0]}; keep one of them", places[1])
+        if self.cases is not None and files == ["corpus"]:
+            files = []  # searched instead of the ontology
         if places and files:
             refuse(
                 f"cannot be combined with {places[0]}; give {places[0]}, or queries and qrels",
@@ -131,8 +157,28 @@ class CollectionConfig(Section):
                 refuse(f"only a folder (path) has {key}s; name the file in qrels instead", key)
         if not places and not {"queries", "qrels"}.issubset(files):
             missing = "queries" if "queries" not in files else "qrels"
-            refuse(f"missing key '{missing}'" if files else "expected path, or queries and qrels")
+            expected = "expected path, cases, or queries and qrels"
+            refuse(f"missing key '{missing}'" if files else expected)
         return self
+
+    def _check_terms(self) -> None:
+        """Refuse what has no effect without cases, or without an ontology."""
+        for key, needed in (
+            ("relations", "ontology"),
+            ("annotations", "ontology"),
+            ("documents", "ontology"),
+            ("documents", "cases"),
+            ("language", "cases"),
+            ("languages", "cases"),
+        ):
+            if getattr(self, key) is not None and getattr(self, needed) is None:
+                refuse(f"needs {needed}; leave it out", key)
+        if self.documents is not None and self.corpus is not None:
+            refuse("has no effect, as corpus says what is searched; leave it out", "documents")
+        if self.documents == "names" and self.doc_id_from is not None:
+            refuse("names are collapsed to terms already; leave it out", "doc_id_from")
+        if self.language is not None and self.languages is not None:
+            refuse("has no effect, as only one language is asked; leave it out", "languages")
 
     @property
     def keys(self) -> TableOptions:
@@ -153,6 +199,8 @@ class CollectionConfig(Section):
         try:
             if self.path is not None:
                 files = self._in_folder(folder / self.path, folder, training)
+            elif self.cases is not None:
+                files = self._of_cases(folder, training)
             else:
                 files = self._single_files(folder, training)
             return replace(files, **self.beside(folder))
@@ -161,8 +209,13 @@ class CollectionConfig(Section):
             raise InputError(f"{place}: cannot be read ({error.strerror})") from None
 
     def beside(self, folder: Path) -> dict[str, Any]:
-        """Find what is known beside questions and judgments: decisions and ratings."""
-        named = {"decisions": self.decisions, "ratings": self.ratings}
+        """Find what is known beside questions and judgments: decisions, ratings, an ontology."""
+        named = {
+            "decisions": self.decisions,
+            "ratings": self.ratings,
+            "ontology": self.ontology,
+            "annotations": self.annotations,
+        }
         return {
             key: _existing(folder / name, f"collection.{key}")
             for key, name in named.items()
@@ -175,6 +228,8 @@ class CollectionConfig(Section):
         Raises:
             InputError: the rule cannot be used.
         """
+        if self.documents == "names":
+            return Chunking.of(NAME_MARK, "best")
         if self.doc_id_from is None:
             return None
         table = folder / self.doc_id_from
@@ -198,6 +253,22 @@ class CollectionConfig(Section):
             qrels=qrels,
             train_qrels=training_file(folder, training),
             name=self.name or qrels.resolve().parent.name,
+            split=None,
+        )
+
+    def _of_cases(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
+        cases = _existing(folder / str(self.cases), "collection.cases", may_be_folder=True)
+        corpus = None
+        if self.corpus is not None:
+            corpus = _existing(folder / self.corpus, "collection.corpus", may_be_folder=True)
+        if training.split not in (None, CROSS_VALIDATION):
+            raise InputError("training.split: cases have no splits; give training.qrels")
+        return CollectionFiles(
+            corpus=corpus,
+            queries=cases,
+            qrels=cases,
+            train_qrels=training_file(folder, training),
+            name=self.name or cases.resolve().stem,
             split=None,
         )
 

@@ -6,6 +6,7 @@ manifest all follow from these models. A new analysis brings its section along: 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import (
@@ -16,6 +17,7 @@ from pydantic import (
 )
 
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
+from rankscope.benchmark.config.of_terms import with_measures_of_terms
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
 from rankscope.benchmark.config.sections import (
     Measures,
@@ -51,6 +53,9 @@ MEASURES = (
     "Success@10",
 )
 """What is measured when a config does not say, if grades are more than 0 and 1."""
+
+STRATA = ("language", "difficulty", "category", "hpo_domain", "domain")
+"""Fields of cases that a benchmark reports apart."""
 
 LONGEST_NAME = 200
 """The most characters of a name that becomes a folder's."""
@@ -200,13 +205,31 @@ class Config(_WithAnalyses):
     @classmethod
     def _translated(cls, data: Any) -> Any:
         """Turn the RAG specification's block into the keys that it stands for."""
-        if not isinstance(data, dict) or BLOCK not in data:
+        if not isinstance(data, dict):
+            return data
+        data = with_measures_of_terms(data)
+        if BLOCK not in data:
             return data
         try:
             block = read_section(RetrievalMetrics, data[BLOCK] or {})
         except SpecError as error:
             raise error.inside(BLOCK) from None
         return block.added_to({**data, BLOCK: block})
+
+    def for_cases(self, fields: Collection[str]) -> Self:
+        """Look at the strata of cases, unless other segments are named.
+
+        ``fields`` are those that some question has.
+        """
+        strata = [name for name in STRATA if name in fields]
+        section = ANALYSES["segments"]
+        if self.collection.cases is None or not strata or self._names_segments:
+            return self
+        return self.model_copy(update={"segments": section.model_validate(strata)})
+
+    @property
+    def _names_segments(self) -> bool:
+        return "segments" in self.model_fields_set or "segments" not in self.analyses
 
     @property
     def analyses(self) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""A corpus made of an ontology: its terms, or each of their names, as documents to be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankscope.benchmark.config.collection_files import NAME_MARK
+from rankscope.collection.corpus import Corpus, Document
+from rankscope.runs.origin import fingerprint
+
+if TYPE_CHECKING:
+    from rankscope.ontology.terms import Ontology, Term
+
+Unit = Literal["terms", "names"]
+
+
+def _fields(term: Term) -> dict[str, Any]:
+    """Return what is known of a term; ``text`` is all of it but the label, which is the title."""
+    synonyms = [synonym.text for synonym in term.synonyms]
+    text = "\n".join(filter(None, ["; ".join(synonyms), term.definition]))
+    return {
+        "title": term.label,
+        "text": text,
+        "label": term.label,
+        "synonyms": synonyms,
+        "definition": term.definition,
+    }
+
+
+def _names(term: Term) -> Iterator[dict[str, Any]]:
+    """Yield the label and each synonym that differs from it."""
+    yield {"title": term.label, "kind": "label"}
+    seen = {term.label.casefold()}
+    for synonym in term.synonyms:
+        if synonym.text.casefold() not in seen:
+            seen.add(synonym.text.casefold())
+            yield {"title": synonym.text, "kind": synonym.kind or synonym.scope.lower()}
+
+
+def documents_of(ontology: Ontology, unit: Unit) -> Iterator[Document]:
+    """Yield a document for each term, or for each name of a term; a term without any has none."""
+    for term in ontology.terms():
+        if unit == "terms":
+            yield Document(term.term_id, _fields(term))
+            continue
+        for number, fields in enumerate(_names(term)):
+            if fields["title"]:
+                yield Document(f"{term.term_id}{NAME_MARK}{number}", fields)
+
+
+class TermCorpus:
+    """The documents of an ontology, made when they are first needed.
+
+    It has what a corpus in a file has (`rankscope.benchmark.collection.CorpusFile`), and is known
+    by the ontology it is made of.
+    """
+
+    def __init__(self, ontology: Ontology, unit: Unit) -> None:
+        self._ontology = ontology
+        self._unit: Unit = unit
+        self._corpus: Corpus | None = None
+        self._making = Lock()  # stages in several threads may need it at the same time
+
+    @property
+    def corpus(self) -> Corpus:
+        """The documents."""
+        with self._making:
+            if self._corpus is None:
+                self._corpus = Corpus(documents_of(self._ontology, self._unit))
+            return self._corpus
+
+    @property
+    def size(self) -> int:
+        """How many documents there are."""
+        if self._unit == "terms":
+            return len(self._ontology)
+        return len(self.corpus)
+
+    @property
+    def sha256(self) -> str:
+        """What decides the documents."""
+        return fingerprint("terms 1", self._unit, self._ontology.sha256)
