@@ -1,0 +1,368 @@
+"""Measures of nearness against naive twins, and what evaluate says about terms."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.errors import InputError, InvalidDataError
+from rankscope.measures.definition import BY_DEPTH, BY_INFORMATION, SIMILARITIES
+from rankscope.measures.language import Measure, parse_measures, strict_and_soft
+from rankscope.ontology.nearness import all_similarities
+
+# root ─ a ─ b ─ c
+#      │   └ d
+#      └ e ─ f      (f is also below d)
+TREE = "a\troot\nb\ta\nc\tb\nd\ta\ne\troot\nf\te\nf\td\n"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> rs.Ontology:
+    path = tmp_path_factory.mktemp("tree") / "tree.tsv"
+    path.write_text(TREE)
+    return rs.read_ontology(path, cache=path.parent)
+
+
+def run_of(*lists: list[str]) -> dict[str, dict[str, float]]:
+    return {
+        f"q{number}": {term: -float(place) for place, term in enumerate(terms)}
+        for number, terms in enumerate(lists, start=1)
+    }
+
+
+def values(
+    measure: str, qrels: Any, run: Any, ontology: rs.Ontology, **options: Any
+) -> dict[str, float]:
+    return rs.evaluate(qrels, run, [measure], ontology=ontology, **options).values(measure)
+
+
+# --- by hand -------------------------------------------------------------------------------------
+
+
+def test_the_names_of_measures_and_similarities_are_the_same() -> None:
+    assert [similarity.name for similarity in all_similarities()] == list(SIMILARITIES)
+    by_depth = {each.name for each in all_similarities() if each.basis in ("depth", "relation")}
+    by_information = {
+        each.name for each in all_similarities() if each.basis in ("information", "ancestors")
+    }
+    assert by_depth == BY_DEPTH
+    assert by_information == BY_INFORMATION
+
+
+def test_hybrid_by_hand(tree: rs.Ontology) -> None:
+    # depths: root 0, a 1, b 2, c 3, d 2, e 1, f 3; b and d meet in a:
+    # 0.7 · 1/3 + 0.3 · (1 − (2 + 2 − 2)/4)
+    near = values("MaxOntSim@5", {"q1": {"b": 1}}, run_of(["d"]), tree)
+    assert near == {"q1": pytest.approx(0.7 / 3 + 0.3 * 0.5)}
+    # by shortest paths f has depth 2, and so D is 3 (c): f and c meet in a
+    near = values("MaxOntSim(depth=shortest)@5", {"q1": {"c": 1}}, run_of(["f"]), tree)
+    assert near == {"q1": pytest.approx(0.7 / 3 + 0.3 * (1 - (3 + 2 - 2) / 5))}
+
+
+def test_an_exact_match_is_1_and_the_cutoff_counts(tree: rs.Ontology) -> None:
+    qrels, run = {"q1": {"c": 1}}, run_of(["e", "b", "c"])
+    found = [values(f"MaxOntSim@{k}", qrels, run, tree)["q1"] for k in (1, 2, 3)]
+    # e shares the root with c; b is the parent of c: 0.7·2/3 + 0.3·(1 − 1/5)
+    assert found == [pytest.approx(0.0), pytest.approx(0.7 * 2 / 3 + 0.3 * 0.8), 1.0]
+
+
+def test_mean_over_expected_terms(tree: rs.Ontology) -> None:
+    qrels, run = {"q1": {"c": 1, "e": 1}}, run_of(["c", "a"])
+    assert values("MeanOntSim@2", qrels, run, tree)["q1"] == pytest.approx((1.0 + 0.0) / 2)
+
+
+def test_soft_precision_recall_and_f_by_hand(tree: rs.Ontology) -> None:
+    # expected b and e; retrieved c (below b by 1: .95), f (below e by 1: .95), root (above both)
+    qrels, run = {"q1": {"b": 1, "e": 1}}, run_of(["c", "f", "root"])
+    for measure, expected in {
+        "SoftP@5": 1.9 / 5,
+        "SoftR@5": 1.9 / 2,
+        "SoftF@5": 2 * 1.9 / (5 + 2),
+        "SoftP@1": 0.95,
+        "SoftR@1": 0.95 / 2,
+    }.items():
+        assert values(measure, qrels, run, tree)["q1"] == pytest.approx(expected), measure
+
+
+@pytest.mark.parametrize(
+    ("expected", "retrieved", "earned"),
+    [
+        ("b", "b", 1.0),
+        ("a", "b", 0.95),
+        ("a", "c", 0.90),
+        ("b", "a", 0.85),
+        ("c", "a", 0.77),
+        ("c", "root", 0.69),
+        ("b", "d", 0.65),  # siblings; hybrid is 0.383
+        ("c", "f", 0.45),  # their parents b and d share a: cousins; hybrid is 0.333
+        ("b", "e", 0.0),  # b is a nephew of e: hybrid is 0, below .30
+    ],
+)
+def test_credit_by_relation(
+    tree: rs.Ontology, expected: str, retrieved: str, earned: float
+) -> None:
+    near = values("SoftR@1", {"q1": {expected: 1}}, run_of([retrieved]), tree)
+    assert near == {"q1": pytest.approx(earned)}
+
+
+def test_the_matching_is_the_heaviest_and_not_greedy(tree: rs.Ontology) -> None:
+    # c earns .90 for a and .95 for b; b earns .95 for a: greedy would take (b, c) and then (a, ·)
+    qrels = {"q1": {"a": 1, "b": 1}}
+    found = values("SoftR@2", qrels, run_of(["c", "b"]), tree)["q1"]
+    assert found == pytest.approx((1.0 + 0.90) / 2)  # b for b, c for a
+
+
+def test_every_other_measure_takes_nearness_for_grades(tree: rs.Ontology) -> None:
+    qrels, run = {"q1": {"c": 1}}, run_of(["b", "c"])
+    near = tree.similarity(["c"] * 7, ["root", "a", "b", "c", "d", "e", "f"], "hybrid")
+    ideal = sorted(near, reverse=True)[:2]
+    dcg = near[2] + near[3] / math.log2(3)
+    assert values("nDCG(sim=hybrid)@2", qrels, run, tree)["q1"] == pytest.approx(
+        dcg / (ideal[0] + ideal[1] / math.log2(3))
+    )
+    assert values("RR(sim=hybrid,rel=0.6)", qrels, run, tree)["q1"] == 1.0
+    assert values("RR(sim=hybrid)", qrels, run, tree)["q1"] == 0.5  # rel=1: exact
+
+
+def test_grades_scale_nearness(tree: rs.Ontology) -> None:
+    qrels, run = {"q1": {"c": 3}}, run_of(["b"])
+    near = tree.similarity("c", "b")
+    assert values("DCG(sim=hybrid)@1", qrels, run, tree)["q1"] == pytest.approx(3 * near)
+    assert values("MaxOntSim@1", qrels, run, tree)["q1"] == pytest.approx(near)
+
+
+# --- twins ---------------------------------------------------------------------------------------
+
+_TERMS = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    rows = ["t0\t"]
+    for number in range(1, len(_TERMS)):
+        above = draw(st.sets(st.integers(0, number - 1), max_size=2))
+        rows += [f"t{number}\tt{parent}" for parent in sorted(above)] or [f"t{number}\t"]
+    ids = [*_TERMS, "gone", "lost"]
+    queries = [f"q{number}" for number in range(draw(st.integers(1, 3)))]
+    qrels = {q: dict.fromkeys(draw(st.sets(st.sampled_from(ids), max_size=3)), 1) for q in queries}
+    qrels["q0"]["t1"] = 1
+    run = {q: draw(st.permutations(ids))[: draw(st.integers(0, 6))] for q in queries}
+    run["q0"] = list(dict.fromkeys([*run["q0"], "t2"]))
+    lists = {q: {t: -float(at) for at, t in enumerate(terms)} for q, terms in run.items()}
+    return "child\tparent\n" + "\n".join(rows), qrels, lists
+
+
+def heaviest(near: list[list[float]]) -> float:
+    if not near or not near[0]:
+        return 0.0
+    if len(near) > len(near[0]):
+        near = [list(column) for column in zip(*near, strict=True)]
+    ways = permutations(range(len(near[0])), len(near))
+    return max(sum(near[row][place] for row, place in enumerate(way)) for way in ways)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(world=worlds(), cutoff=st.integers(1, 5), sim=st.sampled_from(SIMILARITIES))
+def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
+    table, qrels, run = world
+    path = tmp_path / "world.tsv"
+    path.write_text(table)
+    ontology = rs.read_ontology(path, cache=tmp_path)
+    names = ["MaxOntSim", "MeanOntSim", "SoftP", "SoftR", "SoftF", "nDCG", "P"]
+    asked = {
+        name: f"{name}(sim={sim}{',rel=0.5' if name == 'P' else ''})@{cutoff}" for name in names
+    }
+    scores = rs.evaluate(qrels, run, list(asked.values()), ontology=ontology)
+    for query, expected in qrels.items():
+        terms = list(run[query])[:cutoff]
+        near = [[float(ontology.similarity(e, t, sim)) for t in terms] for e in expected]
+        matched = heaviest(near)
+        everything = [*_TERMS, *(e for e in expected if e not in _TERMS)]
+        grade = {
+            t: max((float(ontology.similarity(e, t, sim)) for e in expected), default=0.0)
+            for t in everything
+        }
+        best = sorted(grade.values(), reverse=True)[:cutoff]
+        discounts = [1 / math.log2(rank + 2) for rank in range(cutoff)]
+        ideal = sum(g * d for g, d in zip(best, discounts, strict=False))
+        dcg = sum(grade.get(t, 0.0) * d for t, d in zip(terms, discounts, strict=False))
+        twins = {
+            "MaxOntSim": max((n for row in near for n in row), default=0.0),
+            "MeanOntSim": float(np.mean([max(row, default=0.0) for row in near])) if near else 0.0,
+            "SoftP": matched / cutoff,
+            "SoftR": matched / len(expected) if expected else 0.0,
+            "SoftF": 2 * matched / (cutoff + len(expected)),
+            "nDCG": dcg / ideal if ideal else 0.0,
+            "P": sum(grade.get(t, 0.0) >= 0.5 for t in terms) / cutoff,
+        }
+        for name, twin in twins.items():
+            assert scores.values(asked[name])[query] == pytest.approx(twin, abs=1e-12), name
+            assert 0 <= twin <= 1 + 1e-12
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(world=worlds(), sim=st.sampled_from(SIMILARITIES))
+def test_dicts_and_tables_agree_and_nothing_below_its_strict_partner(
+    tmp_path: Path, world: Any, sim: str
+) -> None:
+    table, qrels, run = world
+    path = tmp_path / "world.tsv"
+    path.write_text(table)
+    ontology = rs.read_ontology(path, cache=tmp_path)
+    measures = [f"{name}(sim={sim})@3" for name in ("MaxOntSim", "MeanOntSim", "SoftP", "SoftR")]
+    plain = rs.evaluate(qrels, run, measures, ontology=ontology)
+    frames = rs.evaluate(rs.Qrels(qrels), rs.Run(run), measures, ontology=ontology)
+    for measure in measures:
+        assert frames.values(measure) == pytest.approx(plain.values(measure))
+        strict = Measure.parse(measure).strict
+        assert strict is not None
+        exact = plain.values(strict)
+        for query, value in plain.values(measure).items():
+            assert value >= exact[query] - 1e-12
+
+
+def test_ties_cutoffs_and_condensing_are_those_of_the_ranking(tree: rs.Ontology) -> None:
+    qrels = {"q1": {"c": 1, "e": 0}}
+    tied = {"q1": {"b": 1.0, "e": 1.0}}
+    assert values("MaxOntSim@1", qrels, tied, tree)["q1"] == 0.0  # e first: the higher id
+    first = values("MaxOntSim@1", qrels, tied, tree, ties="id-asc")["q1"]
+    assert first == pytest.approx(tree.similarity("c", "b"))
+    # only e is judged: it moves up to rank 1
+    run = run_of(["b", "e"])
+    assert values("MaxOntSim(judged_only=True)@5", qrels, run, tree)["q1"] == 0.0
+
+
+# --- what is said --------------------------------------------------------------------------------
+
+
+def test_strict_and_soft_are_reported_together(tree: rs.Ontology) -> None:
+    qrels, run = {"q1": {"c": 1}}, run_of(["b"])
+    scores = rs.evaluate(qrels, run, ["MaxOntSim@5", "nDCG(sim=lin)@10"], ontology=tree)
+    assert scores.measures == ["Success@5", "MaxOntSim@5", "nDCG@10", "nDCG(sim=lin)@10"]
+    scores = rs.evaluate(qrels, run, ["P@3"], ontology=tree)
+    assert scores.measures == ["P@3", "Success@3", "MaxOntSim@3"]
+    result = rs.compare(qrels, {"a": run, "b": run_of(["c"])}, ["SoftF@5"], ontology=tree)
+    assert list(result.measures) == ["F@5", "SoftF@5"]
+
+
+def test_the_set_hpo() -> None:
+    asked = [str(parsed.measure) for parsed in parse_measures("hpo")]
+    assert asked[:9] == [
+        "RR",
+        *(f"Success@{k}" for k in (1, 3, 5, 10)),
+        *(f"MaxOntSim@{k}" for k in (1, 3, 5, 10)),
+    ]
+    assert "AP(norm=min)@10" in asked
+    assert len(asked) == 25
+    assert [parsed.asked for parsed in parse_measures("hpo")] == asked
+    together = strict_and_soft(parse_measures("hpo"), of_terms=True)
+    assert [str(parsed.measure) for parsed in together] == asked
+
+
+@pytest.mark.parametrize(
+    ("measure", "problem"),
+    [
+        ("MaxOntSim(sim=lin,depth=shortest)@5", "depth has no effect with sim=lin"),
+        ("MaxOntSim(sim=path,ic=annotations)@5", "ic has no effect with sim=path"),
+        ("nDCG(depth=shortest)@5", "depth counts only with sim"),
+        ("nDCG(ic=annotations)@5", "ic counts only with sim"),
+        ("MaxOntSim(sim=leacock)@5", "sim must be hybrid or"),
+        ("StRecall(sim=lin)@5", "has no parameter 'sim'"),
+        ("SoftP", "SoftP needs a cutoff"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(measure: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Measure.parse(measure)
+
+
+def test_accuracy_keeps_its_own_depth() -> None:
+    measure = Measure.parse("Accuracy(depth=5,sim=hybrid)")
+    assert measure.own_options == {"rel": 1.0, "depth": 5}
+    assert str(measure.strict) == "Accuracy(depth=5)"
+
+
+def test_without_an_ontology(tree: rs.Ontology) -> None:
+    with pytest.raises(InputError, match="MaxOntSim@5: needs an ontology"):
+        rs.evaluate({"q1": {"c": 1}}, run_of(["c"]), ["MaxOntSim@5"])
+    with pytest.raises(InputError, match="ic=annotations needs annotations"):
+        values("MaxOntSim(sim=lin,ic=annotations)@5", {"q1": {"c": 1}}, run_of(["b"]), tree)
+
+
+def test_unknown_ids_are_counted(tree: rs.Ontology) -> None:
+    qrels = {"q1": {"c": 1, "gone": 1}, "q2": {"b": 1}}
+    scores = rs.evaluate(qrels, run_of(["gone", "x", "b"], ["c"]), ["MeanOntSim@3"], ontology=tree)
+    near = tree.similarity("c", "b")
+    assert scores.values("MeanOntSim@3")["q1"] == pytest.approx((1 + near) / 2)
+    counts = scores.accounting.ontology
+    assert (counts.expected, counts.expected_unknown) == (3, 1)
+    assert (counts.retrieved, counts.retrieved_unknown) == (4, 2)
+    assert counts.unknown_ids == ("gone", "x")
+    assert [finding.code for finding in scores.findings] == ["RS181", "RS183"]
+    assert "gone (unknown)" in scores.findings[0].message
+
+
+def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
+    path = tmp_path / "o.tsv"
+    path.write_text(
+        "child\tparent\talternatives\tobsolete\treplaced_by\n"
+        "r\t\t\t\t\na\tr\ta2\t\t\nold\t\t\ttrue\ta\ndead\t\t\ttrue\t\n"
+    )
+    ontology = rs.read_ontology(path, cache=tmp_path)
+    qrels = {"q1": {"old": 1}, "q2": {"a2": 1}, "q3": {"dead": 1}}
+    scores = rs.evaluate(qrels, run_of(["a"], ["a"], ["a"]), ["MaxOntSim@1"], ontology=ontology)
+    assert scores.values("MaxOntSim@1") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
+    assert scores.values("Success@1") == {"q1": 0.0, "q2": 0.0, "q3": 0.0}
+    messages = {finding.code: finding.message for finding in scores.findings}
+    assert "dead (obsolete)" in messages["RS181"]
+    assert "old is now a" in messages["RS182"]
+    assert "a2 is a" in messages["RS182"]
+
+
+def test_two_ids_of_one_term_are_expected_once(tmp_path: Path) -> None:
+    path = tmp_path / "o.tsv"
+    path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
+    ontology = rs.read_ontology(path, cache=tmp_path)
+    qrels = {"q1": {"a": 1, "a2": 1, "b": 1}}
+    found = values("SoftR(sim=path)@2", qrels, run_of(["a", "b"]), ontology)
+    assert found == {"q1": 1.0}
+
+
+def test_another_ontology_is_refused(tree: rs.Ontology) -> None:
+    with pytest.raises(InvalidDataError, match="none of 1 expected id is a term of"):
+        values("MaxOntSim@1", {"q1": {"HP:1": 1}}, run_of(["HP:1"]), tree)
+    with pytest.raises(InvalidDataError, match="no document id in common"):
+        values("MaxOntSim@1", {"q1": {"c": 1}}, run_of(["HP:1"]), tree)
+
+
+def test_a_run_without_an_exact_match_is_scored(tree: rs.Ontology) -> None:
+    scores = rs.evaluate({"q1": {"c": 1}}, run_of(["b"]), ["RR"], ontology=tree)
+    assert scores["RR"] == 0.0
+    assert scores["MaxOntSim@10"] > 0.7
+
+
+def test_scores_know_their_ontology(tree: rs.Ontology) -> None:
+    qrels, run = {"q1": {"c": 1}}, run_of(["b"])
+    near = rs.evaluate(qrels, run, ["RR"], ontology=tree).record().qrels.sha256
+    assert near != rs.evaluate(qrels, {"q1": {"c": 1.0}}, ["RR"]).record().qrels.sha256
+
+
+def test_many_queries_come_in_blocks(tree: rs.Ontology, monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = ["a", "b", "c", "d", "e", "f"]
+    qrels = {f"q{n}": {terms[n % 6]: 1} for n in range(50)}
+    run = {f"q{n}": {terms[(n + k) % 6]: -float(k) for k in range(3)} for n in range(50)}
+    whole = values("nDCG(sim=hybrid)@3", qrels, run, tree)
+    monkeypatch.setattr("rankscope.measures.term_lists._BLOCK", 30)
+    assert values("nDCG(sim=hybrid)@3", qrels, run, tree) == whole
