@@ -103,7 +103,7 @@ BENCHMARK = LazyGroup(
 
 CASES = LazyGroup(
     name="cases",
-    help="Check golden sets: questions with the documents they expect.",
+    help="Golden sets: questions with the documents or terms they expect.",
     context_settings=_SETTINGS,
     lazy={
         "validate": (
@@ -111,6 +111,8 @@ CASES = LazyGroup(
             "validate",
             "Every problem of a golden set, and what it can show.",
         ),
+        "schema": ("cases_schema", "schema", "The JSON schema of phrases with expected terms."),
+        "copy": ("cases_copy", "copy", "The bundled clinical phrases in five languages."),
     },
 )
 

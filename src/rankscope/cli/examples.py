@@ -44,6 +44,8 @@ EXAMPLES = {
         "rankscope init my-cases\n"
         "rankscope cases validate my-cases/golden.json --corpus my-cases/corpus.jsonl"
     ),
+    "cases schema": "rankscope cases schema",
+    "cases copy": "rankscope cases copy hpo",
     "cache list": f"{_RUN}\nrankscope cache list benchmarks/.cache",
     "cache prune": f"{_RUN}\nrankscope cache prune benchmarks/.cache --unused 30",
     "cache verify": f"{_RUN}\nrankscope cache verify benchmarks/.cache",
