@@ -366,11 +366,11 @@ def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Pars
 def strict_and_soft(measures: Iterable[Parsed], *, of_terms: bool = False) -> list[Parsed]:
     """Return measures such that none counts nearness without one beside it that does not.
 
-    Before each that counts how near terms are comes the one that counts exact matches only. Where
+    After each that counts how near terms are comes the one that counts exact matches only. Where
     documents are known to be terms (``of_terms``) and nothing counts nearness, MaxOntSim is added.
 
     >>> [parsed.asked for parsed in strict_and_soft(parse_measures("MaxOntSim@5 RR"))]
-    ['Success@5', 'MaxOntSim@5', 'RR']
+    ['MaxOntSim@5', 'Success@5', 'RR']
     """
     wanted = list(measures)
     if of_terms and not any(parsed.measure.is_soft for parsed in wanted):
@@ -380,10 +380,10 @@ def strict_and_soft(measures: Iterable[Parsed], *, of_terms: bool = False) -> li
     known = {parsed.measure for parsed in wanted}
     together: dict[Measure, Parsed] = {}
     for parsed in wanted:
+        together[parsed.measure] = parsed
         strict = parsed.measure.strict
         if strict is not None and strict not in known:
             together.setdefault(strict, Parsed(strict, str(strict)))
-        together[parsed.measure] = parsed
     return list(together.values())
 
 
