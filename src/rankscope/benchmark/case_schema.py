@@ -23,6 +23,9 @@ ENUMERATIONS: dict[str, tuple[str, ...]] = {
 HPO_ID = r"^HP:\d{7}$"
 """How an id of the Human Phenotype Ontology is written."""
 
+STRATA = ("language", "difficulty", "category", "hpo_domain", "domain")
+"""Fields of cases by which results are reported apart."""
+
 SIZES = (("tiny", 9), ("small", 50), ("standard", 200), ("comprehensive", 500))
 """What sets are called from so many cases on."""
 

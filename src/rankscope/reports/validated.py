@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
+    Cell,
+    Column,
     Document,
     Findings,
     Notes,
@@ -21,7 +23,7 @@ from rankscope.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankscope.benchmark.golden_sets import CasesValidation
+    from rankscope.benchmark.golden_sets import CaseGroup, CasesValidation
     from rankscope.findings import Finding, NotApplicable
     from rankscope.runs.validation import Validation
 
@@ -67,6 +69,9 @@ def cases_document(validation: CasesValidation) -> Document:
         f"{counted(validation.expected, 'expected document')}"
     )
     lines = [f"{answer}: {validation.file}, {size}; {_tally(validation.findings)}"]
+    if validation.groups:
+        size = f"{counted(validation.questions, 'case')}, {validation.size}"
+        lines[0] = lines[0].replace(counted(validation.questions, "question"), size)
     if validation.visible is not None and validation.visible >= 1:
         lines.append("so few questions can show no difference between two systems")
     elif validation.visible is not None:
@@ -78,11 +83,32 @@ def cases_document(validation: CasesValidation) -> Document:
         f"Validation of {validation.file}",
         (
             Section("", (sentences(lines, good_if(validation.ok)),)),
+            *([_strata(validation.groups)] if validation.groups else []),
             _found(validation.findings, validation.not_applicable),
         ),
         names=frozenset([validation.file]),
         data=lambda: _data("file", validation.file, validation.findings),
     )
+
+
+def _strata(groups: Sequence[CaseGroup]) -> Section:
+    """Show how many cases each stratum has, and what so many can show."""
+    rows = tuple(
+        (
+            Cell(group.field),
+            Cell(group.value),
+            Cell(group.cases),
+            Cell(None if group.visible is None else min(group.visible, 1.0)),
+        )
+        for group in groups
+    )
+    columns = (
+        *text_columns("field", "value"),
+        Column("cases", "count"),
+        Column("shows from", digits=2),
+    )
+    note = "shows from: about the smallest difference that so many cases show"
+    return Section("Strata", (Table(columns, rows, notes=(note,)),))
 
 
 def _tally(findings: Sequence[Finding]) -> str:
