@@ -104,7 +104,7 @@ def _strata(groups: Sequence[CaseGroup]) -> Section:
     )
     columns = (
         *text_columns("field", "value"),
-        Column("cases", "count"),
+        Column("cases"),
         Column("shows from", digits=2),
     )
     note = "shows from: about the smallest difference that so many cases show"
