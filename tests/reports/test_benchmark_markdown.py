@@ -139,7 +139,7 @@ def test_main_table(report: BenchmarkReport, text: str) -> None:
     assert near["R@50"] == ["hybrid, reranked", "letters"]
     assert near["Success@5"] == ["reranked", "–"]
     assert report.comparison is not None
-    pair = report.comparison.pair("reranked", "nDCG@10")
+    pair = report.comparison.pair("reranked", measure="nDCG@10")
     row = next(cells(row) for row in against[2:] if cells(row)[:2] == ["nDCG@10", "reranked"])
     assert row[2:4] == [
         "words",
