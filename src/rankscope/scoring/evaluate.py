@@ -16,6 +16,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
+from rankscope.scoring.by_language import by_language
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.judged_terms import (
     about_terms,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
+    from rankscope.scoring.by_language import Languages
     from rankscope.scoring.judgments import Judgments, NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
@@ -345,6 +347,8 @@ def evaluate(
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
     ontology: Any = None,
+    language: str | None = None,
+    languages: Languages | None = None,
     **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
@@ -363,7 +367,9 @@ def evaluate(
     chunks that runs name by id: see docs/how-to/evaluate-chunks.md.
     Where documents are terms of an ``ontology`` (a file, or what `read_ontology` returns), measures
     of nearness count too (``MaxOntSim@5``, ``nDCG(sim=hybrid)@10``), and are reported together with
-    those that count exact matches: see docs/how-to/evaluate-ontology-terms.md.
+    those that count exact matches: see docs/how-to/evaluate-ontology-terms.md. Cases in several
+    languages are never averaged unasked: each run has a row for each language, unless ``language``
+    names one, or ``languages="together"`` asks for all.
     ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
     name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
     twice.
@@ -406,18 +412,25 @@ def evaluate(
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
     wanted_measures = [parsed.measure for parsed in asked]
-    refuse_repeat(judgments, wanted_measures)
-    unheard = check_levels(judgments, wanted_measures)
     results = []
-    for name, run in named.items():
-        parts = {
-            applied: _scored(name, judgments, run, wanted, applied, lengths=words, corpus=known)
-            for applied, wanted in by_rules.items()
-        }
-        scored = parts.get(main) or next(iter(parts.values()))
-        if len(parts) > 1:
-            scored = _joined(scored, [*parts.values()], asked, judgments.query_ids)
-        results.append(replace(scored, remarks=(*scored.remarks, *unheard)) if unheard else scored)
+    of_languages = by_language(judgments, language, languages)
+    for code, part in of_languages.items():
+        refuse_repeat(part, wanted_measures)
+        unheard = check_levels(part, wanted_measures)
+        for run_name, run in named.items():
+            name = f"{run_name} ({code})" if code else run_name
+            parts = {
+                applied: _scored(name, part, run, wanted, applied, lengths=words, corpus=known)
+                for applied, wanted in by_rules.items()
+            }
+            scored = parts.get(main) or next(iter(parts.values()))
+            if len(parts) > 1:
+                scored = _joined(scored, [*parts.values()], asked, part.query_ids)
+            results.append(replace(scored, remarks=(*scored.remarks, *unheard)))
+    if len(of_languages) == 1:
+        (judgments,) = of_languages.values()
+    else:
+        single = False
     return Scores(results, asked, main, judgments=judgments, single=single)
 
 
