@@ -22,7 +22,7 @@ QUERIES = RecordLayout(
     noun="query",
     id_column="query_id",
     id_names=(
-        *("_id", "query_id", "qid", "id", "question_id", "search_id", "query_no", "qno"),
+        *("_id", "query_id", "qid", "case_id", "id", "question_id", "search_id", "query_no", "qno"),
         *("topic_id", "topic", "number", "num"),
     ),
     text_names=(

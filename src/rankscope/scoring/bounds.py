@@ -131,7 +131,7 @@ def bounds(
     """
     check_hole_grade(hole_grade)
     judgments = as_judgments(qrels)
-    _, given = as_one_run(run, order=order)
+    _, given = as_one_run(run, judgments, order=order)
     measures = measures if isinstance(measures, str | Measure) else list(measures)
     asked = rules_of(measures, profile, ties, precision, queries)
     differences: dict[str, DifferenceBounds] = {}

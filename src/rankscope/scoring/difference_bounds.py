@@ -80,7 +80,7 @@ def difference_bounds(
     """
     check_hole_grade(hole_grade)
     judgments = as_judgments(qrels)
-    runs = [as_one_run(side)[1] for side in (base, run)]
+    runs = [as_one_run(side, judgments)[1] for side in (base, run)]
     pairs: dict[Profile, _Two] = {}
     table = []
     for measure, rules in rules_of(measures, profile, ties, precision, queries):

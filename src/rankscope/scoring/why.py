@@ -206,7 +206,7 @@ class _Bench:
         self._qrels = qrels
         self._repeated: dict[str, dict[str, float]] = {}
         try:
-            self._name, self._run = as_one_run(run, order=order)
+            self._name, self._run = as_one_run(run, self._judgments, order=order)
         except InvalidDataError as error:
             if {finding.name for finding in error.findings} != {"duplicate-document"}:
                 raise
