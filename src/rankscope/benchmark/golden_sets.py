@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rankscope.benchmark.case_checks import check_fields, check_form, check_terms
+from rankscope.benchmark.case_checks import check_fields, check_form, check_meaning, check_terms
 from rankscope.benchmark.case_schema import STRATA, size_of
 from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare, worst_first
-from rankscope.part import Part, left_out_if_empty
+from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.detectable import detectable_difference
@@ -88,6 +88,8 @@ class CasesValidation(Part, Shown):
     """How many questions it has."""
     expected: int
     """How many relevant documents they expect together."""
+    ontology: str | None = left_out()
+    """The ontology that expected ids were looked up in, with its version."""
     size: str = ""
     """What a set of so many questions is called: tiny, small, standard or comprehensive."""
     groups: tuple[CaseGroup, ...] = left_out_if_empty()
@@ -125,6 +127,7 @@ def validate_cases(
     unable: list[NotApplicable] = []
     if ontology is not None:
         findings += check_terms(qrels, ontology, source)
+        findings += check_meaning(qrels, queries, ontology, source)
     else:
         findings += check_form(qrels, source)
     if corpus is not None:
@@ -138,6 +141,7 @@ def validate_cases(
         ok=all(finding.severity != "error" for finding in findings),
         questions=len(queries),
         expected=sum(grade > 0 for grades in _grades(qrels) for grade in grades.values()),
+        ontology=None if ontology is None else f"{ontology.source} {ontology.version}".strip(),
         size=size_of(count),
         groups=tuple(_groups(queries)),
         visible=_visible(count),

@@ -64,14 +64,15 @@ def validation_document(validation: Validation) -> Document:
 def cases_document(validation: CasesValidation) -> Document:
     """Show the answer first, what the set can show, then the findings, worst first."""
     answer = "✓ valid" if validation.ok else "✗ not valid"
+    are_cases = bool(validation.groups) or validation.ontology is not None
     size = (
-        f"{counted(validation.questions, 'question')}, "
-        f"{counted(validation.expected, 'expected document')}"
+        f"{counted(validation.questions, 'case' if are_cases else 'question')}"
+        f"{f' ({validation.size})' if are_cases else ''}, "
+        f"{counted(validation.expected, 'expected term' if are_cases else 'expected document')}"
     )
     lines = [f"{answer}: {validation.file}, {size}; {_tally(validation.findings)}"]
-    if validation.groups:
-        size = f"{counted(validation.questions, 'case')}, {validation.size}"
-        lines[0] = lines[0].replace(counted(validation.questions, "question"), size)
+    if validation.ontology is not None:
+        lines.append(f"expected ids were looked up in {validation.ontology}")
     if validation.visible is not None and validation.visible >= 1:
         lines.append("so few questions can show no difference between two systems")
     elif validation.visible is not None:

@@ -82,8 +82,8 @@ def _of_language(judgments: Judgments, groups: Mapping[str, list[str]], language
     known = list(groups) or list(dict.fromkeys(judgments.languages.values()))
     if not known:
         raise InputError(
-            f"language {shown(language)}: the questions have no language; it is known of cases with "
-            "the field language, or in a folder such as german/"
+            f"language {shown(language)}: the questions have no language; cases have one by the "
+            "field language, or by a folder such as german/"
         )
     if code not in known:
         raise UnknownNameError("language", language, known)
