@@ -173,8 +173,11 @@ def _beginnings(text: str) -> frozenset[str]:
 
 
 _IDLE = frozenset(
-    "the and for not are was with from that this there which have been than into such more other "
-    "abnormal abnormality abnormally".split()
+    [
+        *("the", "and", "for", "not", "are", "was", "with", "from", "that", "this", "there"),
+        *("which", "have", "been", "than", "into", "such", "more", "other"),
+        *("abnormal", "abnormality", "abnormally"),
+    ]
 )
 """Words that say nothing about what a case is of."""
 

@@ -17,6 +17,7 @@ from rankscope.files import is_path, read_bytes, source_name, suffix_of
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
 from rankscope.tables.case_records import holds_cases
@@ -132,6 +133,7 @@ def evaluate_retriever(
     """
     golden = _loaded(golden)
     judgments = as_judgments(golden)
+    refuse_mixed(judgments)
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
     questions = _questions(golden, judgments, queries)

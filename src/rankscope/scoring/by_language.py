@@ -6,6 +6,10 @@ how good a system is.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal
 
 from rankscope.errors import InputError, UnknownNameError, shown
@@ -22,10 +26,43 @@ NO_LANGUAGE = "(none)"
 """What cases without a language are called, beside others with one."""
 
 
+_SPOKEN: ContextVar[tuple[str | None, Languages | None]] = ContextVar(
+    "rankscope_language", default=(None, None)
+)
+
+
+@contextmanager
+def speaking(language: str | None, languages: Languages | None = None) -> Iterator[None]:
+    """Let judgments that are taken meanwhile be those of one language, or of all together."""
+    if languages not in (None, "apart", "together"):
+        raise UnknownNameError("way to take languages", str(languages), ["apart", "together"])
+    if language is not None and languages == "together":
+        raise InputError("one language cannot be taken together with others; leave one of them out")
+    if language is languages is None:
+        yield
+        return
+    token = _SPOKEN.set((language, languages))
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
+
+
+def as_spoken(judgments: Judgments) -> Judgments:
+    """Return the judgments of the language that is spoken at present, if one is."""
+    language, languages = _SPOKEN.get()
+    if language is not None:
+        return _of_language(judgments, language)
+    if languages == "together" and languages_in(judgments):
+        judgments = copy.copy(judgments)
+        judgments.may_mix_languages = True
+    return judgments
+
+
 def languages_in(judgments: Judgments) -> dict[str, list[str]]:
-    """Return the queries of each language, where there are several; nothing otherwise."""
+    """Return the queries of each language, where there are several that are not to be mixed."""
     known: Mapping[str, str] = judgments.languages
-    if not known:
+    if not known or judgments.may_mix_languages:
         return {}
     groups: dict[str, list[str]] = {}
     for query_id in (*judgments.query_ids, *judgments.no_answer):
@@ -33,53 +70,29 @@ def languages_in(judgments: Judgments) -> dict[str, list[str]]:
     return groups if len(groups) > 1 else {}
 
 
-def in_one_language(
-    judgments: Judgments, language: str | None = None, languages: Languages | None = None
-) -> Judgments:
-    """Return judgments that may be averaged: those of one language, or of all as was asked for.
+def refuse_mixed(judgments: Judgments) -> None:
+    """Raise if a mean over these judgments would be one over several languages, unasked."""
+    codes = list(languages_in(judgments))
+    if codes:
+        raise InputError(
+            f"the cases are in {len(codes)} languages ({', '.join(codes)}), which are not averaged "
+            f"unasked; take one with language={codes[0]!r} (--language {codes[0]}), or all with "
+            "languages='together' (--languages together)"
+        )
 
-    Raises:
-        InputError: there are several languages, and nobody said which, or that all count together.
-    """
-    _check(language, languages)
+
+def by_language(judgments: Judgments) -> dict[str, Judgments]:
+    """Return the judgments of each language; under '' where there is nothing to keep apart."""
     groups = languages_in(judgments)
-    if language is not None:
-        return _of_language(judgments, groups, language)
-    if not groups or languages == "together":
-        return judgments
-    codes = list(groups)
-    raise InputError(
-        f"the cases are in {len(codes)} languages ({', '.join(map(shown, codes))}), which are not "
-        f"averaged unasked; take one (language={codes[0]!r}, --language {codes[0]}), or all "
-        "together (languages='together', --languages together)"
-    )
-
-
-def by_language(
-    judgments: Judgments, language: str | None = None, languages: Languages | None = None
-) -> dict[str, Judgments]:
-    """Return the judgments of each language that is to be looked at by itself.
-
-    Under '' where there is one set: of one language, or of all together.
-    """
-    _check(language, languages)
-    groups = languages_in(judgments)
-    if language is not None or languages == "together" or not groups:
-        return {"": in_one_language(judgments, language, languages)}
+    if not groups:
+        return {"": judgments}
     parts = {code: _only(judgments, query_ids) for code, query_ids in groups.items()}
     return {code: part for code, part in parts.items() if part.query_ids}
 
 
-def _check(language: str | None, languages: str | None) -> None:
-    if languages not in (None, "apart", "together"):
-        raise UnknownNameError("way to take languages", str(languages), ["apart", "together"])
-    if language is not None and languages == "together":
-        raise InputError("one language cannot be taken together with others; leave one of them out")
-
-
-def _of_language(judgments: Judgments, groups: Mapping[str, list[str]], language: str) -> Judgments:
+def _of_language(judgments: Judgments, language: str) -> Judgments:
     code = language_code(language)
-    known = list(groups) or list(dict.fromkeys(judgments.languages.values()))
+    known = list(dict.fromkeys(judgments.languages.values()))
     if not known:
         raise InputError(
             f"language {shown(language)}: the questions have no language; cases have one by the "
@@ -87,7 +100,8 @@ def _of_language(judgments: Judgments, groups: Mapping[str, list[str]], language
         )
     if code not in known:
         raise UnknownNameError("language", language, known)
-    return _only(judgments, groups[code]) if groups else judgments
+    wanted = [query_id for query_id, of in judgments.languages.items() if of == code]
+    return _only(judgments, wanted) if languages_in(judgments) else judgments
 
 
 def _only(judgments: Judgments, query_ids: list[str]) -> Judgments:

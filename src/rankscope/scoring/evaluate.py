@@ -16,7 +16,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import by_language
+from rankscope.scoring.by_language import by_language, speaking
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.judged_terms import (
     about_terms,
@@ -386,7 +386,12 @@ def evaluate(
     asked = meant(measures, rules)
     check_options(evaluate, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
+        with (
+            unanswered(no_answer),
+            overlapping(overlap),
+            near_in(ontology),
+            speaking(language, languages),
+        ):
             judgments = as_judgments(qrels)
             asked = strict_and_soft(asked, of_terms=ontology is not None)
         if not judgments.query_ids and judgments.no_answer:
@@ -413,7 +418,7 @@ def evaluate(
         by_rules.setdefault(key, []).append(parsed.measure)
     wanted_measures = [parsed.measure for parsed in asked]
     results = []
-    of_languages = by_language(judgments, language, languages)
+    of_languages = by_language(judgments)
     for code, part in of_languages.items():
         refuse_repeat(part, wanted_measures)
         unheard = check_levels(part, wanted_measures)

@@ -12,6 +12,7 @@ from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
 from rankscope.runs.order import Order, by_id_descending
+from rankscope.scoring.by_language import as_spoken
 from rankscope.scoring.judged_terms import with_ontology
 from rankscope.scoring.judgments import Judgments, unanswered_rule
 from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
@@ -30,10 +31,10 @@ def _is_frame(data: object) -> bool:
 def as_judgments(qrels: Any) -> Judgments:
     """Take qrels in any form."""
     if isinstance(qrels, Judgments):
-        return with_ontology(qrels)
+        return as_spoken(with_ontology(qrels))
     try:
         if isinstance(qrels, Mapping):
-            return with_ontology(Judgments(qrels, no_answer=unanswered_rule()))
+            return as_spoken(with_ontology(Judgments(qrels, no_answer=unanswered_rule())))
         from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
         judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
@@ -44,7 +45,7 @@ def as_judgments(qrels: Any) -> Judgments:
     judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
         isinstance(item, str) for item in qrels
     )
-    return with_ontology(judgments)
+    return as_spoken(with_ontology(judgments))
 
 
 def _as_run(run: Any, name: str, order: Order) -> Any:

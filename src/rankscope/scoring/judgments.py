@@ -76,6 +76,8 @@ class Judgments:
         """What is to be found, where that is spans or texts and not documents."""
         self.ontology: Ontology | None = None
         """What the documents are terms of, if they are."""
+        self.may_mix_languages = False
+        """Whether somebody asked for means over cases in several languages."""
         self.of_one_query = False
         """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
