@@ -7,17 +7,15 @@ how good a system is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.soundness import Remark
 from rankscope.tables.language_codes import language_code
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Languages = Literal["apart", "together"]
 """What becomes of cases in several languages."""
@@ -88,6 +86,28 @@ def by_language(judgments: Judgments) -> dict[str, Judgments]:
         return {"": judgments}
     parts = {code: _only(judgments, query_ids) for code, query_ids in groups.items()}
     return {code: part for code, part in parts.items() if part.query_ids}
+
+
+def languages_without(run: Any, parts: Mapping[str, Judgments]) -> list[str]:
+    """Return the languages of which a run has no question, if it has some of others.
+
+    A run of one language is one, and not a bad run of five.
+    """
+    known = frozenset(map(str, run if isinstance(run, Mapping) else run.query_ids))
+    lacking = [code for code, part in parts.items() if known.isdisjoint(part.query_ids)]
+    return lacking if len(lacking) < len(parts) else []
+
+
+def about_languages(parts: Mapping[str, Judgments], lacking: Sequence[str]) -> Iterator[Remark]:
+    """Yield that a run was not scored for some languages."""
+    if lacking:
+        count = sum(len(parts[code].query_ids) for code in lacking)
+        yield Remark(
+            "RS161",
+            f"the run has no case in {', '.join(lacking)} ({counted(count, 'case')}); it is not "
+            "scored there",
+            count,
+        )
 
 
 def _of_language(judgments: Judgments, language: str) -> Judgments:

@@ -16,7 +16,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import by_language, speaking
+from rankscope.scoring.by_language import about_languages, by_language, languages_without, speaking
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.judged_terms import (
     about_terms,
@@ -419,10 +419,16 @@ def evaluate(
     wanted_measures = [parsed.measure for parsed in asked]
     results = []
     of_languages = by_language(judgments)
+    unanswered_languages = {
+        name: languages_without(run, of_languages) for name, run in named.items()
+    }
     for code, part in of_languages.items():
         refuse_repeat(part, wanted_measures)
         unheard = check_levels(part, wanted_measures)
         for run_name, run in named.items():
+            lacking = unanswered_languages[run_name]
+            if code in lacking:
+                continue
             name = f"{run_name} ({code})" if code else run_name
             parts = {
                 applied: _scored(name, part, run, wanted, applied, lengths=words, corpus=known)
@@ -431,7 +437,8 @@ def evaluate(
             scored = parts.get(main) or next(iter(parts.values()))
             if len(parts) > 1:
                 scored = _joined(scored, [*parts.values()], asked, part.query_ids)
-            results.append(replace(scored, remarks=(*scored.remarks, *unheard)))
+            said = (*unheard, *about_languages(of_languages, lacking))
+            results.append(replace(scored, remarks=(*scored.remarks, *said)))
     if len(of_languages) == 1:
         (judgments,) = of_languages.values()
     else:
