@@ -105,12 +105,12 @@ def check_terms(qrels: Qrels, ontology: Ontology, source: str) -> Iterator[Findi
                 (query_id, term_id, f"{shown(term_id)}, {_replacement(ontology, term_id)}")
             )
         elif status == "alternative":
-            own = ontology.alternatives[term_id]
-            label = ontology[own].label
+            current = ontology.alternatives[term_id]
+            label = ontology[current].label
             groups.setdefault(ALTERNATIVE_ID, []).append(
-                (query_id, term_id, f"{shown(term_id)}, which is {own} ({shown(label)[1:-1]})")
+                (query_id, term_id, f"{shown(term_id)}, which is {current} ({shown(label)[1:-1]})")
             )
-    said = {
+    problems = {
         MALFORMED_ID: f"not written as ids of {ontology.source} are",
         UNKNOWN_TERM: f"not in {ontology.source}",
         OBSOLETE_TERM: "obsolete",
@@ -121,7 +121,7 @@ def check_terms(qrels: Qrels, ontology: Ontology, source: str) -> Iterator[Findi
         more = f"; {len(texts) - PLACES_SHOWN} more" if len(texts) > PLACES_SHOWN else ""
         verb = "is" if len(rows) == 1 else "are"
         yield code.finding(
-            f"{counted(len(rows), 'expected id')} {verb} {said[code]}: "
+            f"{counted(len(rows), 'expected id')} {verb} {problems[code]}: "
             f"{'; '.join(texts[:PLACES_SHOWN])}{more}",
             count=len(rows),
             places=tuple(
@@ -143,15 +143,17 @@ def check_meaning(
         if query_id not in queries or term_id not in ontology:
             continue
         fields = queries.metadata_of(query_id)
-        said = str(fields.get("description") or "")
+        wording = str(fields.get("description") or "")
         if fields.get("language") == "en":
-            said = f"{said} {queries[query_id]}"
-        if not said.strip():
+            wording = f"{wording} {queries[query_id]}"
+        if not wording.strip():
             continue
         term = ontology[term_id]
-        names = " ".join([term.label, *(one.text for one in term.synonyms), term.definition])
-        if not _beginnings(said) & _beginnings(names):
-            meant = f"{shown(said.strip())} expects {term_id} ({shown(term.label)[1:-1]})"
+        names = " ".join(
+            [term.label, *(synonym.text for synonym in term.synonyms), term.definition]
+        )
+        if not _beginnings(wording) & _beginnings(names):
+            meant = f"{shown(wording.strip())} expects {term_id} ({shown(term.label)[1:-1]})"
             doubtful.append((query_id, term_id, meant))
     if doubtful:
         examples = "; ".join(text for _, _, text in doubtful[:PLACES_SHOWN])

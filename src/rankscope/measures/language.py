@@ -224,8 +224,11 @@ _AT = re.compile(r"(.+)_at_([0-9]{1,12})", re.IGNORECASE)
 def _requests(text: str) -> list[Request]:
     """Read one word of a list of measures, which may stand for several."""
     if text.casefold() in names.SETS:
-        words_of = [(word, _own(word)) for word in names.SETS[text.casefold()]]
-        return [replace(one, label=one.label or word) for word, each in words_of for one in each]
+        return [
+            replace(request, label=request.label or word)
+            for word in names.SETS[text.casefold()]
+            for request in _own(word)
+        ]
     sentence = names.from_sentence_transformers(text)
     if sentence is not None:
         return [sentence]

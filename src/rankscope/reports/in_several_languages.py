@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 def languages_document(report: LanguageReport) -> Document:
     """Show what each language says first, and how much they differ."""
     created = report.created.replace("T", " ")[:16]
-    sizes = ", ".join(f"{one.language} {one.queries:,}" for one in report.experiments)
-    lines = [f"{one.language}: {one.verdict[0]}" for one in report.experiments if one.verdict]
-    folders = [f"{one.language}: {one.experiment}" for one in report.experiments]
+    sizes = ", ".join(
+        f"{experiment.language} {experiment.queries:,}" for experiment in report.experiments
+    )
+    lines = [
+        f"{experiment.language}: {experiment.verdict[0]}"
+        for experiment in report.experiments
+        if experiment.verdict
+    ]
+    folders = [
+        f"{experiment.language}: {experiment.experiment}" for experiment in report.experiments
+    ]
     return Document(
         f"Benchmark: {report.name}",
         (

@@ -437,8 +437,8 @@ def evaluate(
             scored = parts.get(main) or next(iter(parts.values()))
             if len(parts) > 1:
                 scored = _joined(scored, [*parts.values()], asked, part.query_ids)
-            said = (*unheard, *about_languages(of_languages, lacking))
-            results.append(replace(scored, remarks=(*scored.remarks, *said)))
+            more = (*unheard, *about_languages(of_languages, lacking))
+            results.append(replace(scored, remarks=(*scored.remarks, *more)))
     if len(of_languages) == 1:
         (judgments,) = of_languages.values()
     else:
@@ -554,9 +554,9 @@ def _scored(
     near: tuple[Remark, ...] = ()
     if judged.terms is not None:
         refuse_unrelated(judgments, judged.terms, name)
-        found = counts_of(judgments, judged.terms)
-        counts["ontology"] = found
-        near = tuple(about_terms(judgments, found))
+        of_terms = counts_of(judgments, judged.terms)
+        counts["ontology"] = of_terms
+        near = tuple(about_terms(judgments, of_terms))
     if judgments.gold is not None:
         counts["spans"] = {
             "unit": aligned.unit,
