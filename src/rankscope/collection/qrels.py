@@ -332,7 +332,9 @@ def read_qrels(
 ) -> Qrels:
     """Read qrels from a file: TREC, BEIR tsv, csv, JSON, JSON lines or Parquet.
 
-    ``query_key``, ``doc_key`` and ``grade_key`` name columns that go by no known name.
+    Of a folder that is a collection, its judgments are read, and of one that holds case files, all
+    of their cases. ``query_key``, ``doc_key`` and ``grade_key`` name columns that go by no known
+    name.
 
     Raises:
         FormatError: the file is not of its format.

@@ -93,6 +93,6 @@ def read_queries(path: PathLike, *, format: str | None = None) -> Queries:
     Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML
     (``trec``) or XML (``trec-xml``), ``smart`` (``.I 1``), and the questions of ``traces``, found
     from content and name unless ``format`` names one; compressed or not. Of a folder that is a
-    collection, its queries are read.
+    collection, its queries are read, and of one that holds case files, all of their cases.
     """
     return Queries._read(path, format)

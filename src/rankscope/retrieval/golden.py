@@ -116,7 +116,8 @@ def evaluate_retriever(
     ``retriever`` is a function from a question to ids, (id, score) pairs or records, best first
     (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
-    the question and its ``expected_ids``, a file of one of these, or qrels with ``queries``.
+    the question and its ``expected_ids``, a file of one of these, a folder of case files, or qrels
+    with ``queries``.
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
     documents and records have their id, if it is not a known name. Where chunks are retrieved and
     documents expected, ``doc_id_from`` says which document a chunk is of (``"#"``, a regular
