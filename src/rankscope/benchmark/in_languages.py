@@ -23,8 +23,9 @@ from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, counted
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
-from rankscope.part import Part, Record
+from rankscope.part import Part
 from rankscope.records import BenchmarkReport
+from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import fingerprint
 from rankscope.tables.parquet import parquet_frame
 from rankscope.tables.table_options import reading
@@ -49,7 +50,7 @@ class LanguageExperiment(Part):
     """What its report says first."""
 
 
-class LanguageReport(Record):
+class LanguageReport(KeptRecord):
     """Several languages, each with an experiment of its own."""
 
     kind: ClassVar[str] = "languages"

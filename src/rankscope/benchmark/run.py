@@ -11,7 +11,7 @@ from typing import Any
 
 from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.basis import Benchmark, versions
-from rankscope.benchmark.collection import load_collection
+from rankscope.benchmark.collection import Collection, load_collection
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import Experiment, write_experiment
@@ -143,8 +143,7 @@ def _prepared(
     grades = (grades.values() for grades in collection.judgments.by_query.values())
     if all(grade <= 0 or grade == 1 for group in grades for grade in group):
         loaded = replace(loaded, config=config.for_binary_grades())
-    fields = {name for query in collection.queries for name in query.metadata}
-    loaded = replace(loaded, config=loaded.config.for_cases(fields))
+    loaded = replace(loaded, config=loaded.config.for_cases(_grouping(collection)))
     config = loaded.config
     queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]
     for analysis in all_analyses():
@@ -171,6 +170,15 @@ def _prepared(
             targets,
         )
         yield benchmark, systems
+
+
+def _grouping(collection: Collection) -> set[str]:
+    """Return the fields of the questions that have more than one value."""
+    values: dict[str, set[str]] = {}
+    for query in collection.queries:
+        for name, value in query.metadata.items():
+            values.setdefault(name, set()).add(str(value))
+    return {name for name, known in values.items() if len(known) > 1}
 
 
 def plan_benchmark(
