@@ -461,6 +461,12 @@ BAD: dict[str, tuple[object, str]] = {
         "item 2: the id 'Anasarka' is that of item 1 too",
     ),
     "an answer to none": ([{**GOOD, "no_answer": True}], "marked as having no answer"),
+    "no list of cases": ({"metadata": {}, "test_cases": None}, "test_cases is null; expected a li"),
+    "cases by id": ({"test_cases": {"c": GOOD}}, r"test_cases is .* \(dict\); expected a list"),
+    "not marked": (
+        [{**GOOD, "expected_hpo_ids": None, "no_answer": False}],
+        "expected_hpo_ids is null; expected",
+    ),
     "an odd mark": ([{**GOOD, "no_answer": "perhaps"}], "no_answer is 'perhaps'; expected true"),
 }
 
@@ -481,6 +487,11 @@ def test_hostile(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         output = capsys.readouterr()
         assert "cases.json" in output.err + output.out
         assert "Traceback" not in output.err
+
+
+def test_a_query_may_have_any_id() -> None:
+    assert rs.Run({"test_cases": {"d": 1}}).to_dict() == {"test_cases": {"d": 1}}
+    assert rs.evaluate({"metadata": {"d": 1}}, {"metadata": {"d": 1}}, "RR")["RR"] == 1
 
 
 def test_lines_are_named(tmp_path: Path) -> None:
