@@ -131,6 +131,11 @@ def cases_in(
         return read_cases(numbered, origin, layout, language=language)
     records = _wrapped(data)
     if records is None:
+        is_golden = layout.kind != "run"
+        if is_golden and not isinstance(data.get("test_cases", []), list):
+            raise origin.error(
+                f"test_cases is {_given(data['test_cases'])}; expected a list of cases"
+            )
         return None
     metadata = data.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
@@ -231,13 +236,11 @@ class _Reader:
 
         text = self._text(record, names, error)
         case_id, is_named = self._id(record, names, text, error)
-        expected = self._expected(record, names, case_id, error)
-        no_answer = False
-        if names.mark is not None:
-            where = f"{self.origin.source or 'cases'}, {self.origin.unit} {position}"
-            no_answer = is_marked(names.mark, record[names.mark], where)
-            if no_answer and expected:
-                raise refuse_answer(case_id, where)
+        where = f"{self.origin.source or 'cases'}, {self.origin.unit} {position}"
+        no_answer = names.mark is not None and is_marked(names.mark, record[names.mark], where)
+        expected = self._expected(record, names, case_id, error, may_be_missing=no_answer)
+        if no_answer and expected:
+            raise refuse_answer(case_id, where)
         language = self._language_of(record, names, error)
         left_out = {names.query_id, names.text, names.language}
         fields: Row = {str(name): value for name, value in record.items() if name not in left_out}
@@ -313,11 +316,17 @@ class _Reader:
         return _unicode(case_id, names.query_id, error), names.query_id != names.text
 
     def _expected(
-        self, record: Mapping[Any, Any], names: _Names, case_id: str, error: _Refuse
+        self,
+        record: Mapping[Any, Any],
+        names: _Names,
+        case_id: str,
+        error: _Refuse,
+        *,
+        may_be_missing: bool,
     ) -> tuple[str, ...]:
         case = f"case {shown(case_id)}"
         if names.expected is None:
-            if self.cells or (names.mark is not None):
+            if self.cells or may_be_missing:
                 return ()
             raise error(
                 f"{case} has no expected ids among the fields {shown(', '.join(map(str, record)))};"
@@ -327,7 +336,7 @@ class _Reader:
         if isinstance(value, str):
             value = listed(value)
             value = [value] if isinstance(value, str) else value
-        if value is None and (self.cells or names.mark is not None):
+        if value is None and (self.cells or may_be_missing):
             return ()
         if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
             raise error(
