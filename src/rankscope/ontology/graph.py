@@ -6,7 +6,7 @@ its own ancestor at distance 0, so two terms always share one if one is above th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -223,30 +223,25 @@ class Graph:
         highest_first = np.lexsort((-values[lists.of], lists.owner))
         ancestors = lists.of[highest_first]
         shared = np.full(len(first), -1.0)
-        pairs, entry = np.arange(len(first)), lists.starts[row]
-        last = lists.starts[row + 1]
+        pairs, other = _in_order(second)
+        entry, last = lists.starts[row[pairs]], lists.starts[row[pairs] + 1]
         while len(pairs):  # the first ancestor that is shared is the highest
             ancestor = ancestors[entry]
-            is_shared = self.is_above(ancestor, second[pairs])
+            is_shared = self.is_above(ancestor, other)
             shared[pairs[is_shared]] = values[ancestor[is_shared]]
-            entry = entry + 1
-            stays = ~is_shared & (entry < last)
-            pairs, entry, last = pairs[stays], entry[stays], last[stays]
+            entry += 1
+            stays = np.flatnonzero(~is_shared & (entry < last))
+            pairs, other, entry, last = pairs[stays], other[stays], entry[stays], last[stays]
         return shared
 
     def distances_of_pairs(self, first: IntArray, second: IntArray) -> FloatArray:
         """By pair of terms: what `distances` says of it."""
         steps = np.full(len(first), np.inf)
-        pairs, entry = np.arange(len(first)), self.ancestors.starts[first]
-        last = self.ancestors.starts[first + 1]
-        while len(pairs):
-            place, is_shared = self._place(self.ancestors.of[entry], second[pairs])
+        for pairs, entry, other in self._ancestors_of_pairs(first, second):
+            place, is_shared = self._place(self.ancestors.of[entry], other)
             here = pairs[is_shared]
             by_way_of_it = self.up[entry[is_shared]] + self.up[place[is_shared]]
             steps[here] = np.minimum(steps[here], by_way_of_it)
-            entry = entry + 1
-            stays = entry < last
-            pairs, entry, last = pairs[stays], entry[stays], last[stays]
         return steps
 
     def shared_total_of_pairs(
@@ -254,22 +249,35 @@ class Graph:
     ) -> FloatArray:
         """By pair of terms: what `shared_total` says of it."""
         total = np.zeros(len(first))
-        pairs, entry = np.arange(len(first)), self.ancestors.starts[first]
-        last = self.ancestors.starts[first + 1]
-        while len(pairs):
+        for pairs, entry, other in self._ancestors_of_pairs(first, second):
             ancestor = self.ancestors.of[entry]
-            is_shared = self.is_above(ancestor, second[pairs])
+            is_shared = self.is_above(ancestor, other)
             total[pairs[is_shared]] += values[ancestor[is_shared]]
-            entry = entry + 1
-            stays = entry < last
-            pairs, entry, last = pairs[stays], entry[stays], last[stays]
         return total
+
+    def _ancestors_of_pairs(
+        self, first: IntArray, second: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Yield the next ancestor of the first term of each pair that has one more.
+
+        As three arrays: the pairs, the entry in ``ancestors``, and the second term.
+        """
+        pairs, other = _in_order(second)
+        entry = self.ancestors.starts[first[pairs]]
+        last = self.ancestors.starts[first[pairs] + 1]
+        while len(pairs):
+            yield pairs, entry, other
+            entry = entry + 1
+            stays = np.flatnonzero(entry < last)
+            if len(stays) < len(pairs):
+                pairs, other, entry, last = pairs[stays], other[stays], entry[stays], last[stays]
 
     def is_above(self, term: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
         """By pair of terms: whether the first is above the second, or is the second."""
         if len(self) > _MOST_BITS:
             return self._place(term, other)[1]
-        bit: npt.NDArray[np.uint8] = self._bits[other, term >> 3] >> (term & 7).astype(np.uint8)
+        byte = self._bits[other.astype(np.int64) * ((len(self) + 7) // 8) + (term >> 3)]
+        bit: npt.NDArray[np.uint8] = byte >> (term & 7).astype(np.uint8)
         return (bit & 1).astype(np.bool_)
 
     def steps_up(self, term: IntArray, ancestor: IntArray) -> FloatArray:
@@ -279,10 +287,13 @@ class Graph:
 
     @cached_property
     def _bits(self) -> npt.NDArray[np.uint8]:
-        """A bit for each pair of terms: 45 MB for HPO."""
-        bits = np.zeros((len(self), (len(self) + 7) // 8), np.uint8)
+        """A bit for each pair of terms, 45 MB for HPO: row after row, of those above a term."""
+        width = (len(self) + 7) // 8
+        bits = np.zeros(len(self) * width, np.uint8)
         of = self.ancestors.of
-        np.bitwise_or.at(bits, (self.ancestors.owner, of >> 3), (1 << (of & 7)).astype(np.uint8))
+        np.bitwise_or.at(
+            bits, self.ancestors.owner * width + (of >> 3), (1 << (of & 7)).astype(np.uint8)
+        )
         return bits
 
     def _place(self, ancestor: IntArray, term: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
@@ -305,6 +316,12 @@ class Graph:
 
 _NOTHING = np.empty(0, np.int32)
 _NO_STEPS = np.zeros(1, np.int32)
+
+
+def _in_order(terms: IntArray) -> tuple[IntArray, IntArray]:
+    """Return places of terms in order, and the terms: what is near in memory is used together."""
+    order = np.argsort(terms, kind="stable")
+    return order, terms[order]
 
 
 def _starts(sizes: Sequence[int] | IntArray) -> npt.NDArray[np.int64]:
