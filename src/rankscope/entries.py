@@ -97,5 +97,6 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, BadZipFile, AttributeError):  # of another version
+    except (ValueError, OSError, EOFError, TypeError, BadZipFile, AttributeError):
+        # of another version
         return None

@@ -6,30 +6,33 @@ its own ancestor at distance 0, so two terms always share one if one is above th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from rankscope.errors import InputError, counted
+from rankscope.errors import InputError, counted, shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-IntArray: TypeAlias = "npt.NDArray[np.int64]"
+IntArray: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 
 DepthRule = Literal["longest", "shortest"]
 """Which path from a root to a term counts as the term's depth."""
 
-MOST_ANCESTORS = 50_000_000
-"""No ontology may have more pairs of a term and its ancestor. HPO has 0.3 million, SNOMED CT some
-10 million; a chain of 10,000 terms, each below the last, has 50 million."""
+MOST_ANCESTORS = 20_000_000
+"""No ontology may have more pairs of a term and its ancestor. HPO has 0.2 million, SNOMED CT some
+10 million; a chain of 6,300 terms, each below the last, has 20 million."""
 
 _SHOWN_IN_CYCLE = 8
 """So many terms of a cycle are named."""
+
+_MOST_BITS = 40_000
+"""Up to so many terms a table of bits tells who is above whom."""
 
 
 class CycleError(InputError):
@@ -37,9 +40,11 @@ class CycleError(InputError):
 
     def __init__(self, path: Sequence[str], source: str) -> None:
         self.path = tuple(path)
-        names = list(path)
-        if len(names) > _SHOWN_IN_CYCLE + 1:
-            names = [*names[: _SHOWN_IN_CYCLE - 1], "…", *names[-1:]]
+        names = [shown(name, 40).strip("'") for name in path[:_SHOWN_IN_CYCLE]]
+        if len(path) > _SHOWN_IN_CYCLE + 1:
+            names[-1] = "…"
+        if len(path) > _SHOWN_IN_CYCLE:
+            names.append(names[0])
         super().__init__(
             f"{source}: the terms form a cycle of {counted(len(path) - 1, 'step')}: "
             f"{' → '.join(names)}; take one of these relations away"
@@ -56,9 +61,8 @@ class Lists:
     @classmethod
     def join(cls, lists: Sequence[Sequence[int]]) -> Lists:
         """Put lists one after the other."""
-        sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        of = np.fromiter((item for each in lists for item in each), np.int64, int(starts[-1]))
+        starts = _starts([len(items) for items in lists])
+        of = np.fromiter((item for items in lists for item in items), np.int32, int(starts[-1]))
         return cls(starts, of)
 
     def __getitem__(self, term: int) -> IntArray:
@@ -69,12 +73,26 @@ class Lists:
         """By entry: the term whose list it is in."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
+    def share(self, first: IntArray, second: IntArray) -> npt.NDArray[np.bool_]:
+        """By pair of terms: whether their lists have an entry in common."""
+        count = len(self.starts)
+        keys = np.sort(self.owner * count + self.of, kind="stable")  # nearly in order
+        shares = np.zeros(len(first), np.bool_)
+        pairs, entry, last = np.arange(len(first)), self.starts[first], self.starts[first + 1]
+        while len(pairs):
+            stays = ~shares[pairs] & (entry < last)
+            pairs, entry, last = pairs[stays], entry[stays], last[stays]
+            wanted = second[pairs].astype(np.int64) * count + self.of[entry]
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            shares[pairs] = keys[place] == wanted
+            entry = entry + 1
+        return shares
+
     def turned(self) -> tuple[Lists, IntArray]:
         """Return the lists the other way round, and which entry here each entry there is."""
         order = np.argsort(self.of, kind="stable")
         sizes = np.bincount(self.of, minlength=len(self.starts) - 1)
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return Lists(starts, self.owner[order]), order
+        return Lists(_starts(sizes), self.owner[order]), order
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,34 +116,29 @@ class Graph:
             CycleError: a term is above itself.
             InputError: there are more pairs of terms than can be kept.
         """
-        above: list[IntArray] = [np.empty(0, np.int64)] * len(parents)
+        order = _parents_first(parents, names, source)
+        depths = _depths(parents, order)
+        if int(depths["longest"].sum()) + len(parents) > MOST_ANCESTORS:
+            raise _too_many(source)  # a term has an ancestor at each step of its longest path
+        above: list[npt.NDArray[np.int32]] = [np.empty(0, np.int32)] * len(parents)
         up = above.copy()
-        longest, shortest = [0] * len(parents), [0] * len(parents)
         pairs = 0
-        for term in _parents_first(parents, names, source):
-            of = [above[parent] for parent in parents[term]]
-            steps = [up[parent] + 1 for parent in parents[term]]
-            above[term], up[term] = _nearest([*of, np.array([term])], [*steps, np.zeros(1, int)])
-            if of:
-                longest[term] = 1 + max(longest[parent] for parent in parents[term])
-                shortest[term] = 1 + min(shortest[parent] for parent in parents[term])
-            pairs += len(above[term])
+        for term in order:
+            if not parents[term]:
+                above[term], up[term] = np.array([term], np.int32), _NO_STEPS
+                pairs += 1
+                continue
+            of, steps = _joined([(above[parent], up[parent]) for parent in parents[term]])
+            place = int(np.searchsorted(of, term))
+            above[term], up[term] = _inserted(of, place, term), _inserted(steps, place, 0)
+            pairs += len(of) + 1
             if pairs > MOST_ANCESTORS:
-                raise InputError(
-                    f"{source}: the terms have more than {MOST_ANCESTORS:,} ancestors together, "
-                    "which is more than can be kept; give an ontology that is less deep"
-                )
-        starts = np.concatenate([[0], np.cumsum([len(each) for each in above])]).astype(np.int64)
-        nothing = [np.empty(0, np.int64)]
-        ancestors = Lists(starts, np.concatenate(above or nothing))
+                raise _too_many(source)
         return cls(
             Lists.join(parents),
-            ancestors,
-            np.concatenate(up or nothing),
-            {
-                "longest": np.array(longest, np.int64),
-                "shortest": np.array(shortest, np.int64),
-            },
+            Lists(_starts([len(of) for of in above]), np.concatenate([_NOTHING, *above])),
+            np.concatenate([_NOTHING, *up]),
+            depths,
         )
 
     def __len__(self) -> int:
@@ -140,6 +153,15 @@ class Graph:
     def children(self) -> Lists:
         """By term: its direct children."""
         return self.parents.turned()[0]
+
+    @cached_property
+    def grandparents(self) -> Lists:
+        """By term: the parents of its parents, each once."""
+        sizes = np.diff(self.parents.starts)[self.parents.of]
+        entry = _ranges(self.parents.starts[self.parents.of], sizes)
+        pairs = np.repeat(self.parents.owner, sizes) * len(self) + self.parents.of[entry]
+        owner, of = np.divmod(np.unique(pairs), max(len(self), 1))
+        return Lists(_starts(np.bincount(owner, minlength=len(self))), of)
 
     def below(self, term: int) -> tuple[IntArray, IntArray]:
         """Return a term with everything below it, and the fewest steps down to each."""
@@ -196,35 +218,30 @@ class Graph:
         self, first: IntArray, second: IntArray, values: FloatArray
     ) -> FloatArray:
         """By pair of terms: what `highest_shared` says of it."""
-        highest_first = np.lexsort((-values[self.ancestors.of], self.ancestors.owner))
-        ancestors = self.ancestors.of[highest_first]
+        terms, row = np.unique(first, return_inverse=True)
+        lists = self._of_terms(terms)
+        highest_first = np.lexsort((-values[lists.of], lists.owner))
+        ancestors = lists.of[highest_first]
         shared = np.full(len(first), -1.0)
-        pairs, entry = np.arange(len(first)), self.ancestors.starts[first]
-        last = self.ancestors.starts[first + 1]
+        pairs, other = _in_order(second)
+        entry, last = lists.starts[row[pairs]], lists.starts[row[pairs] + 1]
         while len(pairs):  # the first ancestor that is shared is the highest
             ancestor = ancestors[entry]
-            found = self._is_above(second[pairs], ancestor)
-            shared[pairs[found]] = values[ancestor[found]]
-            entry = entry + 1
-            stays = ~found & (entry < last)
-            pairs, entry, last = pairs[stays], entry[stays], last[stays]
+            is_shared = self.is_above(ancestor, other)
+            shared[pairs[is_shared]] = values[ancestor[is_shared]]
+            entry += 1
+            stays = np.flatnonzero(~is_shared & (entry < last))
+            pairs, other, entry, last = pairs[stays], other[stays], entry[stays], last[stays]
         return shared
 
     def distances_of_pairs(self, first: IntArray, second: IntArray) -> FloatArray:
         """By pair of terms: what `distances` says of it."""
-        keys = self.ancestors.owner * len(self) + self.ancestors.of
         steps = np.full(len(first), np.inf)
-        pairs, entry = np.arange(len(first)), self.ancestors.starts[first]
-        last = self.ancestors.starts[first + 1]
-        while len(pairs):
-            wanted = second[pairs] * len(self) + self.ancestors.of[entry]
-            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = keys[at] == wanted
-            here = pairs[found]
-            steps[here] = np.minimum(steps[here], self.up[entry[found]] + self.up[at[found]])
-            entry = entry + 1
-            stays = entry < last
-            pairs, entry, last = pairs[stays], entry[stays], last[stays]
+        for pairs, entry, other in self._ancestors_of_pairs(first, second):
+            place, is_shared = self._place(self.ancestors.of[entry], other)
+            here = pairs[is_shared]
+            by_way_of_it = self.up[entry[is_shared]] + self.up[place[is_shared]]
+            steps[here] = np.minimum(steps[here], by_way_of_it)
         return steps
 
     def shared_total_of_pairs(
@@ -232,49 +249,131 @@ class Graph:
     ) -> FloatArray:
         """By pair of terms: what `shared_total` says of it."""
         total = np.zeros(len(first))
-        pairs, entry = np.arange(len(first)), self.ancestors.starts[first]
-        last = self.ancestors.starts[first + 1]
-        while len(pairs):
+        for pairs, entry, other in self._ancestors_of_pairs(first, second):
             ancestor = self.ancestors.of[entry]
-            found = self._is_above(second[pairs], ancestor)
-            total[pairs[found]] += values[ancestor[found]]
-            entry = entry + 1
-            stays = entry < last
-            pairs, entry, last = pairs[stays], entry[stays], last[stays]
+            is_shared = self.is_above(ancestor, other)
+            total[pairs[is_shared]] += values[ancestor[is_shared]]
         return total
 
+    def _ancestors_of_pairs(
+        self, first: IntArray, second: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Yield the next ancestor of the first term of each pair that has one more.
+
+        As three arrays: the pairs, the entry in ``ancestors``, and the second term.
+        """
+        pairs, other = _in_order(second)
+        entry = self.ancestors.starts[first[pairs]]
+        last = self.ancestors.starts[first[pairs] + 1]
+        while len(pairs):
+            yield pairs, entry, other
+            entry = entry + 1
+            stays = np.flatnonzero(entry < last)
+            if len(stays) < len(pairs):
+                pairs, other, entry, last = pairs[stays], other[stays], entry[stays], last[stays]
+
+    def is_above(self, term: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
+        """By pair of terms: whether the first is above the second, or is the second."""
+        if len(self) > _MOST_BITS:
+            return self._place(term, other)[1]
+        byte = self._bits[other.astype(np.int64) * ((len(self) + 7) // 8) + (term >> 3)]
+        bit: npt.NDArray[np.uint8] = byte >> (term & 7).astype(np.uint8)
+        return (bit & 1).astype(np.bool_)
+
+    def steps_up(self, term: IntArray, ancestor: IntArray) -> FloatArray:
+        """By pair of terms: the fewest steps up from the first to the second; infinite if none."""
+        place, is_above = self._place(ancestor, term)
+        return np.where(is_above, self.up[place], np.inf)
+
     @cached_property
-    def _is_above(self) -> Callable[[IntArray, IntArray], npt.NDArray[np.bool_]]:
-        """What tells by pair whether the second term is above the first, or is the first."""
-        count = len(self)
-        owner, of = self.ancestors.owner, self.ancestors.of
-        if count <= _MOST_BITS:  # a bit for each pair: 50 MB for 20,000 terms
-            bits = np.zeros((count, (count + 7) // 8), np.uint8)
-            np.bitwise_or.at(bits, (owner, of >> 3), (1 << (of & 7)).astype(np.uint8))
-            return lambda term, other: (bits[term, other >> 3] >> (other & 7)) & 1 == 1
-        keys = owner * count + of
+    def _bits(self) -> npt.NDArray[np.uint8]:
+        """A bit for each pair of terms, 45 MB for HPO: row after row, of those above a term."""
+        width = (len(self) + 7) // 8
+        bits = np.zeros(len(self) * width, np.uint8)
+        of = self.ancestors.of
+        np.bitwise_or.at(
+            bits, self.ancestors.owner * width + (of >> 3), (1 << (of & 7)).astype(np.uint8)
+        )
+        return bits
 
-        def looked_up(term: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
-            wanted = term * count + other
-            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found: npt.NDArray[np.bool_] = keys[at] == wanted
-            return found
+    def _place(self, ancestor: IntArray, term: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Return where ancestors are among those of terms, and whether they are there."""
+        wanted = term.astype(np.int64) * len(self) + ancestor
+        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return place, self._keys[place] == wanted
 
-        return looked_up
+    @cached_property
+    def _keys(self) -> IntArray:
+        """By entry of ``ancestors``: a number that is larger for each further entry."""
+        return self.ancestors.owner * len(self) + self.ancestors.of
+
+    def _of_terms(self, terms: IntArray) -> Lists:
+        """Return the ancestors of some terms."""
+        sizes = np.diff(self.ancestors.starts)[terms]
+        entry = _ranges(self.ancestors.starts[terms], sizes)
+        return Lists(_starts(sizes), self.ancestors.of[entry])
 
 
-def _nearest(of: list[IntArray], steps: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """Join lists of ancestors, each once with its fewest steps, by number."""
-    term, step = np.concatenate(of), np.concatenate(steps)
+_NOTHING = np.empty(0, np.int32)
+_NO_STEPS = np.zeros(1, np.int32)
+
+
+def _in_order(terms: IntArray) -> tuple[IntArray, IntArray]:
+    """Return places of terms in order, and the terms: what is near in memory is used together."""
+    order = np.argsort(terms, kind="stable")
+    return order, terms[order]
+
+
+def _starts(sizes: Sequence[int] | IntArray) -> npt.NDArray[np.int64]:
+    """Return where lists of these sizes begin, and where the last one ends."""
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Return the numbers from each start, as many as its size, one after the other."""
+    ends = np.cumsum(sizes)
+    ranges: IntArray = np.arange(ends[-1] if len(ends) else 0)
+    ranges += np.repeat(starts - (ends - sizes), sizes)
+    return ranges
+
+
+def _too_many(source: str) -> InputError:
+    return InputError(
+        f"{source}: the terms have more than {MOST_ANCESTORS:,} ancestors together, which is more "
+        "than can be kept; give an ontology that is less deep"
+    )
+
+
+def _depths(parents: Sequence[Sequence[int]], order: Sequence[int]) -> dict[DepthRule, IntArray]:
+    longest, shortest = [0] * len(parents), [0] * len(parents)
+    for term in order:
+        if parents[term]:
+            longest[term] = 1 + max(longest[parent] for parent in parents[term])
+            shortest[term] = 1 + min(shortest[parent] for parent in parents[term])
+    return {"longest": np.array(longest, np.int32), "shortest": np.array(shortest, np.int32)}
+
+
+def _inserted(numbers: npt.NDArray[np.int32], place: int, number: int) -> npt.NDArray[np.int32]:
+    longer = np.empty(len(numbers) + 1, np.int32)
+    longer[:place], longer[place], longer[place + 1 :] = numbers[:place], number, numbers[place:]
+    return longer
+
+
+def _joined(
+    lists: Sequence[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Join the ancestors of parents: each once, by number, with its fewest steps plus one."""
+    if len(lists) == 1:
+        return lists[0][0], lists[0][1] + np.int32(1)
+    term = np.concatenate([of for of, _ in lists])
+    step = np.concatenate([steps for _, steps in lists])
     order = np.lexsort((step, term))
     term, step = term[order], step[order]
     first = np.ones(len(term), np.bool_)
     np.not_equal(term[1:], term[:-1], out=first[1:])
-    return term[first], step[first]
-
-
-_MOST_BITS = 40_000
-"""Up to so many terms a table of bits tells who is above whom."""
+    return term[first], step[first] + np.int32(1)
 
 
 def _parents_first(
@@ -283,8 +382,8 @@ def _parents_first(
     """Return the terms such that each comes after its parents."""
     waiting = [len(each) for each in parents]
     children: list[list[int]] = [[] for _ in parents]
-    for term, each in enumerate(parents):
-        for parent in each:
+    for term, above in enumerate(parents):
+        for parent in above:
             children[parent].append(term)
     order = [term for term, count in enumerate(waiting) if not count]
     for term in order:  # grows meanwhile
@@ -298,7 +397,7 @@ def _parents_first(
 
 
 def _cycle(parents: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[int]:
-    """Return a shortest way round, upwards, from the first term that is in a cycle."""
+    """Return a way round, upwards, that the first term that cannot be placed leads to."""
     stuck = [term for term, count in enumerate(waiting) if count]
     path: list[int] = [stuck[0]]
     seen = {stuck[0]: 0}

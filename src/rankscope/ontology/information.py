@@ -28,7 +28,10 @@ def from_structure(graph: Graph) -> FloatArray:
     """Return by term what it says, judging by how many terms are below it."""
     if len(graph) < 2:
         return np.ones(len(graph))
-    return 1.0 - np.log(graph.descendants + 1) / math.log(len(graph))
+    size = graph.descendants + 1
+    information = 1.0 - np.log(size) / math.log(len(graph))
+    # a root above everything says nothing at all, whatever the two logarithms round to
+    return np.where(size == len(graph), 0.0, np.clip(information, 0.0, 1.0))
 
 
 def from_annotations(graph: Graph, annotated: Mapping[str, Iterable[int]]) -> FloatArray:
@@ -48,4 +51,4 @@ def from_annotations(graph: Graph, annotated: Mapping[str, Iterable[int]]) -> Fl
             f"information content needs annotations of at least two things, not {total}; give a "
             "file with a thing and a term on each line"
         )
-    return -np.log(np.maximum(counts, 1) / total)
+    return np.log(total / np.maximum(counts, 1))

@@ -202,9 +202,9 @@ def credit(near: FloatArray, down: FloatArray, up: FloatArray, kin: FloatArray) 
     """
     earned = np.maximum(near, kin)
     earned = np.where(earned < NEAR, 0.0, earned)
-    for steps, (one, less, least) in ((up, ANCESTOR), (down, DESCENDANT)):
+    for steps, (nearest, less, least) in ((up, ANCESTOR), (down, DESCENDANT)):
         related = np.isfinite(steps)
-        earned[related] = np.maximum(least, one - less * (steps[related] - 1))
+        earned[related] = np.maximum(least, nearest - less * (steps[related] - 1))
     return earned
 
 
@@ -244,18 +244,18 @@ def to_all(way: Way, graph: Graph, values: FloatArray, term: int) -> FloatArray:
     """
     similarity = way.similarity
     if similarity.basis == "steps":
-        found = similarity.function(graph.distances(term))
+        near = similarity.function(graph.distances(term))
     elif similarity.basis == "ancestors":
         everything = graph.total(values)
         shared = graph.shared_total(term, values)
-        found = similarity.function(shared, everything[term], everything)
+        near = similarity.function(shared, everything[term], everything)
     else:
         shared = graph.highest_shared(term, values)
-        found = _by_highest(similarity, values, shared, values[term], values)
+        near = _by_highest(similarity, values, shared, values[term], values)
         if similarity.basis == "relation":
-            found = similarity.function(found, *_relations(graph, term))
-    found[term] = 1.0
-    return found
+            near = similarity.function(near, *_relations(graph, term))
+    near[term] = 1.0
+    return near
 
 
 def of_pairs(
@@ -263,29 +263,19 @@ def of_pairs(
 ) -> FloatArray:
     """Return the similarity of pairs of terms, the first of each the expected one."""
     similarity = way.similarity
-    if similarity.basis == "relation":
-        found = np.empty(len(first))
-        for rows in _alike(first):
-            found[rows] = to_all(way, graph, values, int(first[rows[0]]))[second[rows]]
-        return found
     if similarity.basis == "steps":
-        found = similarity.function(graph.distances_of_pairs(first, second))
+        near = similarity.function(graph.distances_of_pairs(first, second))
     elif similarity.basis == "ancestors":
         everything = graph.total(values)
         shared = graph.shared_total_of_pairs(first, second, values)
-        found = similarity.function(shared, everything[first], everything[second])
+        near = similarity.function(shared, everything[first], everything[second])
     else:
         shared = graph.highest_shared_of_pairs(first, second, values)
-        found = _by_highest(similarity, values, shared, values[first], values[second])
-    found[first == second] = 1.0
-    return found
-
-
-def _alike(terms: IntArray) -> list[IntArray]:
-    """Return the places of each distinct term."""
-    order = np.argsort(terms, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(terms[order])) + 1)
-    return [part for part in parts if len(part)]
+        near = _by_highest(similarity, values, shared, values[first], values[second])
+        if similarity.basis == "relation":
+            near = similarity.function(near, *_relations_of_pairs(graph, first, second))
+    near[first == second] = 1.0
+    return near
 
 
 def _by_highest(
@@ -301,8 +291,8 @@ def _by_highest(
     go beyond 1. What a relation earns rests on the hybrid similarity.
     """
     function = hybrid if similarity.basis == "relation" else similarity.function
-    found = function(np.maximum(shared, 0.0), first, second, float(values.max(initial=0.0)))
-    return np.where(shared < 0, 0.0, np.clip(found, 0.0, 1.0))
+    near = function(np.maximum(shared, 0.0), first, second, float(values.max(initial=0.0)))
+    return np.where(shared < 0, 0.0, np.clip(near, 0.0, 1.0))
 
 
 def _relations(graph: Graph, term: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -316,11 +306,19 @@ def _relations(graph: Graph, term: int) -> tuple[FloatArray, FloatArray, FloatAr
     terms, steps = graph.above(term)
     up[terms] = steps
     kin = np.zeros(len(graph))
-    parents = graph.parents[term]
-    grandparents = np.unique(_of_all(graph.parents, parents))
-    kin[_of_all(graph.children, _of_all(graph.children, grandparents))] = COUSIN
-    kin[_of_all(graph.children, parents)] = SIBLING
+    parents_alike = _of_all(graph.children, graph.grandparents[term])
+    kin[_of_all(graph.children, parents_alike)] = COUSIN
+    kin[_of_all(graph.children, graph.parents[term])] = SIBLING
     return down, up, kin
+
+
+def _relations_of_pairs(
+    graph: Graph, first: IntArray, second: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return by pair of terms what `_relations` says of it."""
+    kin = np.where(graph.grandparents.share(first, second), COUSIN, 0.0)
+    kin = np.where(graph.parents.share(first, second), SIBLING, kin)
+    return graph.steps_up(second, first), graph.steps_up(first, second), kin
 
 
 def _of_all(lists: Lists, terms: IntArray) -> IntArray:

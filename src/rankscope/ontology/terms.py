@@ -26,13 +26,14 @@ from rankscope.ontology.annotations import read_annotations
 from rankscope.ontology.graph import Graph, Lists
 from rankscope.ontology.information import from_annotations, from_structure
 from rankscope.ontology.nearness import Way, of_pairs, to_all
-from rankscope.ontology.term_files import IS_A, Synonym, read_terms
+from rankscope.ontology.term_files import read_terms
+from rankscope.ontology.term_table import IS_A, Synonym
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.ontology.graph import DepthRule, FloatArray, IntArray
     from rankscope.ontology.information import Information
-    from rankscope.ontology.term_files import TermTable
+    from rankscope.ontology.term_table import TermTable
 
 __all__ = ["Ontology", "read_ontology"]
 
@@ -40,11 +41,11 @@ Status = Literal["current", "alternative", "replaced", "obsolete", "unknown"]
 """What an id is: a term's own, another of its ids, that of an obsolete term with one replacement,
 that of one without, or none of this ontology."""
 
-_FORMAT = "ontology 1"
+_FORMAT = "ontology 2"
 """Changes when what is kept changes."""
 
-_ROWS_KEPT = 512
-"""Of so many terms the similarities with all others are remembered: 80 MB for 20,000 terms."""
+_NUMBERS_KEPT = 10_000_000
+"""So many similarities of a term with all others are remembered: 80 MB, 500 terms of HPO."""
 
 CACHE_VARIABLE = "RANKSCOPE_CACHE"
 
@@ -132,20 +133,26 @@ class Ontology:
         number = self._numbers.get(term_id)
         if number is not None:
             return number
-        own = self.alternatives.get(term_id)
-        if own is None:
-            own = self.replacement(term_id)
-        return -1 if own is None else self._numbers.get(own, -1)
+        current = self.alternatives.get(term_id)
+        if current is None:
+            current = self.replacement(term_id)
+        return -1 if current is None else self._numbers.get(current, -1)
 
     def replacement(self, term_id: str) -> str | None:
-        """Return the one term that replaces an obsolete one; None if there is none, or several."""
-        replaced = self.obsolete.get(term_id, ())
-        current = [other for other in map(self._own, replaced) if other is not None]
-        return current[0] if len(current) == 1 else None
+        """Return the one term that replaces an obsolete one; None if there is none, or several.
 
-    def _own(self, term_id: str) -> str | None:
-        own = self.alternatives.get(term_id, term_id)
-        return own if own in self._numbers else None
+        What replaces it may be obsolete in its turn, and replaced by another.
+        """
+        waiting, seen, current = list(self.obsolete.get(term_id, ())), {term_id}, set()
+        while waiting:
+            other = waiting.pop()
+            other = self.alternatives.get(other, other)
+            if other in self._numbers:
+                current.add(other)
+            elif other not in seen:
+                seen.add(other)
+                waiting += self.obsolete.get(other, ())
+        return current.pop() if len(current) == 1 else None
 
     def status(self, term_id: str) -> Status:
         """Tell what an id is."""
@@ -164,10 +171,10 @@ class Ontology:
 
     @cached_property
     def _alternatives_of(self) -> dict[str, list[str]]:
-        by_own: dict[str, list[str]] = {}
-        for other, own in self.alternatives.items():
-            by_own.setdefault(own, []).append(other)
-        return by_own
+        by_term: dict[str, list[str]] = {}
+        for other, term_id in self.alternatives.items():
+            by_term.setdefault(term_id, []).append(other)
+        return by_term
 
     def __getitem__(self, term_id: str) -> Term:
         number = self.number(term_id)
@@ -260,22 +267,29 @@ class Ontology:
         return from_annotations(self.graph, self.annotations)
 
     def similarities(self, way: Way, number: int) -> FloatArray:
-        """Return the similarity of one term, the expected one, with every term, by number."""
+        """Return the similarity of one term, the expected one, with every term, by number.
+
+        A term that is unknown (−1) is like none.
+        """
+        if number < 0:
+            return np.zeros(len(self))
         rows: OrderedDict[tuple[Way, int], FloatArray] = self._rows  # type: ignore[attr-defined]
         key = way, number
         row = rows.get(key)
         if row is None:
-            row = rows[key] = to_all(way, self.graph, self.values(way), number)
-            if len(rows) > _ROWS_KEPT:
+            row = to_all(way, self.graph, self.values(way), number)
+            row.flags.writeable = False
+            rows[key] = row
+            if len(rows) * len(self) > _NUMBERS_KEPT:
                 rows.popitem(last=False)
         return row
 
     def similarity_of_pairs(self, way: Way, first: IntArray, second: IntArray) -> FloatArray:
         """Return the similarity of many pairs of terms, by number; those unknown (−1) give 0."""
         known = (first >= 0) & (second >= 0)
-        found = np.zeros(len(first))
-        found[known] = of_pairs(way, self.graph, self.values(way), first[known], second[known])
-        return found
+        near = np.zeros(len(first))
+        near[known] = of_pairs(way, self.graph, self.values(way), first[known], second[known])
+        return near
 
     def similarity(
         self,
@@ -300,9 +314,9 @@ class Ontology:
             )
         first = np.fromiter(map(self.number, ours), np.int64, len(ours))
         second = np.fromiter(map(self.number, theirs), np.int64, len(theirs))
-        found = self.similarity_of_pairs(way, first, second)
-        found[[one == other for one, other in zip(ours, theirs, strict=True)]] = 1.0
-        return float(found[0]) if isinstance(expected, str) else found
+        near = self.similarity_of_pairs(way, first, second)
+        near[[ours[place] == theirs[place] for place in range(len(ours))]] = 1.0
+        return float(near[0]) if isinstance(expected, str) else near
 
 
 def checked_way(sim: str, depth: str, ic: str) -> Way:
@@ -358,14 +372,24 @@ def read_ontology(
     sha256 = key.hexdigest()
     folder = default_cache() if cache is None else Path(cache)
     entry = None if folder is None else folder / "ontologies" / f"{sha256}.ontology"
-    stored = None if entry is None else read_arrays(entry)
-    if stored is None:
-        stored = _arrays(read_terms(data, source, chosen), source)
+    ontology = None if entry is None else _kept(entry, source, sha256, chosen)
+    if ontology is None:
+        arrays = _arrays(read_terms(data, source, chosen), source)
         if entry is not None:
             with suppress(InputError):  # a home that cannot be written to is no reason to stop
                 make_folder(entry.parent)
-                write_arrays(entry, stored)
-    return _with_annotations(_loaded(stored, source, sha256, chosen), annotations)
+                write_arrays(entry, arrays)
+        ontology = _loaded(arrays, source, sha256, chosen)
+    return _with_annotations(ontology, annotations)
+
+
+def _kept(entry: Path, source: str, sha256: str, relations: tuple[str, ...]) -> Ontology | None:
+    """Return the ontology in an entry; None if there is none, or it is not one of this version."""
+    arrays = read_arrays(entry)
+    try:
+        return None if arrays is None else _loaded(arrays, source, sha256, relations)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _arrays(table: TermTable, source: str) -> dict[str, Any]:
@@ -375,28 +399,18 @@ def _arrays(table: TermTable, source: str) -> dict[str, Any]:
         raise InputError(f"{source}: every term is obsolete; give a current ontology")
     ids = [entry.term_id for entry in current]
     numbers = {term_id: number for number, term_id in enumerate(ids)}
-    alternatives = {
-        other: entry.term_id
-        for entry in current
-        for other in entry.alternatives
-        if other not in numbers
-    }
-    obsolete: dict[str, list[str]] = {}
-    for entry in table.terms.values():
-        if entry.is_obsolete:  # some ontologies give the id of an obsolete term to its successor
-            heir = alternatives.pop(entry.term_id, None)
-            obsolete[entry.term_id] = entry.replaced_by or ([] if heir is None else [heir])
+    alternatives, obsolete = _other_ids(table, numbers)
     undefined: dict[str, None] = {}
     parents: list[list[int]] = []
     for entry in current:
-        above = []
-        for name in dict.fromkeys(entry.parents):
+        above: dict[int, None] = {}
+        for name in entry.parents:
             number = numbers.get(alternatives.get(name, name))
             if number is None:
                 undefined[name] = None
             else:
-                above.append(number)
-        parents.append(above)
+                above[number] = None
+        parents.append(list(above))
     graph = Graph.of(parents, ids, source)
     names = [
         table.version,
@@ -407,20 +421,50 @@ def _arrays(table: TermTable, source: str) -> dict[str, Any]:
         list(undefined),
     ]
     texts = [
-        [[[one.text, one.scope, one.kind] for one in entry.synonyms] for entry in current],
+        [[[name.text, name.scope, name.kind] for name in entry.synonyms] for entry in current],
         [entry.definition for entry in current],
     ]
     return {
         "names": _as_bytes(names),
         "texts": _as_bytes(texts),
         "parent_starts": graph.parents.starts,
-        "parents": graph.parents.of.astype(np.int32),
+        "parents": graph.parents.of,
         "ancestor_starts": graph.ancestors.starts,
-        "ancestors": graph.ancestors.of.astype(np.int32),
-        "up": graph.up.astype(np.int32),
-        "longest": graph.depths["longest"].astype(np.int32),
-        "shortest": graph.depths["shortest"].astype(np.int32),
+        "ancestors": graph.ancestors.of,
+        "up": graph.up,
+        "longest": graph.depths["longest"],
+        "shortest": graph.depths["shortest"],
     }
+
+
+def _other_ids(
+    table: TermTable, numbers: Mapping[str, int]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return ids that mean a current term, and those of obsolete terms with what replaces them.
+
+    Some ontologies give the id of an obsolete term to its successor; an id that two terms claim
+    means neither.
+    """
+    claims: dict[str, dict[str, None]] = {}
+    for entry in table.terms.values():
+        for other in entry.alternatives:
+            if other not in numbers:
+                claims.setdefault(other, {})[entry.term_id] = None
+    obsolete = {
+        entry.term_id: entry.replaced_by or list(claims.get(entry.term_id, ()))
+        for entry in table.terms.values()
+        if entry.is_obsolete
+    }
+    alternatives = {}
+    for other, claiming in claims.items():
+        if other in obsolete:
+            continue
+        term_id, *more = claiming
+        if more or term_id not in numbers:
+            obsolete[other] = list(claiming)
+        else:
+            alternatives[other] = term_id
+    return alternatives, obsolete
 
 
 def _as_bytes(data: Any) -> Any:
@@ -432,10 +476,6 @@ def _loaded(
     stored: Mapping[str, Any], source: str, sha256: str, relations: tuple[str, ...]
 ) -> Ontology:
     version, ids, labels, alternatives, obsolete, undefined = json.loads(stored["names"].tobytes())
-    numbers = {
-        name: stored[name].astype(np.int64)
-        for name in ("parents", "ancestors", "up", "longest", "shortest")
-    }
     return Ontology(
         source=source,
         sha256=sha256,
@@ -444,10 +484,10 @@ def _loaded(
         ids=tuple(ids),
         labels=tuple(labels),
         graph=Graph(
-            Lists(stored["parent_starts"], numbers["parents"]),
-            Lists(stored["ancestor_starts"], numbers["ancestors"]),
-            numbers["up"],
-            {"longest": numbers["longest"], "shortest": numbers["shortest"]},
+            Lists(stored["parent_starts"], stored["parents"]),
+            Lists(stored["ancestor_starts"], stored["ancestors"]),
+            stored["up"],
+            {"longest": stored["longest"], "shortest": stored["shortest"]},
         ),
         alternatives=alternatives,
         obsolete={term_id: tuple(others) for term_id, others in obsolete.items()},

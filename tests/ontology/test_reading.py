@@ -1,0 +1,755 @@
+"""Files of terms: the same ontology in every format, and what is said of files that are wrong."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ontology.plain import Plain, ontologies
+from rankscope.errors import FormatError, InputError, RankscopeError
+from rankscope.ontology.graph import CycleError
+from rankscope.ontology.term_files import read_terms
+from rankscope.ontology.term_table import Synonym, TermTable
+from rankscope.ontology.terms import Ontology, read_ontology
+
+OBO = r"""format-version: 1.4
+data-version: xx/releases/2026-01-02
+! a comment
+synonymtypedef: layperson "layperson term"
+import: http://127.0.0.1:9/other.obo
+ontology: xx
+
+[Term]
+id: XX:1
+name: All
+comment: what is not looked at may break a rule: "
+creation_date: someday
+xref: with blanks in it
+
+[Term]
+id: XX:2 ! the id of a term
+name: Brain \{upper\} part ! not of the name
+def: "The \"upper\" part,\nwith a \\" [PMID:1 "a \"paper\"", http://x.org/a\,b]
+synonym: "cerebrum" EXACT [PMID:2]
+synonym: "the \"upper\" brain" NARROW layperson [] {x="y"} ! comment
+synonym: "head" BROAD layperson []
+synonym: "mind" RELATED []
+is_a: XX:1 {source="x", is_inferred="true"} ! All
+alt_id: XX:20
+alt_id: XX:21 ! another
+
+[Term]
+id: http://purl.obolibrary.org/obo/XX_3
+name: Cortex {source="z"}
+is_a: XX:1!All
+relationship: part_of XX:2 ! Brain
+relationship: near_to XX:1
+
+[Term]
+id: XX:90
+name: obsolete Brain
+is_obsolete: true
+replaced_by: XX:2
+
+[Term]
+id: XX:91
+name: obsolete parts
+is_obsolete: true ! yes
+replaced_by: XX:2
+replaced_by: XX:3
+consider: XX:1
+
+[Typedef]
+id: part_of
+name: part of
+xref: BFO:0000050
+what is no line of a term
+
+[Instance]
+id: XX:instance
+"""
+
+PURL = "http://purl.obolibrary.org/obo/"
+IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
+
+OWL = f"""<?xml version="1.0"?>
+<!DOCTYPE rdf:RDF [
+  <!ENTITY obo "{PURL}">
+]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#"
+    xmlns:owl="http://www.w3.org/2002/07/owl#"
+    xmlns:obo="{PURL}" xmlns:oboInOwl="{IN_OWL}">
+  <owl:Ontology rdf:about="{PURL}xx.owl">
+    <owl:versionIRI rdf:resource="{PURL}xx/releases/2026-01-02/xx.owl"/>
+    <owl:imports rdf:resource="http://127.0.0.1:9/other.owl"/>
+  </owl:Ontology>
+  <owl:ObjectProperty rdf:about="&obo;BFO_0000050">
+    <oboInOwl:shorthand>part_of</oboInOwl:shorthand>
+  </owl:ObjectProperty>
+  <owl:ObjectProperty rdf:about="&obo;xx#near_to"/>
+  <owl:Class rdf:about="&obo;XX_1">
+    <rdfs:label>All</rdfs:label>
+    <rdfs:subClassOf rdf:resource="http://www.w3.org/2002/07/owl#Thing"/>
+    <oboInOwl:creation_date>someday</oboInOwl:creation_date>
+  </owl:Class>
+  <owl:Class rdf:about="{PURL}XX_2">
+    <rdfs:label xml:lang="de">Gehirn</rdfs:label>
+    <rdfs:label xml:lang="en">Brain {{upper}} part</rdfs:label>
+    <obo:IAO_0000115>The "upper" part,
+with a \\</obo:IAO_0000115>
+    <oboInOwl:id>XX:2</oboInOwl:id>
+    <oboInOwl:hasExactSynonym>cerebrum</oboInOwl:hasExactSynonym>
+    <oboInOwl:hasNarrowSynonym>the "upper" brain</oboInOwl:hasNarrowSynonym>
+    <oboInOwl:hasBroadSynonym>head</oboInOwl:hasBroadSynonym>
+    <oboInOwl:hasRelatedSynonym>mind</oboInOwl:hasRelatedSynonym>
+    <rdfs:subClassOf rdf:resource="{PURL}XX_1"/>
+    <oboInOwl:hasAlternativeId>XX:20</oboInOwl:hasAlternativeId>
+    <oboInOwl:hasAlternativeId>XX:21</oboInOwl:hasAlternativeId>
+  </owl:Class>
+  <rdf:Description rdf:about="{PURL}XX_3">
+    <rdf:type rdf:resource="http://www.w3.org/2002/07/owl#Class"/>
+    <rdfs:label>Cortex</rdfs:label>
+  </rdf:Description>
+  <owl:Class rdf:about="{PURL}XX_3">
+    <rdfs:subClassOf><owl:Class rdf:about="{PURL}XX_1"/></rdfs:subClassOf>
+    <rdfs:subClassOf><owl:Restriction>
+      <owl:onProperty rdf:resource="{PURL}BFO_0000050"/>
+      <owl:someValuesFrom rdf:resource="{PURL}XX_2"/>
+    </owl:Restriction></rdfs:subClassOf>
+    <rdfs:subClassOf><owl:Restriction>
+      <owl:onProperty rdf:resource="{PURL}xx#near_to"/>
+      <owl:someValuesFrom><owl:Class rdf:about="{PURL}XX_1"/></owl:someValuesFrom>
+    </owl:Restriction></rdfs:subClassOf>
+  </owl:Class>
+  <owl:Class rdf:about="{PURL}XX_90">
+    <rdfs:label>obsolete Brain</rdfs:label>
+    <owl:deprecated rdf:datatype="http://www.w3.org/2001/XMLSchema#boolean">true</owl:deprecated>
+    <obo:IAO_0100001 rdf:resource="{PURL}XX_2"/>
+  </owl:Class>
+  <owl:Class rdf:about="{PURL}XX_91">
+    <rdfs:label>obsolete parts</rdfs:label>
+    <owl:deprecated>true</owl:deprecated>
+    <obo:IAO_0100001>XX:2</obo:IAO_0100001>
+    <obo:IAO_0100001 rdf:resource="{PURL}XX_3"/>
+    <oboInOwl:consider>XX:1</oboInOwl:consider>
+  </owl:Class>
+  <owl:Axiom>
+    <owl:annotatedSource rdf:resource="{PURL}XX_2"/>
+    <owl:annotatedProperty rdf:resource="{IN_OWL}hasNarrowSynonym"/>
+    <owl:annotatedTarget>the "upper" brain</owl:annotatedTarget>
+    <oboInOwl:hasSynonymType rdf:resource="{PURL}xx#layperson"/>
+  </owl:Axiom>
+  <owl:Axiom owl:annotatedTarget="head">
+    <owl:annotatedSource rdf:resource="{PURL}XX_2"/>
+    <owl:annotatedProperty rdf:resource="{IN_OWL}hasBroadSynonym"/>
+    <oboInOwl:hasSynonymType rdf:resource="{PURL}xx#layperson"/>
+  </owl:Axiom>
+</rdf:RDF>
+"""
+
+
+def node(number: int, label: str, **meta: Any) -> dict[str, Any]:
+    return {"id": f"{PURL}XX_{number}", "lbl": label, "type": "CLASS", "meta": meta}
+
+
+def replaced_by(*values: str) -> list[dict[str, str]]:
+    return [{"pred": f"{PURL}IAO_0100001", "val": value} for value in values]
+
+
+def synonym(scope: str, text: str, kind: str | None = None) -> dict[str, Any]:
+    said = {"pred": f"has{scope}Synonym", "val": text, "xrefs": []}
+    return said if kind is None else {**said, "synonymType": f"{PURL}xx#{kind}"}
+
+
+def edge(child: int, relation: str, parent: int) -> dict[str, str]:
+    return {"sub": f"{PURL}XX_{child}", "pred": relation, "obj": f"{PURL}XX_{parent}"}
+
+
+GRAPHS = {
+    "graphs": [
+        {
+            "id": f"{PURL}xx.owl",
+            "meta": {"version": f"{PURL}xx/releases/2026-01-02/xx.json"},
+            "imports": ["http://127.0.0.1:9/other.json"],
+            "nodes": [
+                node(1, "All"),
+                node(
+                    2,
+                    "Brain {upper} part",
+                    definition={"val": 'The "upper" part,\nwith a \\', "xrefs": []},
+                    synonyms=[
+                        synonym("Exact", "cerebrum"),
+                        synonym("Narrow", 'the "upper" brain', "layperson"),
+                        synonym("Broad", "head", "layperson"),
+                        synonym("Related", "mind"),
+                    ],
+                    basicPropertyValues=[
+                        {"pred": f"{IN_OWL}hasAlternativeId", "val": "XX:20"},
+                        {"pred": f"{IN_OWL}hasAlternativeId", "val": "XX:21"},
+                        {"pred": f"{IN_OWL}creation_date", "val": None},
+                    ],
+                ),
+                node(
+                    90, "obsolete Brain", deprecated=True, basicPropertyValues=replaced_by("XX:2")
+                ),
+                {"id": f"{PURL}BFO_0000050", "lbl": "part of", "type": "PROPERTY"},
+                {"id": f"{PURL}XX_instance", "type": "INDIVIDUAL"},
+            ],
+            "edges": [edge(2, "is_a", 1), edge(3, "is_a", 1), edge(3, f"{PURL}BFO_0000050", 2)],
+        },
+        {
+            "id": "a second graph",
+            "nodes": [
+                node(3, "Cortex"),
+                {"id": f"{PURL}XX_1"},  # again, as graphs do with what they import
+                node(
+                    91,
+                    "obsolete parts",
+                    deprecated=True,
+                    basicPropertyValues=replaced_by(f"{PURL}XX_2", "XX:3"),
+                ),
+            ],
+            "edges": [edge(3, f"{PURL}xx#near_to", 1), edge(77, "is_a", 1)],
+        },
+    ]
+}
+
+FILES = {"xx.obo": OBO, "xx.owl": OWL, "xx.json": json.dumps(GRAPHS)}
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("something was to be fetched")
+
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(socket, name, refused)
+
+
+def entries(table: TermTable) -> dict[str, list[Any]]:
+    return {
+        term_id: [
+            entry.label,
+            entry.definition,
+            entry.synonyms,
+            sorted(entry.parents),
+            entry.alternatives,
+            entry.is_obsolete,
+            entry.replaced_by,
+        ]
+        for term_id, entry in sorted(table.terms.items())
+    }
+
+
+# --- the same in every format --------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize("name", FILES)
+def test_what_a_file_says(name: str) -> None:
+    table = read_terms(FILES[name].encode(), name)
+    assert table.version == "xx/releases/2026-01-02"
+    assert table.relations == {"part_of", "near_to"}
+    synonyms = [
+        Synonym("cerebrum", "EXACT"),
+        Synonym('the "upper" brain', "NARROW", "layperson"),
+        Synonym("head", "BROAD", "layperson"),
+        Synonym("mind", "RELATED"),
+    ]
+    definition = 'The "upper" part,\nwith a \\'
+    brain = ["Brain {upper} part", definition, synonyms, ["XX:1"], ["XX:20", "XX:21"], False, []]
+    assert entries(table) == {
+        "XX:1": ["All", "", [], [], [], False, []],
+        "XX:2": brain,
+        "XX:3": ["Cortex", "", [], ["XX:1"], [], False, []],
+        "XX:90": ["obsolete Brain", "", [], [], [], True, ["XX:2"]],
+        "XX:91": ["obsolete parts", "", [], [], [], True, ["XX:2", "XX:3"]],
+    }
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    ("relations", "above"),
+    [
+        (["is_a", "part_of"], ["XX:1", "XX:2"]),
+        (["part_of"], ["XX:2"]),
+        (["near_to"], ["XX:1"]),
+        (["is_a", "near_to"], ["XX:1", "XX:1"]),
+    ],
+)
+def test_relations(name: str, relations: list[str], above: list[str]) -> None:
+    table = read_terms(FILES[name].encode(), name, relations)
+    assert sorted(table.terms["XX:3"].parents) == above
+    assert table.terms["XX:2"].parents == (["XX:1"] if "is_a" in relations else [])
+
+
+def test_a_relation_by_its_id() -> None:
+    for name in ("xx.owl", "xx.json"):
+        table = read_terms(FILES[name].encode(), name, ["BFO:0000050"])
+        assert table.terms["XX:3"].parents == ["XX:2"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_relation_that_no_term_has(name: str) -> None:
+    with pytest.raises(InputError, match=r"no term has the relation 'has_part'.*near_to, part_of"):
+        read_terms(FILES[name].encode(), name, ["is_a", "has_part"])
+
+
+def test_the_names_of_relations_are_shown_safely() -> None:
+    lines = "".join(f"relationship: r{n}\\n\\x1b A\n" for n in range(100))
+    with pytest.raises(InputError) as caught:
+        read_terms(f"[Term]\nid: A\n{lines}".encode(), "x.obo", ["q"])
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed(tmp_path: Path, name: str, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / name).write_bytes(pack(FILES[name].encode()))
+    assert len(read_ontology(tmp_path / name, cache=tmp_path)) == 3
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_byte_order_mark_and_line_ends(name: str) -> None:
+    plain = entries(read_terms(FILES[name].encode(), name))
+    marked = b"\xef\xbb\xbf" + FILES[name].replace("\n", "\r\n").encode()
+    assert entries(read_terms(marked, name)) == plain
+
+
+def test_owl_in_another_encoding() -> None:
+    """XML says itself how it is encoded."""
+    text = OWL.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="ISO-8859-1"?>')
+    table = read_terms(text.replace("Cortex", "Körper").encode("latin-1"), "xx.owl")
+    assert table.terms["XX:3"].label == "Körper"
+
+
+def test_owl_with_its_own_addresses() -> None:
+    """Not of the OBO library, with names relative to the file's base, or to nothing."""
+    text = (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" '
+        'xmlns:owl="http://www.w3.org/2002/07/owl#"{base}>'
+        '<owl:Ontology rdf:about="http://example.org/(animals+[1]"/>'
+        '<owl:Class rdf:ID="Animal"/><owl:Class rdf:about="#Dog">'
+        '<rdfs:subClassOf rdf:resource="#Animal"/></owl:Class></rdf:RDF>'
+    )
+    base = ' xml:base="http://example.org/animals"'
+    table = read_terms(text.format(base=base).encode(), "animals.owl")
+    assert {term_id: entry.parents for term_id, entry in table.terms.items()} == {
+        "http://example.org/animals#Animal": [],
+        "http://example.org/animals#Dog": ["http://example.org/animals#Animal"],
+    }
+    table = read_terms(text.format(base="").encode(), "animals.owl")
+    assert {key: entry.parents for key, entry in table.terms.items()} == {
+        "Animal": [],
+        "Dog": ["Animal"],
+    }
+
+
+# --- beside other readers ------------------------------------------------------------------------
+
+
+def test_obo_as_fastobo_reads_it() -> None:
+    """Without what it refuses: dates, references and lines that break a rule, a final backslash."""
+    fastobo = pytest.importorskip("fastobo")
+    text = OBO.replace("! a comment\n", "").replace(r"with a \\", "with it")
+    for line in ("creation_date: someday\n", "xref: with blanks in it\n", "what is no line of"):
+        text = text.replace(line, "! " if line.startswith("what") else "")
+    text = text.replace("!  a term\n", "")
+    table = read_terms(text.encode(), "xx.obo")
+    checked = 0
+    for frame in fastobo.load(io.BytesIO(text.encode())):
+        if type(frame).__name__ != "TermFrame":
+            continue
+        entry = table.terms[str(frame.id).replace(f"{PURL}XX_", "XX:")]
+        clauses: dict[str, list[Any]] = {}
+        for clause in frame:
+            clauses.setdefault(type(clause).__name__, []).append(clause)
+        assert [entry.label] == [each.name.strip() for each in clauses["NameClause"]]
+        assert entry.definition == "".join(
+            str(each.definition) for each in clauses.get("DefClause", ())
+        )
+        assert entry.parents == [str(each.term) for each in clauses.get("IsAClause", ())]
+        assert entry.alternatives == [str(each.alt_id) for each in clauses.get("AltIdClause", ())]
+        assert entry.replaced_by == [str(each.term) for each in clauses.get("ReplacedByClause", ())]
+        assert [(each.text, each.scope, each.kind) for each in entry.synonyms] == [
+            (each.synonym.desc, each.synonym.scope, str(each.synonym.type or ""))
+            for each in clauses.get("SynonymClause", ())
+        ]
+        checked += 1
+    assert checked == len(table.terms)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_owl_as_pronto_reads_it() -> None:
+    """Without what it refuses or does not read: a date, and classes that are rdf:Description."""
+    pronto = pytest.importorskip("pronto")
+    text = OWL.replace("<oboInOwl:creation_date>someday</oboInOwl:creation_date>", "")
+    text = text.replace('<owl:Class rdf:about="&obo;', f'<owl:Class rdf:about="{PURL}')
+    start, end = text.index("  <rdf:Description"), text.index("</rdf:Description>")
+    text = text[:start] + text[end + len("</rdf:Description>") :]
+    table = read_terms(text.encode(), "xx.owl")
+    theirs = pronto.Ontology(io.BytesIO(text.encode()), import_depth=0)
+    assert set(table.terms) == {term.id for term in theirs.terms()}
+    for term in theirs.terms():
+        entry = table.terms[term.id]
+        assert {(each.text, each.scope) for each in entry.synonyms} == {
+            (each.description, each.scope) for each in term.synonyms
+        }
+        assert entry.definition == str(term.definition or "")
+        assert set(entry.alternatives) == term.alternate_ids
+        assert entry.is_obsolete == term.obsolete
+        assert set(entry.replaced_by) == {other.id for other in term.replaced_by}
+
+
+# --- OBO -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "expected"),
+    [
+        (r"name: a \{b\} \"c\" \! d", "label", 'a {b} "c" ! d'),
+        ("name: a {b", "label", "a {b"),
+        ("name: a {b} c", "label", "a {b} c"),
+        ('name: a {b="c d", e="f"}', "label", "a"),
+        ("name:a", "label", "a"),
+        ("name:", "label", ""),
+        (r"def: " + r'"a\tb\Wc\:d"', "definition", "a\tb c:d"),
+        ('def: "without references"', "definition", "without references"),
+        ('def: "" []', "definition", ""),
+        ('synonym: "x"', "synonyms", [Synonym("x", "RELATED")]),
+        ('synonym: "x" []', "synonyms", [Synonym("x", "RELATED")]),
+        ('synonym: "x" exact []', "synonyms", [Synonym("x", "EXACT")]),
+        ('synonym: "x" EXACT HP:0034334 []', "synonyms", [Synonym("x", "EXACT", "HP:0034334")]),
+        ('exact_synonym: "x" []', "synonyms", [Synonym("x", "EXACT")]),
+        ('broad_synonym: "x" [A:1]', "synonyms", [Synonym("x", "BROAD")]),
+        (r"is_a: heart\ disease ! x", "parents", ["heart disease"]),
+        ("is_a: http://example.org/x#y", "parents", ["http://example.org/x#y"]),
+        ("is_a: https://purl.obolibrary.org/obo/HP_0000001", "parents", ["HP:0000001"]),
+        ("is_obsolete: TRUE", "is_obsolete", True),
+        ("is_obsolete: false", "is_obsolete", False),
+        ("  is_a:   B  ", "parents", ["B"]),
+        ("intersection_of: B", "parents", []),
+        ("some_future_tag: of OBO 9", "parents", []),
+        ("! a comment in a term", "parents", []),
+    ],
+)
+def test_lines_of_obo(line: str, field: str, expected: object) -> None:
+    table = read_terms(f"[Term]\nid: A\n{line}\n[Term]\nid: B\n".encode(), "x.obo")
+    assert getattr(table.terms["A"], field) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("abc", "x.obo:1: not as OBO asks for: expected 'tag: value', got 'abc'"),
+        ("A,B", "x.obo:1: not as OBO asks for"),
+        ("[Term]\nid: A\nis_a: B C", "x.obo:3: not as OBO asks for: expected an id, got 'B C'"),
+        ("[Term]\nid: A\nis_a:", "x.obo:3: not as OBO asks for: expected an id, got ''"),
+        ("[Term]\nid: A\nrelationship: r", "x.obo:3: not as OBO asks for: expected 2 ids"),
+        ("[Term]\nid: A\ndef: a", "x.obo:3: not as OBO asks for: expected a text in quotation"),
+        ('[Term]\nid: A\ndef: "a\\" []', "x.obo:3: not as OBO asks for: expected a text in"),
+        ('[Term]\nid: A\nsynonym: "a" FOO []', "x.obo:3: .* expected one of EXACT, NARROW"),
+        ("[Term]\nid: A\nid: B", "x.obo:3: not as OBO asks for: expected one id, after 'A'"),
+        ("[Term]\nname: a\nid: A", "x.obo:2: .* expected the id of a term as its first line"),
+        ("\n[Term]\n\n[Term]\nid: A", "x.obo:2: .* this term has no id"),
+        ("[Term]\nid: A\n[Term]\nid: A", "x.obo:3: the term 'A' is defined twice"),
+        ("[Term]\nid: A\nis_obsolete: true", "every term is obsolete"),
+        ("format-version: 1.2", "it has no terms"),
+        ("", "it has no terms"),
+        ("\n\n", "it has no terms"),
+    ],
+)
+def test_what_is_wrong_with_obo(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.obo").write_text(text, "utf-8")
+    with pytest.raises(InputError, match=message):
+        read_ontology(tmp_path / "x.obo", cache=tmp_path)
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def parents_of(text: str, name: str = "x.tsv") -> dict[str, list[str]]:
+    table = read_terms(text.encode(), name)
+    return {term_id: entry.parents for term_id, entry in table.terms.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B\tA\nC\tA\nC\tB\n",
+        "child\tparent\nB\tA\nC\tA\nC\tB\n",
+        "id\tlabel\tparent_id\nB\tb\tA\nC\tc\tA\nC\tc\tB\n",
+        "Term ID\tParents\nB\tA\nC\tA|B\n",
+        "# a comment\n#child\tparent\nB\tA\n# another\nC\tA\nC\tB\nC\tB\n",
+        "is_a\tterm\nA\tB\n\nA\tC\nB\tC\n",
+        "B\tA\t\nC\tA\t\nC\tB",
+        "A\nB\tA\nC\tA\nC\tB\n",
+    ],
+)
+def test_tables(text: str) -> None:
+    assert parents_of(text) == {"A": [], "B": ["A"], "C": ["A", "B"]}
+
+
+def test_all_columns_of_a_table() -> None:
+    text = (
+        "id\tparent\tname\tdef\tsynonyms\talt_id\tobsolete\treplaced_by\n"
+        "A\t\tAll\tEverything\teach| every |each\tA1|A2\t\t\n"
+        "A\tB\tother\tother\tevery\tA1\t\t\n"
+        "O\t\told\t\t\t\ttrue\tA|B\n"
+    )
+    table = read_terms(text.encode(), "x.tsv")
+    names = [Synonym("each", "EXACT"), Synonym("every", "EXACT")]
+    assert entries(table) == {
+        "A": ["All", "Everything", names, ["B"], ["A1", "A2"], False, []],
+        "B": ["", "", [], [], [], False, []],
+        "O": ["old", "", [], [], [], True, ["A", "B"]],
+    }
+
+
+def test_a_bar_in_the_only_parent_is_part_of_its_id() -> None:
+    assert parents_of("child\tparent\nB\tA|C\n") == {"B": ["A|C"], "A|C": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A\tis_a\tB\nC\tis_a\tB\n", "x.tsv:1: the header 'A is_a B' has no column child"),
+        ("A\tbelow\tB\n", "x.tsv:1: expected child and parent with a tab .* in a header"),
+        ("id\tname\nA\ta\n", "x.tsv:1: the header 'id name' has no column parent; name the"),
+        ("hpo_id\tparent\nA\tB\n", "x.tsv:1: the header 'hpo_id parent' has no column child"),
+        ("B\tA\n\tA\n", "x.tsv:2: expected child and parent"),
+        ("child\tparent\n\tA\n", "x.tsv:2: expected child and parent"),
+        ("child\tparent\n", "it has no terms"),
+    ],
+)
+def test_what_is_wrong_with_a_table(text: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_terms(text.encode(), "x.tsv")
+
+
+@settings(max_examples=25, deadline=None)
+@given(plain=ontologies())
+def test_a_table_of_an_ontology_is_that_ontology(
+    tmp_path_factory: pytest.TempPathFactory, plain: Plain
+) -> None:
+    folder = tmp_path_factory.mktemp("table")
+    rows = [f"[Term]\nid: X:{term}\nname: a\\tb\nalt_id: Y:{term}" for term in plain.terms]
+    for term, parents in enumerate(plain.parents):
+        rows[term] += "".join(f"\nis_a: X:{parent}" for parent in parents)
+    rows += ["[Term]\nid: O\nis_obsolete: true\nreplaced_by: X:0\nreplaced_by: Q"]
+    (folder / "x.obo").write_text("\n".join(rows), "utf-8")
+    things = "\n".join(f"{t}\tX:{term}" for t, terms in plain.annotated.items() for term in terms)
+    (folder / "things.tsv").write_text(things, "utf-8")
+    ours = read_ontology(folder / "x.obo", annotations=folder / "things.tsv", cache=folder)
+    (folder / "again.tsv").write_text(ours.table(), "utf-8")
+    (folder / "things.tsv").write_text(ours.annotation_table(), "utf-8")
+    again = read_ontology(folder / "again.tsv", annotations=folder / "things.tsv", cache=folder)
+    assert again.ids == ours.ids
+    assert again.graph.ancestors.of.tolist() == ours.graph.ancestors.of.tolist()
+    assert again.graph.parents.of.tolist() == ours.graph.parents.of.tolist()
+    assert (again.alternatives, again.obsolete) == (ours.alternatives, ours.obsolete)
+    assert again.annotations == ours.annotations
+
+
+# --- what is wrong with any file -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("x.obo", b"[Term]\nid: A\nname: \xff\n", "x.obo:3: byte 0xff is not UTF-8; save the file"),
+        ("x.tsv", b"A\tB\n\xff\tB\n", "x.tsv:2: byte 0xff is not UTF-8"),
+        ("x.json", b'{"graphs": "\xff"}', "x.json: the text is not UTF-8"),
+        (
+            "x.owl",
+            OWL.replace("Cortex", "\xff").encode("latin-1"),
+            "x.owl:38: cannot be read as OWL",
+        ),
+        ("x.obo", OBO.encode("utf-16"), "x.obo:1: byte 0xff is not UTF-8"),
+        ("x.obo", b"[Term]\nid: A\0\n", "x.obo:2: a NUL in the line, so it is not text"),
+        ("x.tsv", b"A\tB\0\n", "x.tsv:1: a NUL in the line"),
+        ("x.json", b"", "it has no terms"),
+        ("x.json", b"{", r"x.json:1: not JSON"),
+        ("x.json", b'{"graphs": []}', "expected a JSON object with the key 'graphs'"),
+        ("x.json", b'{"graphs": [1]}', r"expected an object at graphs\[0\], got '1'"),
+        ("x.json", b'{"graphs": [{"nodes": {}}]}', r"a list at graphs\[0\].nodes, got an object"),
+        (
+            "x.json",
+            b'{"graphs": [{"nodes": [{}]}]}',
+            r"a text at graphs\[0\].nodes\[0\].id, got no",
+        ),
+        ("x.json", b'{"graphs": [{"nodes": [{"id": [1]}]}]}', r"nodes\[0\].id, got a list"),
+        ("x.json", b'{"graphs": [{"nodes": [{"id": "A", "meta": 1}]}]}', r"an object at .*meta"),
+        ("x.json", b'{"graphs": [{"edges": [{"sub": "A"}]}]}', r"edges\[0\].pred, got nothing"),
+        ("x.json", b'{"graphs": [{"nodes": [{"id": "A"}, {"id": "A"}]}]}', "'A' is defined twice"),
+        ("x.json", b'{"graphs": [{"nodes": [{"id": "\\ud83d"}]}]}', r"a text at .*, got '\\ud83d'"),
+        ("x.owl", b"<html><p>Not found</html>", "expected rdf:RDF, got 'html'"),
+        ("x.owl", b"<rdf:RDF>", "x.owl:1: cannot be read as OWL in RDF/XML"),
+        ("x.owl", b"<", "x.owl:1: cannot be read as OWL in RDF/XML"),
+        (
+            "x.owl",
+            b'<Ontology xmlns="http://www.w3.org/2002/07/owl#"/>',
+            "it is OWL/XML, save it as RDF/XML",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(FormatError, match=message) as caught:
+        read_ontology(tmp_path / name, cache=tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; name a file in it"):
+        read_ontology(tmp_path)
+    with pytest.raises(InputError, match="file not found"):
+        read_ontology(tmp_path / "x.obo")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.obo", "[Term]\nid: A\nis_a: Z:1\nis_a: B\n[Term]\nid: B\nis_a: Z:1\n"),
+        (
+            "x.json",
+            json.dumps(
+                {
+                    "graphs": [
+                        {
+                            "nodes": [{"id": "A"}, {"id": "B"}],
+                            "edges": [
+                                {"sub": "A", "pred": "is_a", "obj": "B"},
+                                {"sub": "B", "pred": "is_a", "obj": "Z:1"},
+                            ],
+                        }
+                    ]
+                }
+            ),
+        ),
+        ("x.owl", OWL.replace("XX_1", "XX_77", 1)),
+    ],
+)
+def test_parents_that_are_not_defined_are_left_out_and_named(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    ontology = read_ontology(tmp_path / name, cache=tmp_path)
+    assert ontology.undefined == (("XX:1",) if name == "x.owl" else ("Z:1",))
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("A\tA\n", "1 step: A → A"),
+        ("A\tB\nB\tA\n", "2 steps: A → B → A"),
+        ("X\tA\nA\tB\nB\tC\nC\tA\nA\tR\n", "3 steps: A → B → C → A"),
+        (
+            "".join(f"t{n}\tt{(n + 1) % 20}\n" for n in range(20)),
+            "20 steps: t0 → t1 → t2 → t3 → t4 → t5 → t6 → … → t0",
+        ),
+    ],
+)
+def test_cycles(tmp_path: Path, text: str, path: str) -> None:
+    (tmp_path / "x.tsv").write_text(text, "utf-8")
+    with pytest.raises(CycleError, match="take one of these relations away") as caught:
+        read_ontology(tmp_path / "x.tsv", cache=tmp_path)
+    assert f"the terms form a cycle of {path};" in str(caught.value)
+    assert caught.value.path[0] == caught.value.path[-1]
+    above = dict.fromkeys(text.split("\n"))
+    for child, parent in zip(caught.value.path, caught.value.path[1:], strict=False):
+        assert f"{child}\t{parent}" in above
+
+
+def test_a_term_below_another_id_of_its_own_is_below_itself(tmp_path: Path) -> None:
+    (tmp_path / "x.obo").write_text("[Term]\nid: A\nalt_id: B\nis_a: B\n", "utf-8")
+    with pytest.raises(CycleError, match="A → A"):
+        read_ontology(tmp_path / "x.obo", cache=tmp_path)
+
+
+def test_an_ontology_says_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "xx.obo").write_text(OBO, "utf-8")
+    ontology = read_ontology(tmp_path / "xx.obo", cache=tmp_path)
+    assert repr(ontology).endswith("xx.obo xx/releases/2026-01-02: 3 terms, depth 1)")
+    assert list(ontology) == ["XX:1", "XX:2", "XX:3"]
+    brain = ontology["XX:21"]
+    assert (brain.term_id, brain.parents, brain.alternatives) == (
+        "XX:2",
+        ("XX:1",),
+        ("XX:20", "XX:21"),
+    )
+    assert [term.label for term in ontology.terms()] == ["All", "Brain {upper} part", "Cortex"]
+    with pytest.raises(RankscopeError, match="unknown term 'XX:404'"):
+        ontology["XX:404"]
+
+
+# --- annotations ---------------------------------------------------------------------------------
+
+HPOA = """#description: "HPO annotations for rare diseases"
+#version: 2026-01-02
+database_id\tdisease_name\tqualifier\thpo_id\treference
+OMIM:1\tOne\t\tXX:2\tPMID:1
+OMIM:1\tOne\t\tXX:3\tPMID:1
+OMIM:2\tTwo\tNOT\tXX:2\tPMID:1
+OMIM:2\tTwo\t\tXX:90\tPMID:1
+OMIM:3\tThree\t\tXX:404\tPMID:1
+"""
+
+
+def annotated(folder: Path, text: str) -> Ontology:
+    (folder / "xx.obo").write_text(OBO, "utf-8")
+    (folder / "things.tsv").write_text(text, "utf-8")
+    return read_ontology(folder / "xx.obo", annotations=folder / "things.tsv", cache=folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HPOA,
+        HPOA.replace("database_id", "#DatabaseID").replace("hpo_id", "HPO_ID"),  # before 2023
+        "OMIM:1\tXX:2\nOMIM:1\tXX:3\nOMIM:2\tXX:2\nOMIM:3\tXX:404\n",
+        "gene_symbol\thpo_id\nOMIM:1\tXX:20\nOMIM:1\tXX:3\n\nOMIM:2\tXX:2\n",
+    ],
+)
+def test_annotations(tmp_path: Path, text: str) -> None:
+    """XX:90 is replaced by XX:2, and what is not known is left out."""
+    ontology = annotated(tmp_path, text)
+    assert ontology.annotations == {"OMIM:1": {1, 2}, "OMIM:2": {1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("OMIM:1\n", "things.tsv:1: expected a thing and a term with a tab between them"),
+        ("OMIM:1\tXX:2\n\tXX:2\n", "things.tsv:2: expected a thing and a term"),
+        ("OMIM:1\tHP:1\nOMIM:2\tHP:2\n", "none of its 2 annotations names a term of .*'XX:1'"),
+        ("", "none of its 0 annotations"),
+        ("a\0b\tXX:1\n", "things.tsv:1: a NUL in the line"),
+    ],
+)
+def test_what_is_wrong_with_annotations(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        annotated(tmp_path, text)
+
+
+def test_information_content_needs_two_things(tmp_path: Path) -> None:
+    ontology = annotated(tmp_path, "OMIM:1\tXX:2\n")
+    with pytest.raises(InputError, match="annotations of at least two things, not 1"):
+        ontology.similarity("XX:1", "XX:2", "lin", ic="annotations")
+    (tmp_path / "plain.tsv").write_text("B\tA\n", "utf-8")
+    plain = read_ontology(tmp_path / "plain.tsv", cache=tmp_path)
+    with pytest.raises(InputError, match="ic=annotations needs annotations"):
+        plain.similarity("A", "B", "lin", ic="annotations")
