@@ -24,13 +24,15 @@ from pydantic import PlainSerializer
 from rich.console import Console
 
 from rankscope import records
+from rankscope.benchmark.case_schema import case_schema
 from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.cli import output
 from rankscope.cli.app import app
 from rankscope.diagnosis.registry import AnyAnalysis, all_analyses
 from rankscope.findings import Code, codes
-from rankscope.measures.definition import Definition, written
+from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, written
 from rankscope.measures.registry import all_definitions
+from rankscope.ontology.nearness import all_similarities
 from rankscope.part import Part, Record, field_docs
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
@@ -48,13 +50,19 @@ FAMILIES = {
     "sets": "Sets and counts",
     "trec": "trec_eval's lesser-known ones",
     "diversity": "Diversity",
+    "spans": "Spans and texts",
+    "near": "Nearness in an ontology",
 }
 
 
 MEASURES_INTRODUCTION = (
     "Every measure under its name in rankscope; the names of other tools are understood too "
     "(`rankscope measures ndcg_cut_10`). All take `judged_only=True`: unjudged documents are "
-    "removed before ranks are counted."
+    "removed before ranks are counted. With an ontology, all that look at documents take `sim`, "
+    "`depth` and `ic`: nearness to the expected terms is the grade then, as in "
+    "`nDCG(sim=hybrid)@10` (see [Nearness in an ontology](#nearness-in-an-ontology)). `hpo` stands "
+    "for the measures of the benchmark of clinical phrases: RR, and at 1, 3, 5 and 10 Success, "
+    "MaxOntSim, nDCG, R, P and AP(norm=min)."
 )
 
 
@@ -100,7 +108,26 @@ def measures_page() -> str:
     for family, title in FAMILIES.items():
         parts.append(f"## {title}")
         parts += [_measure(one) for one in definitions if one.family == family]
+    parts += ["### Similarities", _similarities()]
     return "\n\n".join(parts) + "\n"
+
+
+def _similarities() -> str:
+    """Return how near two terms can be, as a table."""
+    rows = ["| sim | formula | what it means | reference |", "|---|---|---|---|"]
+    rows += [
+        f"| `{one.name}` | {one.formula} | {one.summary} | {one.reference} |"
+        for one in all_similarities()
+    ]
+    legend = (
+        "d is the depth of a term, the steps from a root by the longest path (`depth=shortest`: by "
+        "the shortest), D the greatest depth, LCA the deepest shared ancestor. IC is information "
+        "content, from structure (Seco: 1 − ln(terms below + 1) / ln(all terms)) or, with "
+        "`ic=annotations`, from annotations (−ln(n/N), n at least 1); MICA is the shared ancestor "
+        "with most of it. All are brought to [0, 1], 1 for a term and itself, 0 where no ancestor "
+        "is shared or a term is unknown."
+    )
+    return "\n".join(rows) + f"\n\n{legend}"
 
 
 def _measure(one: Definition) -> str:
@@ -122,7 +149,7 @@ def _measure(one: Definition) -> str:
     lines += [
         f"- `{parameter.name}={written(parameter.default)}`: {parameter.summary}"
         for parameter in one.parameters
-        if parameter.name != "judged_only"
+        if parameter is not JUDGED_ONLY and (one.needs == "terms" or parameter not in NEARNESS)
     ]
     return "\n".join(line for line in lines if not line.endswith(": "))
 
@@ -190,7 +217,9 @@ is marked as *broken*: it is not scored, nothing is compared with it, and the ex
 CHECKS_SECTIONS = {
     "A run by itself": ("RS10", "RS11", "RS12", "RS13", "RS14", "RS15"),
     "A run against qrels, queries and a corpus": ("RS16", "RS17"),
-    "Qrels": ("RS2",),
+    "A run against an ontology": ("RS18",),
+    "Qrels": ("RS20", "RS21"),
+    "Golden sets and cases": ("RS22", "RS23"),
     "Comparisons": ("RS6",),
     "Benchmarks": ("RS7",),
 }
@@ -384,6 +413,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "system-options.md": options_page,
     "conformance.md": conformance_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
+    "schemas/cases.json": lambda: _schema(case_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
 }
 """The pages of the reference that are written from the code."""

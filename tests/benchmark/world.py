@@ -86,6 +86,7 @@ baseline: words
 measures: [nDCG@5, RR@10, R@10]
 targets: {{nDCG@5: 0.4}}
 segments: [group]
+languages: {{field: group}}
 diagnosis: [{analyses}]
 statistics: {{resamples: 200, seed: 3}}
 fetch: {{retries: 1}}

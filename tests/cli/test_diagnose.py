@@ -83,6 +83,17 @@ def test_one_analysis_with_its_config(files: dict[str, str]) -> None:
     assert json.loads(both.stdout)["analyses"]["risk"] is None
 
 
+def test_languages(files: dict[str, str]) -> None:
+    queries = ("-m", "RR", "--only", "languages", "--queries", files["queries.jsonl"])
+    result = run(files, *queries, "--set", "languages.field=kind")
+    assert result.exit_code == 0, result.output
+    assert "even (10)" in result.stdout
+    assert "worst pair" in result.stdout
+    without = run(files, *queries)
+    assert without.exit_code == 0, without.output
+    assert "languages: no query has its language in the field language" in without.stdout
+
+
 @pytest.mark.parametrize("format", ["table", "markdown", "html", "latex", "csv"])
 def test_formats(files: dict[str, str], format: str) -> None:
     result = run(files, "-m", "RR", "--baseline", "first", "--format", format)

@@ -138,6 +138,7 @@ CASES = {
     "bm25-none": Case(
         fixed(bm25={"language": "none"}), fixed(bm25={"language": "none", "stopwords": ["the"]})
     ),
+    "bm25-ngrams": Case(fixed(bm25={"ngrams": [3, 5]}), fixed(bm25={"ngrams": [3, 4]})),
     "vector": Case(fixed(vector={}), fixed(vector={"fields": ["text"]}), by_text=False),
     "vector-chunked": Case(
         fixed(vector={"chunk": {"tokens": 20, "overlap": 5}}),
@@ -187,6 +188,10 @@ CASES = {
     "rewrite-rm3": Case(
         fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0}}),
         fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0, "terms": 3}}),
+    ),
+    "rewrite-rm3-ngrams": Case(
+        fixed(rewrite={"of": {"bm25": {"ngrams": 3}}, "rm3": {"common": 1.0}}),
+        fixed(rewrite={"of": {"bm25": {"ngrams": 4}}, "rm3": {"common": 1.0}}),
     ),
     "rewrite-python": Case(
         fixed(rewrite={"of": "bm25", "python": shout}),

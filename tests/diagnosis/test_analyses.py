@@ -11,6 +11,7 @@ import rankscope as rs
 from rankscope.collection.decisions import as_decisions
 from rankscope.collection.ratings import as_ratings
 from rankscope.diagnosis import registry
+from rankscope.diagnosis.languages import LanguagesConfig
 from rankscope.diagnosis.orders import OrdersConfig
 from rankscope.diagnosis.registry import (
     Analysed,
@@ -86,6 +87,7 @@ def inputs(**changed: Any) -> Inputs:
 
 CONFIGS: dict[str, Part] = {
     "segments": SegmentsConfig(fields=("kind",)),
+    "languages": LanguagesConfig(field="kind"),
     "orders": OrdersConfig(splits=20),
 }
 """Where the defaults do not do for so small a world."""

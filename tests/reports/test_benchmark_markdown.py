@@ -92,6 +92,7 @@ def test_structure(text: str) -> None:
         "## Verdict",
         "## Results",
         "### Best system",
+        "### Against words",
         "## Targets",
         "### Bands",
         "## What would gain most",
@@ -108,7 +109,7 @@ def test_structure(text: str) -> None:
         "## What was run",
         "## How to repeat it",
     ]
-    assert check_tables(text) == 14
+    assert check_tables(text) == 15
     assert "4 systems on recipes (test): 200 documents, 120 queries, 2,735 judgments" in text
     assert "Made 2025-06-01 09:30 UTC, experiment 3f9ac2d71b04." in text
     assert "rankscope benchmark verify DIR" in text
@@ -122,7 +123,7 @@ def test_tables_line_up_in_the_source(text: str) -> None:
 
 
 def test_main_table(report: BenchmarkReport, text: str) -> None:
-    results, best = tables(section(text, "Results"))
+    results, best, against = tables(section(text, "Results"))
     head, _, *rows = results
     assert cells(head) == ["measure", "words (baseline)", "letters", "hybrid", "reranked"]
     by_name = {cells(row)[0]: cells(row)[1:] for row in rows}
@@ -137,6 +138,14 @@ def test_main_table(report: BenchmarkReport, text: str) -> None:
     assert near["nDCG@10"] == ["reranked", "–"]
     assert near["R@50"] == ["hybrid, reranked", "letters"]
     assert near["Success@5"] == ["reranked", "–"]
+    assert report.comparison is not None
+    pair = report.comparison.pair("reranked", measure="nDCG@10")
+    row = next(cells(row) for row in against[2:] if cells(row)[:2] == ["nDCG@10", "reranked"])
+    assert row[2:4] == [
+        "words",
+        f"{pair.difference:+.4f} [{pair.shown.low:+.4f}, {pair.shown.high:+.4f}]",
+    ]
+    assert row[-1] == "better"
     said = section(text, "Results")
     assert "† better (↑) or worse (↓) than words at p ≤ 0.05, ‡ at p ≤ 0.01" in said
     assert "family: the 6 pairs of each measure, tested at once" in said

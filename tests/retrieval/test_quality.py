@@ -42,6 +42,10 @@ def test_bm25_on_scifact() -> None:
     assert means["R@100"] >= 0.91
 
 
+def test_character_ngrams_on_cranfield() -> None:
+    assert scores("cranfield", {"bm25": {"ngrams": [3, 5]}})["nDCG@10"] >= 0.34
+
+
 def test_bm25_on_recipes() -> None:
     full = scores("recipes", LEXICAL)["Success@5"]
     assert full >= 0.83

@@ -250,11 +250,11 @@ def test_ties_cutoffs_and_condensing_are_those_of_the_ranking(tree: rs.Ontology)
 def test_strict_and_soft_are_reported_together(tree: rs.Ontology) -> None:
     qrels, run = {"q1": {"c": 1}}, run_of(["b"])
     scores = rs.evaluate(qrels, run, ["MaxOntSim@5", "nDCG(sim=lin)@10"], ontology=tree)
-    assert scores.measures == ["Success@5", "MaxOntSim@5", "nDCG@10", "nDCG(sim=lin)@10"]
+    assert scores.measures == ["MaxOntSim@5", "Success@5", "nDCG(sim=lin)@10", "nDCG@10"]
     scores = rs.evaluate(qrels, run, ["P@3"], ontology=tree)
-    assert scores.measures == ["P@3", "Success@3", "MaxOntSim@3"]
+    assert scores.measures == ["P@3", "MaxOntSim@3", "Success@3"]
     result = rs.compare(qrels, {"a": run, "b": run_of(["c"])}, ["SoftF@5"], ontology=tree)
-    assert list(result.measures) == ["F@5", "SoftF@5"]
+    assert list(result.measures) == ["SoftF@5", "F@5"]
 
 
 def test_the_set_hpo() -> None:

@@ -1,7 +1,7 @@
 """What a file of cases holds: the models its JSON schema is made of.
 
-A case is a phrase with the terms of an ontology that it should find. `rankscope cases schema` prints
-the schema, for editors; files are read more leniently (`rankscope.tables.case_records`), and
+A case is a phrase with the terms of an ontology that it should find. `rankscope cases schema`
+prints the schema, for editors; files are read more leniently (`rankscope.tables.case_records`), and
 `rankscope cases validate` checks them against what is said here.
 """
 
@@ -22,6 +22,9 @@ ENUMERATIONS: dict[str, tuple[str, ...]] = {
 
 HPO_ID = r"^HP:\d{7}$"
 """How an id of the Human Phenotype Ontology is written."""
+
+STRATA = ("language", "difficulty", "category", "hpo_domain", "domain")
+"""Fields of cases by which results are reported apart."""
 
 SIZES = (("tiny", 9), ("small", 50), ("standard", 200), ("comprehensive", 500))
 """What sets are called from so many cases on."""

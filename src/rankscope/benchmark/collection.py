@@ -223,6 +223,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     training = _training(config.training, train_qrels, everything, qrels)
     judgments = Judgments(qrels, remember=True, no_answer=unanswered)
     judgments.ontology = ontology
+    judgments.may_mix_languages = config.collection.languages == "together"
     if not judgments.query_ids:
         raise InputError(f"{files.qrels}: every question has no answer; give judgments")
     contents = None

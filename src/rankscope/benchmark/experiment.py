@@ -21,6 +21,7 @@ from rankscope.benchmark.workflow import Workflow, fault_of
 from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed, all_analyses
 from rankscope.diagnosis.summary import SummaryLine, summarise
+from rankscope.document.blocks import Document
 from rankscope.document.html import page
 from rankscope.document.markdown import as_markdown
 from rankscope.errors import counted
@@ -139,8 +140,12 @@ def results_file(system: str) -> str:
 
 def pages(report: BenchmarkReport) -> dict[str, str]:
     """Draw the pages of a report, by file."""
-    document = benchmark_document(report)
-    return {"BenchmarkComparison.md": as_markdown(document), "BenchmarkReport.html": page(document)}
+    return pages_of(benchmark_document(report), "BenchmarkComparison.md", "BenchmarkReport.html")
+
+
+def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:
+    """Draw a document as the two files of these names."""
+    return {markdown: as_markdown(document), html: page(document)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from rankscope.benchmark.case_checks import check_fields, check_form, check_meaning, check_terms
+from rankscope.benchmark.case_schema import STRATA, size_of
 from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.findings import PLACES_SHOWN, Finding, NotApplicable, Place, declare, worst_first
-from rankscope.part import Part
+from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.runs.run_codes import GOLD_OUTSIDE
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.detectable import detectable_difference
@@ -21,10 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.files import PathLike
+    from rankscope.ontology.terms import Ontology
 
 TYPICAL_DEVIATION = 0.3
 """How much differences between two systems vary from question to question, about: nDCG@10 and RR
 of real runs have 0.2 to 0.4."""
+
+MOST_GROUPS = 40
+"""No more values of a field are listed."""
 
 ASKED_TWICE = declare(
     "RS221",
@@ -56,6 +63,20 @@ SAME_DOCUMENT = declare(
 )
 
 
+class CaseGroup(Part):
+    """The cases that share a value of a field."""
+
+    field: str
+    """The field: language, difficulty, category or hpo_domain."""
+    value: str
+    """Its value."""
+    cases: int
+    """How many cases have it."""
+    visible: float | None
+    """About the smallest difference between two systems that so many cases show with 80 %
+    probability; null below 2 cases."""
+
+
 class CasesValidation(Part, Shown):
     """What the checks say of one golden set."""
 
@@ -67,6 +88,12 @@ class CasesValidation(Part, Shown):
     """How many questions it has."""
     expected: int
     """How many relevant documents they expect together."""
+    ontology: str | None = left_out()
+    """The ontology that expected ids were looked up in, with its version."""
+    size: str = ""
+    """What a set of so many questions is called: tiny, small, standard or comprehensive."""
+    groups: tuple[CaseGroup, ...] = left_out_if_empty()
+    """The strata of cases: by language, difficulty, category and domain."""
     visible: float | None
     """About the smallest difference between two systems that so many questions show with 80 %
     probability, if it varies as usual; null below 2 questions."""
@@ -76,11 +103,13 @@ class CasesValidation(Part, Shown):
     """What could not be checked, and why."""
 
 
-def validate_cases(path: PathLike, *, corpus: Any = None) -> CasesValidation:
+def validate_cases(
+    path: PathLike, *, corpus: Any = None, ontology: Ontology | None = None
+) -> CasesValidation:
     """Check a golden set: questions with the documents they expect, in any format.
 
-    With a ``corpus``, expected documents that it lacks are named. A file that cannot be read as
-    such a set is an `InputError`.
+    With a ``corpus``, expected documents that it lacks are named; with an ``ontology``, expected
+    ids are looked up there. A file that cannot be read as such a set is an `InputError`.
     """
     source = os.fspath(path)
     if source == "-":
@@ -94,22 +123,45 @@ def validate_cases(path: PathLike, *, corpus: Any = None) -> CasesValidation:
     if qrels is None:
         return _refused(source, reference.findings)
     findings = [*reference.findings, *_of_questions(queries, source), *_of_gold(qrels, source)]
+    findings += check_fields(queries, source)
     unable: list[NotApplicable] = []
-    if corpus is None:
+    if ontology is not None:
+        findings += check_terms(qrels, ontology, source)
+        findings += check_meaning(qrels, queries, ontology, source)
+    else:
+        findings += check_form(qrels, source)
+    if corpus is not None:
+        findings += _outside(qrels, passes_over_ids(corpus)(), source)
+    elif ontology is None:
         reason = "no corpus was given"
         unable = [NotApplicable(name=GOLD_OUTSIDE.name, reason=reason, code=GOLD_OUTSIDE.code)]
-    else:
-        findings += _outside(qrels, passes_over_ids(corpus)(), source)
     count = len(qrels.query_ids)
     return CasesValidation(
         file=source,
         ok=all(finding.severity != "error" for finding in findings),
         questions=len(queries),
         expected=sum(grade > 0 for grades in _grades(qrels) for grade in grades.values()),
-        visible=detectable_difference(n=count, sd=TYPICAL_DEVIATION) if count > 1 else None,
+        ontology=None if ontology is None else f"{ontology.source} {ontology.version}".strip(),
+        size=size_of(count),
+        groups=tuple(_groups(queries)),
+        visible=_visible(count),
         findings=tuple(worst_first(findings)),
         not_applicable=tuple(unable),
     )
+
+
+def _visible(count: int) -> float | None:
+    return detectable_difference(n=count, sd=TYPICAL_DEVIATION) if count > 1 else None
+
+
+def _groups(queries: Queries) -> Iterator[CaseGroup]:
+    """Yield the strata of cases, each field's largest first."""
+    metadata = queries.metadata.values()
+    for field in STRATA:
+        values = [str(fields[field]) for fields in metadata if fields.get(field) is not None]
+        counts = sorted(Counter(values).items(), key=lambda pair: -pair[1])
+        for value, count in counts[:MOST_GROUPS]:
+            yield CaseGroup(field=field, value=value, cases=count, visible=_visible(count))
 
 
 def _refused(source: str, findings: Iterable[Finding]) -> CasesValidation:

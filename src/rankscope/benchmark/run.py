@@ -11,12 +11,18 @@ from typing import Any
 
 from rankscope.benchmark.artifacts import Store
 from rankscope.benchmark.basis import Benchmark, versions
-from rankscope.benchmark.collection import load_collection
+from rankscope.benchmark.collection import Collection, load_collection
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import Experiment, write_experiment
 from rankscope.benchmark.fetching import fetch_stages
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside, unfinished
+from rankscope.benchmark.in_languages import (
+    LanguageResults,
+    in_language,
+    languages_to_run,
+    run_each,
+)
 from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.systems import Systems, described
 from rankscope.benchmark.targets import load_targets
@@ -137,8 +143,7 @@ def _prepared(
     grades = (grades.values() for grades in collection.judgments.by_query.values())
     if all(grade <= 0 or grade == 1 for group in grades for grade in group):
         loaded = replace(loaded, config=config.for_binary_grades())
-    fields = {name for query in collection.queries for name in query.metadata}
-    loaded = replace(loaded, config=loaded.config.for_cases(fields))
+    loaded = replace(loaded, config=loaded.config.for_cases(_grouping(collection)))
     config = loaded.config
     queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]
     for analysis in all_analyses():
@@ -167,6 +172,15 @@ def _prepared(
         yield benchmark, systems
 
 
+def _grouping(collection: Collection) -> set[str]:
+    """Return the fields of the questions that have more than one value."""
+    values: dict[str, set[str]] = {}
+    for query in collection.queries:
+        for name, value in query.metadata.items():
+            values.setdefault(name, set()).add(str(value))
+    return {name for name, known in values.items() if len(known) > 1}
+
+
 def plan_benchmark(
     config: PathLike | LoadedConfig,
     *,
@@ -182,6 +196,15 @@ def plan_benchmark(
     earlier run, neither is what of it can be reused.
     """
     loaded = _loaded(config, settings)
+    codes = languages_to_run(loaded)
+    if codes:
+        return [
+            replace(state, stage=f"{code}: {state.stage}")
+            for code in codes
+            for state in plan_benchmark(
+                in_language(loaded, code), output=output, cache=cache, fresh=fresh, python=python
+            )
+        ]
     folder = _cache_place(folder_to_write(output, "output"), cache)
     with loaded.secrets.hidden_in_errors():
         store = Store(folder)
@@ -207,8 +230,11 @@ def run_benchmark(
     fresh: bool = False,
     python: bool = True,
     watcher: Watcher | None = None,
-) -> Result:
+) -> Result | LanguageResults:
     """Make, check, score and compare the runs of a config, and write the experiment.
+
+    Cases in several languages are an experiment for each, and what they have in common beside them,
+    unless the config asks for one of them, or for all together.
 
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
@@ -221,9 +247,38 @@ def run_benchmark(
         InputError: the config, the collection or a system cannot be used.
     """
     _check_jobs(jobs)
-    started = now()
     place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
+
+    def run(part: LoadedConfig) -> Result:
+        return _run_one(
+            part,
+            place,
+            cache=cache,
+            cache_limit=cache_limit,
+            jobs=jobs,
+            fresh=fresh,
+            python=python,
+            watcher=watcher,
+        )
+
+    codes = languages_to_run(loaded)
+    return run_each(loaded, codes, place, run) if codes else run(loaded)
+
+
+def _run_one(
+    loaded: LoadedConfig,
+    place: Path,
+    *,
+    cache: PathLike | None,
+    cache_limit: str | None,
+    jobs: int,
+    fresh: bool,
+    python: bool,
+    watcher: Watcher | None,
+) -> Result:
+    """Run a config whose questions are all of one experiment."""
+    started = now()
     with (
         loaded.secrets.hidden_in_errors(),
         _cache_folder(place, cache, cache_limit, fresh=fresh) as folder,
@@ -319,6 +374,12 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
+    codes = languages_to_run(loaded)
+    if codes:
+        raise InputError(
+            f"the cases are in {len(codes)} languages ({', '.join(codes)}), and a run is of one; "
+            f"name it: --set collection.language={codes[0]}"
+        )
     yaml = "" if metadata is None else read_metadata(metadata)
     place = make_folder(folder_to_write(output, "output"))
     with (

@@ -31,12 +31,13 @@ def _fields(term: Term) -> dict[str, Any]:
 
 def _names(term: Term) -> Iterator[dict[str, Any]]:
     """Yield the label and each synonym that differs from it."""
-    yield {"title": term.label, "kind": "label"}
+    yield {"title": term.label, "label": term.label, "kind": "label"}
     seen = {term.label.casefold()}
     for synonym in term.synonyms:
         if synonym.text.casefold() not in seen:
             seen.add(synonym.text.casefold())
-            yield {"title": synonym.text, "kind": synonym.kind or synonym.scope.lower()}
+            kind = synonym.kind or synonym.scope.lower()
+            yield {"title": synonym.text, "synonyms": [synonym.text], "kind": kind}
 
 
 def documents_of(ontology: Ontology, unit: Unit) -> Iterator[Document]:

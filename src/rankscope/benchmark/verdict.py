@@ -344,18 +344,33 @@ def _others(report: BenchmarkReport) -> str:
         if top.run not in (leader.run, other.run) and is_ahead:
             ahead.setdefault(top.run, []).append(info.measure)
     order: tuple[Verdict, ...] = ("better", "equivalent", "no difference shown", "worse")
+    total = sum(map(len, measures.values()))
     phrases = [
-        f"{relation} on {listed(measures[relation])}" for relation in order if relation in measures
+        f"{relation} on {_several(measures[relation], total)}"
+        for relation in order
+        if relation in measures
     ]
     phrases += [
-        f"{name} is better than {leader.run} on {listed(names)}" for name, names in ahead.items()
+        f"{name} is better than {leader.run} on {_several(names, total)}"
+        for name, names in ahead.items()
     ]
     if not phrases:
         return ""
     if main.relation(leader, other) == "better" and "better" in measures:
-        phrases[0] = f"better than {other.run} on {listed(measures['better'])} too"
+        phrases[0] = f"better than {other.run} on {_several(measures['better'], total)} too"
         return f"{leader.run} is {'; '.join(phrases)}."
     return f"On the other measures, {leader.run} against {other.run}: {'; '.join(phrases)}."
+
+
+_FEW = 8
+"""So many measures are all named."""
+
+
+def _several(names: list[str], total: int) -> str:
+    """Name measures; where there are many, some of them."""
+    if len(names) <= _FEW:
+        return listed(names)
+    return f"all {total} other measures" if len(names) == total else listed(names, _FEW - 2)
 
 
 # --- what limits the best system -----------------------------------------------------------------

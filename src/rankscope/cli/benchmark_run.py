@@ -23,6 +23,7 @@ from rankscope.cli.options import (
 from rankscope.cli.output import METRICS, emit, print_line
 
 if TYPE_CHECKING:
+    from rankscope.benchmark.in_languages import LanguageResults
     from rankscope.benchmark.plan import StageState
     from rankscope.benchmark.run import Result
 
@@ -82,6 +83,7 @@ def run(
     nothing, and --no-python refuses such a config.
     """
     from rankscope.benchmark.config.loading import read_config
+    from rankscope.benchmark.in_languages import LanguageResults
     from rankscope.benchmark.run import plan_benchmark, run_benchmark
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
@@ -114,16 +116,51 @@ def run(
             python=not no_python,
             watcher=watched.watcher,
         )
-    status = show_result(result, format=format, quiet=quiet)
+    if isinstance(result, LanguageResults):
+        status = show_languages(result, format=format, quiet=quiet)
+        parts = {f" ({code})": part.report for code, part in result.by_language.items()}
+    else:
+        status = show_result(result, format=format, quiet=quiet)
+        parts = {"": result.report}
     means = {
-        system.name: {mean.measure: mean.value for mean in system.measures}
-        for system in result.report.systems
+        f"{system.name}{suffix}": {mean.measure: mean.value for mean in system.measures}
+        for suffix, report in parts.items()
+        for system in report.systems
     }
     for limit in limits:
         for sentence in limit.missed(means):
             put_line(sentence)
             status = ANSWER_IS_NO
     return status
+
+
+def show_languages(results: LanguageResults, *, format: str, quiet: bool) -> int:
+    """Print what several languages have in common; the report of each is in its folder."""
+    from rankscope.cli import ANSWER_IS_NO
+
+    if not quiet or format in ("json", METRICS):
+        emit(
+            results.report,
+            format=format,
+            data=lambda: {
+                **results.report.to_dict(),
+                "reports": {
+                    code: json.loads(result.report.to_json())
+                    for code, result in results.by_language.items()
+                },
+            },
+        )
+    if format == "table" and not quiet:
+        print_line()
+        for name in ("LanguageReport.html", "LanguageComparison.md", "LanguageReport.json"):
+            print_line(f"written to {results.folder / name}")
+        for result in results.by_language.values():
+            print_line(f"written to {Path(result.folder) / _REPORTS[0]}")
+    reports = [result.report for result in results.by_language.values()]
+    has_errors = any(
+        finding.severity == "error" for report in reports for finding in report.findings
+    )
+    return ANSWER_IS_NO if has_errors else 0
 
 
 def show_plan(states: list[StageState], *, format: str, quiet: bool) -> None:

@@ -19,6 +19,7 @@ from rankscope.cli.options import (
     Names,
     check_standard_input,
     format_option,
+    language_options,
     measures_option,
     named_runs,
     ontology_options,
@@ -98,6 +99,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @NO_ANSWER
 @OVERLAP
 @ontology_options
+@language_options
 @MAX_SIZE
 def compare(
     *,

@@ -19,8 +19,10 @@ from rankscope.cli.options import (
     OutputName,
     check_standard_input,
     format_option,
+    language_options,
     measures_option,
     named_runs,
+    ontology_options,
     table_options,
 )
 from rankscope.cli.output import emit
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
 @TARGET
 @table_options
 @NO_ANSWER
+@ontology_options
+@language_options
 @MAX_SIZE
 @click.pass_context
 def diagnose(

@@ -16,6 +16,7 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    language_options,
     measures_option,
     named_runs,
     ontology_options,
@@ -83,6 +84,7 @@ from rankscope.cli.output import METRICS, emit, print_warnings, write_text
 @NO_ANSWER
 @OVERLAP
 @ontology_options
+@language_options
 @MAX_SIZE
 def evaluate(
     *,
@@ -140,6 +142,8 @@ def evaluate(
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
     scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
     check_keys()
+    if bounds and set(scores.runs) != set(runs):
+        raise click.UsageError("--bounds is about one mean; take one language with --language")
     missed = [
         sentence
         for limit in limits
@@ -153,7 +157,7 @@ def evaluate(
         return status
     bounds_by_run = {
         name: find_bounds(judgments, one_run, asked, holes=bounds, hole_grade=hole_grade, **rules)
-        for name, one_run in runs.items()
+        for name, one_run in (runs.items() if set(scores.runs) == set(runs) else ())
         if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
     emit(
@@ -167,7 +171,7 @@ def evaluate(
         intervals=False if format == "csv" else intervals,
         worst=worst or 0,
         texts=_texts(queries, qrels) if worst else None,
-        answers=runs,
+        answers={row: runs[row if row in runs else row.rpartition(" (")[0]] for row in scores.runs},
     )
     print_warnings(missed)
     return status

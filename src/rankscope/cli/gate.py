@@ -18,6 +18,7 @@ from rankscope.cli.options import (
     Names,
     check_standard_input,
     format_option,
+    language_options,
     measures_option,
     named_run,
     ontology_options,
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
 @NO_ANSWER
 @OVERLAP
 @ontology_options
+@language_options
 @MAX_SIZE
 def gate(
     *,

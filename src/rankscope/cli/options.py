@@ -219,6 +219,39 @@ def ontology_options(command: Command) -> Command:
     return command
 
 
+_LANGUAGE = "rankscope.language"
+
+
+def _speak(ctx: click.Context, _: click.Parameter, languages: Any) -> None:
+    from rankscope.scoring.by_language import speaking
+
+    ctx.with_resource(speaking(ctx.meta.get(_LANGUAGE), languages))
+
+
+def language_options(command: Command) -> Command:
+    """Add the options that say which language of cases is looked at."""
+    options = [
+        click.option(
+            "--language",
+            metavar="CODE",
+            is_eager=True,
+            expose_value=False,
+            callback=_keep(_LANGUAGE),
+            help="Of cases in several languages, those of one, such as de.",
+        ),
+        click.option(
+            "--languages",
+            type=click.Choice(["apart", "together"]),
+            expose_value=False,
+            callback=_speak,
+            help="Cases in several languages are never averaged unless together is asked for.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables of a command are read."""
     options = [

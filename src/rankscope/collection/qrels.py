@@ -48,11 +48,13 @@ class Qrels(PairTable):
     {'d1': 2, 'd2': 0}
     """
 
-    __slots__ = ("_no_answer", "_repeat")
+    __slots__ = ("_is_listed", "_languages", "_no_answer", "_repeat")
 
     layout = QRELS
     _repeat: Place | None
     _no_answer: tuple[str, ...]
+    _languages: Mapping[str, str]
+    _is_listed: bool
 
     def __init__(
         self,
@@ -86,6 +88,7 @@ class Qrels(PairTable):
         if repeated_rows(self._offsets, *keys).size:
             refuse(rows)
         self._set(_repeat=None, _no_answer=rows.no_answer)
+        self._set(_languages=rows.languages, _is_listed=bool(rows.listed))
 
     @classmethod
     def from_rows(cls, rows: Rows) -> Qrels:
@@ -119,6 +122,16 @@ class Qrels(PairTable):
         """The queries that are marked as having no answer: what they have is not relevant."""
         return self._no_answer
 
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """The languages of a case file's queries, as codes such as ``de``; {} for other qrels."""
+        return self._languages
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether each query was given with its list, so that their order is that of a file."""
+        return self._is_listed
+
     def without(self, query_ids: Collection[str]) -> Qrels:
         """Return the judgments of all other queries."""
         sizes = np.diff(self._offsets)
@@ -133,6 +146,8 @@ class Qrels(PairTable):
             _repeat=self._repeat,
             _no_answer=marked,
             _questions=self._questions,
+            _languages={q: code for q, code in self._languages.items() if q not in query_ids},
+            _is_listed=False,
         )
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -317,7 +332,9 @@ def read_qrels(
 ) -> Qrels:
     """Read qrels from a file: TREC, BEIR tsv, csv, JSON, JSON lines or Parquet.
 
-    ``query_key``, ``doc_key`` and ``grade_key`` name columns that go by no known name.
+    Of a folder that is a collection, its judgments are read, and of one that holds case files, all
+    of their cases. ``query_key``, ``doc_key`` and ``grade_key`` name columns that go by no known
+    name.
 
     Raises:
         FormatError: the file is not of its format.

@@ -22,7 +22,7 @@ QUERIES = RecordLayout(
     noun="query",
     id_column="query_id",
     id_names=(
-        *("_id", "query_id", "qid", "id", "question_id", "search_id", "query_no", "qno"),
+        *("_id", "query_id", "qid", "case_id", "id", "question_id", "search_id", "query_no", "qno"),
         *("topic_id", "topic", "number", "num"),
     ),
     text_names=(
@@ -93,6 +93,6 @@ def read_queries(path: PathLike, *, format: str | None = None) -> Queries:
     Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML
     (``trec``) or XML (``trec-xml``), ``smart`` (``.I 1``), and the questions of ``traces``, found
     from content and name unless ``format`` names one; compressed or not. Of a folder that is a
-    collection, its queries are read.
+    collection, its queries are read, and of one that holds case files, all of their cases.
     """
     return Queries._read(path, format)

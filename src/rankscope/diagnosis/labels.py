@@ -87,7 +87,7 @@ def labels_of(queries: Sequence[Query], field: str, *, bins: int) -> Labels:
     """Group queries as `query_labels` does, by a field that perhaps none of them has."""
     if bins < 1:
         raise InputError(f"bins must be a whole number from 1 up, not {bins}")
-    values = _values(queries, field)
+    values = field_values(queries, field)
     return grouped_values(values, field, bins, len(queries) - len(values))
 
 
@@ -119,12 +119,12 @@ def metadata_fields(queries: Sequence[Query]) -> dict[str, int]:
 
 def numbers_every_query(queries: Sequence[Query], field: str) -> bool:
     """Tell whether a field is a whole number, a different one for every query that has it."""
-    numbers = [_number(value) for value in _values(queries, field).values()]
+    numbers = [_number(value) for value in field_values(queries, field).values()]
     whole = {number for number in numbers if isinstance(number, int)}
     return 1 < len(whole) == len(numbers)
 
 
-def _values(queries: Sequence[Query], field: str) -> dict[str, Any]:
+def field_values(queries: Sequence[Query], field: str) -> dict[str, Any]:
     """Return by query what it has in a field, where that can be a label."""
     measured = None if _has_field(queries, field) else BUILT_IN.get(field)
     values = {}
@@ -181,7 +181,7 @@ def grouped_values(values: Mapping[str, Any], field: str, bins: int, unlabelled:
     if any(isinstance(value, list) for value in values.values()):
         return _by_text(values, field, unlabelled)
     if all(isinstance(value, bool) for value in values.values()):
-        labels = {query_id: _text(value) for query_id, value in values.items()}
+        labels = {query_id: label_text(value) for query_id, value in values.items()}
         groups = tuple(name for name in ("yes", "no") if name in labels.values())
         return Labels(field, False, groups, _single(labels), unlabelled)
     numbers: dict[str, Number] = {}
@@ -216,9 +216,9 @@ def _number(value: Any) -> Number | None:
 def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
     """Make a group of each label; a query with several is in several."""
     of = {
-        query_id: tuple(dict.fromkeys(map(_text, value)))
+        query_id: tuple(dict.fromkeys(map(label_text, value)))
         if isinstance(value, list)
-        else (_text(value),)
+        else (label_text(value),)
         for query_id, value in values.items()
     }
     sizes = Counter(label for labels in of.values() for label in labels)
@@ -235,7 +235,8 @@ def _by_text(values: Mapping[str, Any], field: str, unlabelled: int) -> Labels:
     return Labels(field, False, tuple(groups), of, unlabelled, merged)
 
 
-def _text(value: Any) -> str:
+def label_text(value: Any) -> str:
+    """Return what a value is called as a label; True and False are ``yes`` and ``no``."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -6,22 +6,20 @@ by so much the overall mean would gain if the group did as well as the rest.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.part import Part
-from rankscope.statistics.arrays import special
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.subsets import subset_tests
+from rankscope.statistics.unpaired import group_changes
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.segment_fields import Conditions
-    from rankscope.statistics.arrays import FloatArray
-    from rankscope.statistics.matrix import Matrix, Scale
+    from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.settings import Settings
 
 
@@ -77,10 +75,13 @@ def segment_costs(matrix: Matrix, conditions: Conditions, settings: Settings) ->
     for row, (field, label) in enumerate(conditions.names):
         inside, outside = values[:, table[row]], values[:, ~table[row]]
         intervals = mean_intervals(inside, method="t", level=settings.level, bounds=scale.bounds)
-        changes = _differences(inside, outside, len(conditions.names), scale, settings)
+        level = 1 - (1 - settings.level) / len(conditions.names)
+        changes = group_changes(inside, outside, level=level, bounds=scale.change)
         share = inside.shape[1] / values.shape[1]
         for system, name in enumerate(matrix.systems):
-            change, p = changes[system], float(adjusted[system, row])
+            difference, interval = changes[system]
+            p = float(adjusted[system, row])
+            interval = interval.model_copy(update={"level": settings.level})
             costs.append(
                 SegmentCost(
                     system=name,
@@ -90,44 +91,12 @@ def segment_costs(matrix: Matrix, conditions: Conditions, settings: Settings) ->
                     mean=float(inside[system].mean()),
                     interval=intervals[system],
                     rest=float(outside[system].mean()),
-                    difference=change[0],
-                    difference_interval=agreeing(change[1], change[0], p, settings.alpha),
+                    difference=difference,
+                    difference_interval=agreeing(interval, difference, p, settings.alpha),
                     p=float(p_values[system, row]),
                     p_corrected=p,
-                    cost=max(-sign * change[0] * share, 0.0),
+                    cost=max(-sign * difference * share, 0.0),
                 )
             )
     order = {name: place for place, name in enumerate(matrix.systems)}
     return sorted(costs, key=lambda cost: (order[cost.system], -cost.cost))
-
-
-def _differences(
-    inside: FloatArray, outside: FloatArray, family: int, scale: Scale, settings: Settings
-) -> list[tuple[float, Interval]]:
-    """Return for each system the difference of two groups, and its interval within a family.
-
-    Student's, with the larger of Welch's and the pooled standard error: a group that does not vary
-    says nothing about how much it could.
-    """
-    counts = np.array([[inside.shape[1]], [outside.shape[1]]])
-    means = np.array([inside.mean(axis=1), outside.mean(axis=1)])
-    variances = np.array([inside.var(axis=1, ddof=1), outside.var(axis=1, ddof=1)])
-    parts = variances / counts
-    pooled = ((counts - 1) * variances).sum(axis=0) / (counts.sum() - 2)
-    squares = np.maximum(parts.sum(axis=0), pooled * (1 / counts).sum())
-    freedom = np.full(len(inside), float(counts.sum() - 2))
-    varying = parts.sum(axis=0) > 0
-    freedom[varying] = (
-        parts.sum(axis=0)[varying] ** 2 / (parts**2 / (counts - 1)).sum(axis=0)[varying]
-    )
-    level = 1 - (1 - settings.level) / family
-    reach = special().stdtrit(freedom, (1 + level) / 2) * np.sqrt(squares)
-    low, high = scale.change
-    results = []
-    for change, end in zip((means[0] - means[1]).tolist(), reach.tolist(), strict=True):
-        ends = (change - end, change + end) if end else (-math.inf, math.inf)
-        interval = Interval(
-            low=max(ends[0], low), high=min(ends[1], high), level=settings.level, method="t"
-        )
-        results.append((change, interval))
-    return results

@@ -37,6 +37,10 @@ _HINTS: tuple[tuple[str, Kind], ...] = (
 )
 
 
+_CASES = re.compile(rb'"expected_?(?:\w{1,40}_)?ids"\s*:')
+_ASKED = re.compile(rb'"(?:question|query|user_input|retrieved\w*|results)"\s*:')
+
+
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """What was converted: which kind of table, and how many rows."""
@@ -75,6 +79,9 @@ def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
         return "corpus"
     if sniffed.is_trace:
         return "queries" if re.search(r"quer|question", source_name(written_to).lower()) else "run"
+    if sniffed.content.startswith("json") and _CASES.search(head) and not _ASKED.search(head):
+        names = f"{os.path.basename(path)} {source_name(written_to)}".lower()
+        return "queries" if re.search(r"quer|question|topic", names) else "qrels"
     return _kind_by_names(sniffed.names) or _kind_by_width(sniffed)
 
 

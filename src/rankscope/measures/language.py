@@ -224,8 +224,11 @@ _AT = re.compile(r"(.+)_at_([0-9]{1,12})", re.IGNORECASE)
 def _requests(text: str) -> list[Request]:
     """Read one word of a list of measures, which may stand for several."""
     if text.casefold() in names.SETS:
-        words_of = [(word, _own(word)) for word in names.SETS[text.casefold()]]
-        return [replace(one, label=one.label or word) for word, each in words_of for one in each]
+        return [
+            replace(request, label=request.label or word)
+            for word in names.SETS[text.casefold()]
+            for request in _own(word)
+        ]
     sentence = names.from_sentence_transformers(text)
     if sentence is not None:
         return [sentence]
@@ -366,11 +369,11 @@ def parse_measures(source: str | Measure | Iterable[str | Measure]) -> list[Pars
 def strict_and_soft(measures: Iterable[Parsed], *, of_terms: bool = False) -> list[Parsed]:
     """Return measures such that none counts nearness without one beside it that does not.
 
-    Before each that counts how near terms are comes the one that counts exact matches only. Where
+    After each that counts how near terms are comes the one that counts exact matches only. Where
     documents are known to be terms (``of_terms``) and nothing counts nearness, MaxOntSim is added.
 
     >>> [parsed.asked for parsed in strict_and_soft(parse_measures("MaxOntSim@5 RR"))]
-    ['Success@5', 'MaxOntSim@5', 'RR']
+    ['MaxOntSim@5', 'Success@5', 'RR']
     """
     wanted = list(measures)
     if of_terms and not any(parsed.measure.is_soft for parsed in wanted):
@@ -380,10 +383,10 @@ def strict_and_soft(measures: Iterable[Parsed], *, of_terms: bool = False) -> li
     known = {parsed.measure for parsed in wanted}
     together: dict[Measure, Parsed] = {}
     for parsed in wanted:
+        together[parsed.measure] = parsed
         strict = parsed.measure.strict
         if strict is not None and strict not in known:
             together.setdefault(strict, Parsed(strict, str(strict)))
-        together[parsed.measure] = parsed
     return list(together.values())
 
 

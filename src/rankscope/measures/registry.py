@@ -143,9 +143,9 @@ def define(
     return register
 
 
-def _nearness(own: Sequence[Parameter], needs: Need) -> tuple[Parameter, ...]:
+def _nearness(parameters: Sequence[Parameter], needs: Need) -> tuple[Parameter, ...]:
     """Return what a measure takes to look at nearness, but for names it has for something else."""
-    taken = {parameter.name for parameter in own}
+    taken = {parameter.name for parameter in parameters}
     return () if needs else tuple(item for item in NEARNESS if item.name not in taken)
 
 

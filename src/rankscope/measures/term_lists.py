@@ -136,13 +136,13 @@ def _graded(
             else:
                 outside[number] = grade
         of = retrieved[query]
-        found = np.where(of < size, best[np.minimum(of, size - 1)], 0.0)
+        of_rank = np.where(of < size, best[np.minimum(of, size - 1)], 0.0)
         for number, grade in outside.items():
-            found[of == number] = grade
-        ranks = np.flatnonzero(found > 0)
+            of_rank[of == number] = grade
+        ranks = np.flatnonzero(of_rank > 0)
         hit_query.append(np.full(len(ranks), place))
         hit_rank.append(ranks + 1)
-        hit_grade.append(found[ranks])
+        hit_grade.append(of_rank[ranks])
         everything = np.sort(np.concatenate([best[best > 0], [*outside.values()]]))[::-1]
         judged_query.append(np.full(len(everything), place))
         judged_grade.append(everything)

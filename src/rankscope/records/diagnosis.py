@@ -23,8 +23,10 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.part import Record, dotted, left_out_if_empty
 from rankscope.records.figure_kpis import as_goals, figure_kpis
 from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
+from rankscope.scoring.by_language import refuse_mixed, speaking
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.judged_terms import near_in
 from rankscope.statistics.compare import compare_scores
 from rankscope.statistics.settings import Settings
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.registry import AnalysisConfig, AnyAnalysis, Search
     from rankscope.records.figure_kpis import FigureGoal
+    from rankscope.scoring.by_language import Languages
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.rules import Profile
@@ -129,6 +132,9 @@ def diagnose(
     targets: Mapping[str, float | FigureGoal] | None = None,
     configs: Mapping[str, Any] | None = None,
     profile: str | Profile = "rankscope",
+    ontology: Any = None,
+    language: str | None = None,
+    languages: Languages | None = None,
     **options: Any,
 ) -> Diagnosis:
     """Ask every analysis (or ``only`` some, by name) about one or several runs.
@@ -139,7 +145,8 @@ def diagnose(
     (``{system: {"latency_ms": 12}}``). ``stages`` names the runs that build on each other, first to
     last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``targets`` says what figures should
     reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis, as
-    in a benchmark's config: ``{"segments": ["category", "words"]}``. ``options`` are those of
+    in a benchmark's config: ``{"segments": ["category", "words"]}``. ``ontology``, ``language`` and
+    ``languages`` are those of `rankscope.evaluate`. ``options`` are those of
     `rankscope.statistics.settings.Settings`: alpha, resamples, seed, …
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(12)}
@@ -158,7 +165,9 @@ def diagnose(
     }
     settings = Settings.of(**options)
     goals = as_goals(targets or {})
-    judgments = as_judgments(qrels)
+    with near_in(ontology), speaking(language, languages):
+        judgments = as_judgments(qrels)
+    refuse_mixed(judgments)
     if judgments.gold is not None:
         raise InputError(
             "diagnose needs judgments of documents, and the golden set holds spans or texts; use "

@@ -35,7 +35,7 @@ from rankscope.document.blocks import (
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
-from rankscope.reports.comparison import how_tested, shows_letters
+from rankscope.reports.comparison import how_tested, pairs_table, shows_letters
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
 from rankscope.statistics.choices import METHODS
 
@@ -57,7 +57,11 @@ def benchmark_document(report: BenchmarkReport) -> Document:
     """Show a benchmark, from the verdict down to how to repeat it."""
     sections = (
         Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
-        Section("Results", (_chart(report), _main_table(report)), _best_table(report)),
+        Section(
+            "Results",
+            (_chart(report), _main_table(report)),
+            (*_best_table(report), *_differences(report)),
+        ),
         _targets_section(report),
         _summary(report),
         *_analyses(report),
@@ -245,6 +249,20 @@ def _best_table(report: BenchmarkReport) -> tuple[Table, ...]:
         rows.append((_title(info), ", ".join(info.best) or None, apart))
     columns = text_columns("measure", "best system", "not shown to differ from it")
     return (Table(columns, plain_rows(rows), title="Best system"),)
+
+
+def _differences(report: BenchmarkReport) -> tuple[Table, ...]:
+    """Show every measure of every system against the baseline; without one, the main measure."""
+    comparison = report.comparison
+    if comparison is None:
+        return ()
+    base = comparison.baseline
+    if base is not None:
+        pairs = [pair for pair in comparison.pairs if pair.base == base]
+        return (pairs_table(pairs, f"Against {base}"),)
+    main = report.measures[0].measure
+    pairs = [pair for pair in comparison.pairs if pair.measure == main]
+    return (pairs_table(pairs, f"Differences in {main}"),) if pairs else ()
 
 
 def _not_apart(report: BenchmarkReport, info: MeasureInfo) -> list[str] | None:

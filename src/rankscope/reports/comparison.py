@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -66,7 +66,7 @@ def comparison_document(comparison: Comparison) -> Document:
                 "Means",
                 (chart, _means_table(comparison), *warning_lines(comparison.findings)),
             ),
-            Section("Pairs", details=(_pairs_table(comparison),)),
+            Section("Pairs", details=(pairs_table(comparison.pairs),)),
             *_probable_section(comparison),
             *_holes_section(comparison),
             *([strata] if strata.blocks else []),
@@ -320,7 +320,8 @@ def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
     return marked(cell, pair.p_corrected, alpha=alpha, is_better=is_better)
 
 
-def _pairs_table(comparison: Comparison) -> Table:
+def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
+    """Show differences with intervals, tests and verdicts."""
     rows = tuple(
         (
             *cells(pair.measure, pair.system, pair.base),
@@ -328,7 +329,7 @@ def _pairs_table(comparison: Comparison) -> Table:
             *cells(pair.wins, pair.ties, pair.losses),
             *cells(pair.effect.d, pair.p_corrected, pair.verdict),
         )
-        for pair in comparison.pairs
+        for pair in pairs
     )
     return Table(
         (
@@ -340,6 +341,7 @@ def _pairs_table(comparison: Comparison) -> Table:
             Column("verdict", "text"),
         ),
         rows,
+        title,
         notes=(
             (
                 "difference: mean of system minus base, with the interval that holds for all pairs "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
+    Cell,
+    Column,
     Document,
     Findings,
     Notes,
@@ -21,7 +23,7 @@ from rankscope.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankscope.benchmark.golden_sets import CasesValidation
+    from rankscope.benchmark.golden_sets import CaseGroup, CasesValidation
     from rankscope.findings import Finding, NotApplicable
     from rankscope.runs.validation import Validation
 
@@ -62,11 +64,15 @@ def validation_document(validation: Validation) -> Document:
 def cases_document(validation: CasesValidation) -> Document:
     """Show the answer first, what the set can show, then the findings, worst first."""
     answer = "✓ valid" if validation.ok else "✗ not valid"
+    are_cases = bool(validation.groups) or validation.ontology is not None
     size = (
-        f"{counted(validation.questions, 'question')}, "
-        f"{counted(validation.expected, 'expected document')}"
+        f"{counted(validation.questions, 'case' if are_cases else 'question')}"
+        f"{f' ({validation.size})' if are_cases else ''}, "
+        f"{counted(validation.expected, 'expected term' if are_cases else 'expected document')}"
     )
     lines = [f"{answer}: {validation.file}, {size}; {_tally(validation.findings)}"]
+    if validation.ontology is not None:
+        lines.append(f"expected ids were looked up in {validation.ontology}")
     if validation.visible is not None and validation.visible >= 1:
         lines.append("so few questions can show no difference between two systems")
     elif validation.visible is not None:
@@ -78,11 +84,32 @@ def cases_document(validation: CasesValidation) -> Document:
         f"Validation of {validation.file}",
         (
             Section("", (sentences(lines, good_if(validation.ok)),)),
+            *([_strata(validation.groups)] if validation.groups else []),
             _found(validation.findings, validation.not_applicable),
         ),
         names=frozenset([validation.file]),
         data=lambda: _data("file", validation.file, validation.findings),
     )
+
+
+def _strata(groups: Sequence[CaseGroup]) -> Section:
+    """Show how many cases each stratum has, and what so many can show."""
+    rows = tuple(
+        (
+            Cell(group.field),
+            Cell(group.value),
+            Cell(group.cases),
+            Cell(None if group.visible is None else min(group.visible, 1.0)),
+        )
+        for group in groups
+    )
+    columns = (
+        *text_columns("field", "value"),
+        Column("cases"),
+        Column("shows from", digits=2),
+    )
+    note = "shows from: about the smallest difference that so many cases show"
+    return Section("Strata", (Table(columns, rows, notes=(note,)),))
 
 
 def _tally(findings: Sequence[Finding]) -> str:

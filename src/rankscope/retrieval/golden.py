@@ -10,15 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankscope.collection.queries import QUERIES, read_queries
+from rankscope.collection.queries import QUERIES, Queries, read_queries
 from rankscope.document.views import Tracked
 from rankscope.errors import InputError, RankscopeError, counted, shown
-from rankscope.files import is_path, read_bytes, source_name
+from rankscope.files import is_path, read_bytes, source_name, suffix_of
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
+from rankscope.tables.case_records import holds_cases
 from rankscope.tables.columns import find_name
 from rankscope.tables.ids import id_text
 from rankscope.tables.jsontext import read_json, read_json_lines
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from rankscope.statistics.intervals import Interval
 
 __all__ = ["RetrieverResult", "evaluate_retriever"]
+
+_JSON = (".json", ".jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,8 @@ def evaluate_retriever(
     ``retriever`` is a function from a question to ids, (id, score) pairs or records, best first
     (told k if it takes ``k``, ``top_k``, ``depth`` or ``limit``), a retriever of LangChain,
     LlamaIndex or Haystack, or a `System`. ``golden`` is ``{question: ids}``, a list of records with
-    the question and its ``expected_ids``, a file of one of these, or qrels with ``queries``.
+    the question and its ``expected_ids``, a file of one of these, a folder of case files, or qrels
+    with ``queries``.
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
     documents and records have their id, if it is not a known name. Where chunks are retrieved and
     documents expected, ``doc_id_from`` says which document a chunk is of (``"#"``, a regular
@@ -129,6 +134,7 @@ def evaluate_retriever(
     """
     golden = _loaded(golden)
     judgments = as_judgments(golden)
+    refuse_mixed(judgments)
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
     questions = _questions(golden, judgments, queries)
@@ -161,6 +167,10 @@ def texts_in(golden: Any) -> dict[str, str]:
     """Return the questions of a golden set by id; none if it holds ids and grades only."""
     try:
         records = _loaded(golden)
+        if holds_cases(records):
+            return dict(Queries(records).items())
+        if is_path(records) and (os.path.isdir(records) or suffix_of(records) in _JSON):
+            return dict(read_queries(records).items())
         if not isinstance(records, list) or not all(isinstance(item, dict) for item in records):
             return {}
         known = _in_records(records, as_judgments(records))
@@ -175,6 +185,8 @@ def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
         known = queries_of(read_queries(queries) if is_path(queries) else queries)
     elif is_path(golden):
         known = queries_of(read_queries(golden))
+    elif holds_cases(golden):
+        known = queries_of(Queries(golden))
     elif isinstance(golden, Mapping):
         known = [Query(query_id, query_id) for query_id in judgments.query_ids]
     elif isinstance(golden, list | tuple) and all(isinstance(item, Mapping) for item in golden):
@@ -189,14 +201,17 @@ def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
 
 
 def _loaded(golden: Any) -> Any:
-    """Return the records of a JSON file, or of one with a JSON object on each line."""
+    """Return the records of a JSON file, or of JSON lines; a file of cases stays as it is."""
     suffix = Path(os.fspath(golden)).suffix if is_path(golden) else ""
-    if suffix not in (".json", ".jsonl"):
+    if suffix not in _JSON or os.path.isdir(golden):
         return golden
     content, source = read_bytes(golden), source_name(golden)
     if suffix == ".json":
-        return read_json(content, source=source)
-    return [record for _, record in read_json_lines(content.splitlines(), source=source)]
+        records: Any = read_json(content, source=source)
+    else:
+        numbered = read_json_lines(content.splitlines(), source=source)
+        records = [record for _, record in numbered]
+    return golden if holds_cases(records) else records  # the folder may tell a case's language
 
 
 def _in_records(records: Iterable[Mapping[str, Any]], judgments: Judgments) -> list[Query]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from rankscope.errors import InputError, counted, shown
+from rankscope.tables.chroma import is_answer, one_answer
 from rankscope.tables.columns import RUN, PairLayout
 from rankscope.tables.documents import is_document, listed_document
 
@@ -58,8 +59,9 @@ class Remarks:
 def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None = None) -> Pairs:
     """Take ids, (id, score) pairs, a dict of scores, records, or documents of a framework.
 
-    Scores are all or none. ``id_field`` is where records and documents have their id. A document
-    twice is refused, or with ``remarks`` noted there, and its first place counts.
+    What a Chroma collection answers is taken as well. Scores are all or none. ``id_field`` is where
+    records and documents have their id. A document twice is refused, or with ``remarks`` noted
+    there, and its first place counts.
 
     Raises:
         InputError: it is something else; says in one sentence what.
@@ -67,6 +69,9 @@ def pairs_of(answer: Any, id_field: str | None = None, remarks: Remarks | None =
     >>> pairs_of(["d2", "d1"]), pairs_of([{"id": 7, "score": 0.5}])
     ([('d2', -1.0), ('d1', -2.0)], [('7', 0.5)])
     """
+    if is_answer(answer):
+        answer = one_answer(answer, RUN.keyed(doc_id=id_field), source="the answer")
+        id_field = None
     if isinstance(answer, Mapping):
         answer = list(answer.items())
     if answer is None or isinstance(answer, str | bytes) or not isinstance(answer, Iterable):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
 from rankscope.retrieval.options import Options, Text, given_as
 from rankscope.retrieval.protocol import (
     Capabilities,
@@ -22,6 +22,7 @@ from rankscope.retrieval.protocol import (
     fingerprint,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
+from rankscope.runs.positions import REMEDY
 from rankscope.runs.table import Run, read_run
 from rankscope.tables.table_options import Duplicates
 
@@ -75,11 +76,18 @@ class RunSystem(System):
 
     def ready_run(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the part of the run that is asked for."""
+        self._refuse_numbers(queries)
         return self._run.answers([query.query_id for query in queries], check_depth(depth))
+
+    def _refuse_numbers(self, queries: Sequence[Query]) -> None:
+        """Refuse answers that do not say what they are to."""
+        if self._run.is_numbered and not any(query.query_id in self._run for query in queries):
+            raise InputError(f"run {shown(self._run.name)}: has answers without ids; {REMEDY}")
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the run's documents."""
         depth = check_depth(depth)
+        self._refuse_numbers(queries)
         return [
             Ranking.of(self._run[query.query_id].items(), depth)
             if query.query_id in self._run

@@ -63,6 +63,7 @@ class Run(PairTable):
         "_chunks",
         "_fingerprint",
         "_is_list",
+        "_is_numbered",
         "_is_sorted",
         "_metadata",
         "_name",
@@ -72,6 +73,7 @@ class Run(PairTable):
     layout = RUN
     _name: str
     _is_list: bool
+    _is_numbered: bool
     _is_sorted: bool  # whether _order is known
     _order: Ints | None
     _fingerprint: str
@@ -106,7 +108,7 @@ class Run(PairTable):
         if repeated_rows(self._offsets, self._columns["doc_id"]).size:
             refuse(rows)
         self._set(_name=name, _is_list=True, _is_sorted=False, _order=None, _fingerprint="")
-        self._set(_metadata=rows.metadata, _chunks=None)
+        self._set(_metadata=rows.metadata, _chunks=None, _is_numbered=rows.is_numbered)
 
     @classmethod
     def from_rows(cls, rows: Rows, *, name: str) -> Run:
@@ -145,6 +147,7 @@ class Run(PairTable):
             pl.DataFrame(columns),
             _name=name,
             _is_list=True,
+            _is_numbered=False,
             _is_sorted=is_best_first,
             _order=None,
             _fingerprint=fingerprint,
@@ -213,7 +216,7 @@ class Run(PairTable):
             self._query_ids, sizes, self.doc_ids, -places.astype(np.float64), name=self._name,
             is_best_first=True,
         )  # fmt: skip
-        run._set(_questions=self._questions)
+        run._set(_questions=self._questions, _is_numbered=self._is_numbered)
         return run if self._chunks is None else run.collapsed_from(self._chunks)
 
     @property
@@ -254,9 +257,25 @@ class Run(PairTable):
         run = Run.trusted(self._query_ids, rest.sizes, documents, rest.scores, name=self._name)
         run._set(
             _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
+            _is_numbered=self._is_numbered,
             _questions=self._questions,
             _chunks=chunking.chunks(self.sizes, rest.sizes, unmatched),
         )
+        return run
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its queries have no ids: answers of Chroma, numbered from 1 on."""
+        return self._is_numbered
+
+    def answering(self, query_ids: Sequence[str]) -> Run:
+        """Return a numbered run as answers to these queries, one to each, in their order."""
+        by_number = {str(number): name for number, name in enumerate(query_ids, start=1)}
+        ids = [by_number[number] for number in self.query_ids]
+        queries = pl.Series("query_id", ids, dtype=pl.String)
+        run: Run = object.__new__(Run)
+        changed = {"_query_ids": queries, "_index": None, "_fingerprint": "", "_is_numbered": False}
+        run._set(**{**self.__getstate__(), **changed})
         return run
 
     def named(self, name: str) -> Run:

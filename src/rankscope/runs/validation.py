@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankscope.collection.corpus import Corpus, stream_doc_ids
 from rankscope.collection.qrels import Qrels, prepared
@@ -20,6 +21,7 @@ from rankscope.part import Part, left_out
 from rankscope.runs.checks import RUN_CHECKS, RunUnderTest
 from rankscope.runs.checks_against import AGAINST_CHECKS, RunAgainst
 from rankscope.runs.collapsing import current_chunking
+from rankscope.runs.positions import answered_questions
 from rankscope.runs.table import Run, in_documents, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
 from rankscope.tables.metadata import parse_metadata
@@ -75,24 +77,31 @@ class Reference:
     qrels: Qrels | None = None
     query_ids: list[str] | None = None
     corpus_ids: Callable[[], Iterable[str]] | None = None
+    listed: tuple[str, ...] = ()
+    """The questions of a golden list, in its order."""
 
     @classmethod
     def read(cls, *, qrels: Any = None, queries: Any = None, corpus: Any = None) -> Reference:
         """Read what was given as paths, tables or plain data, and check the qrels."""
         findings: list[Finding] = []
         judged: Qrels | None = None
+        listed: tuple[str, ...] = ()
         if qrels is not None:
             judgments = prepared(_rows(qrels, QRELS))
+            listed = judgments.listed
+            if isinstance(qrels, Qrels) and qrels.is_listed:
+                listed = tuple(qrels.query_ids)
             findings, _ = QRELS_CHECKS.all(judgments)
             if not any(finding.severity == "error" for finding in findings):
                 judged = Qrels.from_rows(judgments)
                 judged = judged.without(judged.no_answer)
         ids = None if corpus is None else passes_over_documents(corpus)
-        return cls(tuple(findings), judged, _query_ids(queries), ids)
+        return cls(tuple(findings), judged, _query_ids(queries), ids, listed)
 
     def validate(self, run: Any, *, depth: int = 100, format: str | None = None) -> Validation:
         """Check one run."""
-        rows = _in_documents(without_duplicates(_rows(run, RUN, format=format), None))
+        rows = self._in_places(_rows(run, RUN, format=format))
+        rows = _in_documents(without_duplicates(rows, None))
         under_test = RunUnderTest(rows, depth=depth)
         against = RunAgainst(
             under_test,
@@ -117,6 +126,23 @@ class Reference:
             findings=tuple(findings),
             not_applicable=(*no_ranks, *not_given),
             **_metadata(rows),
+        )
+
+    def _in_places(self, rows: Rows) -> Rows:
+        """Give answers without query ids those of the questions, if their order is known."""
+        if not rows.is_numbered or not self.listed:
+            return rows
+        numbers = {*rows.frame["query_id"], *rows.empty_queries}
+        names = answered_questions(len(numbers), self.listed, rows.source)
+        if names is None:
+            return rows
+        by_number = {str(number): name for number, name in enumerate(names, start=1)}
+        query_id = [by_number[number] for number in rows.frame["query_id"]]
+        return replace(
+            rows,
+            frame=rows.frame.with_columns(pl.Series("query_id", query_id, dtype=pl.String)),
+            empty_queries=tuple(by_number[number] for number in rows.empty_queries),
+            is_numbered=False,
         )
 
 
@@ -148,8 +174,14 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
         if isinstance(data, Run):
             empty = np.flatnonzero(np.diff(data.offsets) == 0)
             queries = tuple(data.query_ids[place] for place in empty)
-            frame = data.to_polars()
-            return Rows(frame, data.name, layout, empty_queries=queries, metadata=data.yaml)
+            return Rows(
+                data.to_polars(),
+                data.name,
+                layout,
+                empty_queries=queries,
+                metadata=data.yaml,
+                is_numbered=data.is_numbered,
+            )
         table = data.to_polars() if isinstance(data, Qrels) else data
         return rows_from_object(table, layout.keyed(), source=layout.kind)
     file = TableFile.open(data, layout, format=format)

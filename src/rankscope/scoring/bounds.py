@@ -21,6 +21,7 @@ from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part, left_out
 from rankscope.scoring.align import align
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments, as_one_run, without_identical
 from rankscope.scoring.rules import profile_named
 
@@ -131,7 +132,8 @@ def bounds(
     """
     check_hole_grade(hole_grade)
     judgments = as_judgments(qrels)
-    _, given = as_one_run(run, order=order)
+    refuse_mixed(judgments)
+    _, given = as_one_run(run, judgments, order=order)
     measures = measures if isinstance(measures, str | Measure) else list(measures)
     asked = rules_of(measures, profile, ties, precision, queries)
     differences: dict[str, DifferenceBounds] = {}

@@ -19,6 +19,7 @@ from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.measures.registry import compute
 from rankscope.runs.order import ranked
 from rankscope.scoring.bounds import DifferenceBounds, World, check_hole_grade, rules_of
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def difference_bounds(
     """
     check_hole_grade(hole_grade)
     judgments = as_judgments(qrels)
-    runs = [as_one_run(side)[1] for side in (base, run)]
+    refuse_mixed(judgments)
+    runs = [as_one_run(side, judgments)[1] for side in (base, run)]
     pairs: dict[Profile, _Two] = {}
     table = []
     for measure, rules in rules_of(measures, profile, ties, precision, queries):

@@ -16,6 +16,7 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
+from rankscope.scoring.by_language import about_languages, by_language, languages_without, speaking
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.judged_terms import (
     about_terms,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from rankscope.runs.order import Order, Precision, Ties
     from rankscope.scoring.accounting import Accounting
     from rankscope.scoring.bounds import BoundsTable
+    from rankscope.scoring.by_language import Languages
     from rankscope.scoring.judgments import Judgments, NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
@@ -345,6 +347,8 @@ def evaluate(
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
     ontology: Any = None,
+    language: str | None = None,
+    languages: Languages | None = None,
     **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
@@ -363,7 +367,9 @@ def evaluate(
     chunks that runs name by id: see docs/how-to/evaluate-chunks.md.
     Where documents are terms of an ``ontology`` (a file, or what `read_ontology` returns), measures
     of nearness count too (``MaxOntSim@5``, ``nDCG(sim=hybrid)@10``), and are reported together with
-    those that count exact matches: see docs/how-to/evaluate-ontology-terms.md.
+    those that count exact matches: see docs/how-to/evaluate-ontology-terms.md. Cases in several
+    languages are never averaged unasked: each run has a row for each language, unless ``language``
+    names one, or ``languages="together"`` asks for all.
     ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
     name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
     twice.
@@ -380,7 +386,12 @@ def evaluate(
     asked = meant(measures, rules)
     check_options(evaluate, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
+        with (
+            unanswered(no_answer),
+            overlapping(overlap),
+            near_in(ontology),
+            speaking(language, languages),
+        ):
             judgments = as_judgments(qrels)
             asked = strict_and_soft(asked, of_terms=ontology is not None)
         if not judgments.query_ids and judgments.no_answer:
@@ -406,18 +417,32 @@ def evaluate(
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
     wanted_measures = [parsed.measure for parsed in asked]
-    refuse_repeat(judgments, wanted_measures)
-    unheard = check_levels(judgments, wanted_measures)
     results = []
-    for name, run in named.items():
-        parts = {
-            applied: _scored(name, judgments, run, wanted, applied, lengths=words, corpus=known)
-            for applied, wanted in by_rules.items()
-        }
-        scored = parts.get(main) or next(iter(parts.values()))
-        if len(parts) > 1:
-            scored = _joined(scored, [*parts.values()], asked, judgments.query_ids)
-        results.append(replace(scored, remarks=(*scored.remarks, *unheard)) if unheard else scored)
+    of_languages = by_language(judgments)
+    unanswered_languages = {
+        name: languages_without(run, of_languages) for name, run in named.items()
+    }
+    for code, part in of_languages.items():
+        refuse_repeat(part, wanted_measures)
+        unheard = check_levels(part, wanted_measures)
+        for run_name, run in named.items():
+            lacking = unanswered_languages[run_name]
+            if code in lacking:
+                continue
+            name = f"{run_name} ({code})" if code else run_name
+            parts = {
+                applied: _scored(name, part, run, wanted, applied, lengths=words, corpus=known)
+                for applied, wanted in by_rules.items()
+            }
+            scored = parts.get(main) or next(iter(parts.values()))
+            if len(parts) > 1:
+                scored = _joined(scored, [*parts.values()], asked, part.query_ids)
+            more = (*unheard, *about_languages(of_languages, lacking))
+            results.append(replace(scored, remarks=(*scored.remarks, *more)))
+    if len(of_languages) == 1:
+        (judgments,) = of_languages.values()
+    else:
+        single = False
     return Scores(results, asked, main, judgments=judgments, single=single)
 
 
@@ -529,9 +554,9 @@ def _scored(
     near: tuple[Remark, ...] = ()
     if judged.terms is not None:
         refuse_unrelated(judgments, judged.terms, name)
-        found = counts_of(judgments, judged.terms)
-        counts["ontology"] = found
-        near = tuple(about_terms(judgments, found))
+        of_terms = counts_of(judgments, judged.terms)
+        counts["ontology"] = of_terms
+        near = tuple(about_terms(judgments, of_terms))
     if judgments.gold is not None:
         counts["spans"] = {
             "unit": aligned.unit,

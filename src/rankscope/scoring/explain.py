@@ -130,7 +130,7 @@ def explain(
     query_id = str(query_id)
     if query_id not in judgments.query_ids:
         raise UnknownNameError("judged query", query_id, judgments.query_ids)
-    name, given = as_one_run(run, order=order)
+    name, given = as_one_run(run, judgments, order=order)
     documents = dict(documents_of(given, query_id))
     if not rules.identical_ids:
         documents.pop(query_id, None)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
 from rankscope.runs.order import Order, by_id_descending
+from rankscope.scoring.by_language import as_spoken
 from rankscope.scoring.judged_terms import with_ontology
 from rankscope.scoring.judgments import Judgments, unanswered_rule
 from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
+from rankscope.tables.chroma import answer_in, are_by_query, hold_answers, is_answer
 from rankscope.tables.pieces import PiecesError
 
 if TYPE_CHECKING:
@@ -29,10 +31,10 @@ def _is_frame(data: object) -> bool:
 def as_judgments(qrels: Any) -> Judgments:
     """Take qrels in any form."""
     if isinstance(qrels, Judgments):
-        return with_ontology(qrels)
+        return as_spoken(with_ontology(qrels))
     try:
         if isinstance(qrels, Mapping):
-            return with_ontology(Judgments(qrels, no_answer=unanswered_rule()))
+            return as_spoken(with_ontology(Judgments(qrels, no_answer=unanswered_rule())))
         from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
         judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
@@ -43,7 +45,7 @@ def as_judgments(qrels: Any) -> Judgments:
     judgments.of_one_query = isinstance(qrels, list | tuple | Set) and all(
         isinstance(item, str) for item in qrels
     )
-    return with_ontology(judgments)
+    return as_spoken(with_ontology(judgments))
 
 
 def _as_run(run: Any, name: str, order: Order) -> Any:
@@ -54,7 +56,7 @@ def _as_run(run: Any, name: str, order: Order) -> Any:
         )
     if isinstance(run, CollapsedDicts):
         return run
-    if is_plain(run):
+    if is_plain(run) and not any(is_answer(run[query_id]) for query_id in islice(run, 1)):
         if order == "given":
             run = {query_id: _listed(run[query_id]) for query_id in run}
         chunking = current_chunking()
@@ -121,20 +123,26 @@ def _best_first(answers: Sequence[Mapping[str, float]], score: Any, offsets: Any
 
 def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
     """Tell ``{name: run}`` from a run ``{query_id: {doc_id: score}}``."""
+    if is_answer(runs):
+        return False
     for name in runs:
         value = runs[name]
+        if is_answer(value):  # to one query, or to all that there are
+            return answer_in(runs) is None and not are_by_query(runs)
         if isinstance(value, Mapping):
             for key in value:
                 return isinstance(value[key], Mapping | list | tuple)
             continue  # an empty query says nothing
         if isinstance(value, list | tuple):
-            from rankscope.tables.objects import is_chroma, lists_queries  # noqa: PLC0415
+            from rankscope.tables.objects import lists_queries  # noqa: PLC0415
 
-            return not is_chroma(runs) and all(
+            return all(
                 isinstance(run, list | tuple) and (of_one_query or lists_queries(run))
                 for run in runs.values()
             )
-        return is_path(value) or hasattr(value, "query_ids") or _is_frame(value)
+        if is_path(value):
+            return answer_in(runs) is None  # else it is a query with its answer
+        return hasattr(value, "query_ids") or _is_frame(value)
     return False
 
 
@@ -155,7 +163,7 @@ def as_runs(
 
     def taken(run: Any, name: str) -> Any:
         if judgments is None or judgments.gold is None:
-            return _as_run(run, name, order)
+            return in_places(_as_run(run, name, order), judgments)
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
         if current_chunking() is not None:
@@ -178,12 +186,32 @@ def as_runs(
     return {getattr(run, "name", "run"): run}, True
 
 
-def as_one_run(run: Any, *, order: Order = "score") -> tuple[str, Any]:
-    """Take exactly one run, in any form; return its name and itself."""
+def as_one_run(
+    run: Any, judgments: Judgments | None = None, *, order: Order = "score"
+) -> tuple[str, Any]:
+    """Take exactly one run, in any form; return its name and itself.
+
+    Of the judgments only the order of their queries counts, for a run without query ids.
+    """
     named, _ = as_runs(run, order=order)
     if len(named) != 1:
         raise InputError(f"expected one run, got {len(named)}; call this once for each")
-    return next(iter(named.items()))
+    ((name, taken),) = named.items()
+    return name, in_places(taken, judgments)
+
+
+def in_places(run: Any, judgments: Judgments | None) -> Any:
+    """Return a run without query ids as answers to the questions of a golden list, in their order.
+
+    Only answers of a vector store are such a run, and only where each question has its list the
+    order is known; others are joined by id.
+    """
+    if judgments is None or not judgments.listed or not getattr(run, "is_numbered", False):
+        return run
+    from rankscope.runs.positions import answered_questions  # noqa: PLC0415
+
+    names = answered_questions(len(run.query_ids), judgments.listed, f"run {shown(run.name)}")
+    return run if names is None else run.answering(names)
 
 
 def _lists_runs(runs: Sequence[Any]) -> bool:
@@ -192,6 +220,8 @@ def _lists_runs(runs: Sequence[Any]) -> bool:
         raise InputError("there is no run in an empty list; give a run, or several by name")
     first = runs[0]
     if isinstance(first, Mapping):
+        if hold_answers(runs):
+            return False
         return all(isinstance(documents, Mapping | list) for documents in first.values())
     return is_path(first) or hasattr(first, "query_ids") or _is_frame(first)
 

@@ -76,6 +76,8 @@ class Judgments:
         """What is to be found, where that is spans or texts and not documents."""
         self.ontology: Ontology | None = None
         """What the documents are terms of, if they are."""
+        self.may_mix_languages = False
+        """Whether somebody asked for means over cases in several languages."""
         self.of_one_query = False
         """Whether they are the documents of one query that has no id; so is a run then."""
         self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
@@ -83,6 +85,10 @@ class Judgments:
         self._qrels = qrels
         if isinstance(qrels, Mapping) and self._numeric is None:
             self._qrels = self.table
+        self.listed: tuple[str, ...] = ()
+        """All queries in the order of their file, also those set aside, if each has its list."""
+        if not isinstance(self._qrels, Mapping) and self._qrels.is_listed:
+            self.listed = tuple(self._qrels.query_ids)
         self.no_answer = _set_aside(self._qrels, no_answer)
         """The queries that are meant to have no answer; they are in no mean."""
         if self.no_answer:
@@ -113,6 +119,12 @@ class Judgments:
         self.judged_query = self.query[order]
         self.judged_grade = grades[order]
         self.max_grade = float(grades.max(initial=0.0))
+
+    @cached_property
+    def languages(self) -> Mapping[str, str]:
+        """The languages of the queries, as codes such as ``de``, where the qrels know them."""
+        known = {} if isinstance(self._qrels, Mapping) else self._qrels.languages
+        return {query_id: known[query_id] for query_id in self.query_ids if query_id in known}
 
     @cached_property
     def table(self) -> Qrels:

@@ -21,6 +21,7 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.fusion.fuse import fuse, joined, named_runs, prepared
 from rankscope.scoring.align import align
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.inputs import as_judgments
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def train_weights(
     ({'run1': 0.5, 'run2': 0.5}, 1.0)
     """
     judgments = as_judgments(qrels)
+    refuse_mixed(judgments)
     named = named_runs(runs)
     meant = Measure.parse(measure)
     steps = _steps(step)

@@ -25,6 +25,7 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_one_run, has_identical, without_identical
 from rankscope.scoring.namesakes import computed_otherwise, variants
@@ -203,10 +204,11 @@ class _Bench:
 
     def __init__(self, qrels: Any, run: Any, order: Order) -> None:
         self._judgments = as_judgments(qrels)
+        refuse_mixed(self._judgments)
         self._qrels = qrels
         self._repeated: dict[str, dict[str, float]] = {}
         try:
-            self._name, self._run = as_one_run(run, order=order)
+            self._name, self._run = as_one_run(run, self._judgments, order=order)
         except InvalidDataError as error:
             if {finding.name for finding in error.findings} != {"duplicate-document"}:
                 raise

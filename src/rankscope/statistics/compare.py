@@ -27,6 +27,7 @@ from rankscope.measures.language import (
 from rankscope.part import Part, Record, left_out
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
+from rankscope.scoring.by_language import refuse_mixed, speaking
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_runs
 from rankscope.scoring.judged_terms import near_in
@@ -48,6 +49,7 @@ from rankscope.tables.table_options import check_keys, check_options, reading
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
+    from rankscope.scoring.by_language import Languages
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
@@ -193,6 +195,8 @@ def compare(
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
     ontology: Any = None,
+    language: str | None = None,
+    languages: Languages | None = None,
     bounds: bool = False,
     hole_grade: float = 1.0,
     **tables: Unpack[TableOptions],
@@ -213,8 +217,9 @@ def compare(
     Queries are matched by id. A judged query that a run lacks counts as 0 for it; with
     ``queries="both"`` only those that all runs have count. ``order="given"`` ranks documents as
     they are listed; ``doc_id_from``, ``collapse``, ``no_answer``, ``overlap``, ``ontology``,
-    ``query_key``, …, ``duplicates`` are those of `evaluate`. Fewer than two runs, a run that
-    `evaluate` refuses and a geometric mean (it is no mean of values) are an `InputError`.
+    ``language``, ``languages``, ``query_key``, …, ``duplicates`` are those of `evaluate`. Fewer
+    than two runs, a run that `evaluate` refuses and a geometric mean (it is no mean of values) are
+    an `InputError`.
 
     >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
     >>> first = {"q1": {"a": 1.0}, "q2": {"b": 1.0}, "q3": {"x": 1.0}}
@@ -236,8 +241,14 @@ def compare(
     )
     check_options(compare, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
+        with (
+            unanswered(no_answer),
+            overlapping(overlap),
+            near_in(ontology),
+            speaking(language, languages),
+        ):
             judgments = as_judgments(qrels)
+        refuse_mixed(judgments)
         with collapsing(doc_id_from, collapse):
             named, _ = as_runs(runs, judgments, order=order)
         check_keys()

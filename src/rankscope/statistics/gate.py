@@ -34,6 +34,7 @@ from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part, Record, Unbounded
+from rankscope.scoring.by_language import refuse_mixed, speaking
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judged_terms import near_in
 from rankscope.scoring.judgments import unanswered
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
+    from rankscope.scoring.by_language import Languages
     from rankscope.scoring.judgments import NoAnswer
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import PairTest
@@ -332,6 +334,8 @@ def gate(
     no_answer: NoAnswer | None = None,
     overlap: float | None = None,
     ontology: Any = None,
+    language: str | None = None,
+    languages: Languages | None = None,
     report: Callable[[GateResult], None] | None = None,
     **tables: Unpack[TableOptions],
 ) -> GateResult:
@@ -379,8 +383,15 @@ def gate(
         raise InputError("no measure was asked for; name one such as nDCG@10")
     check_options(gate, tables)
     with reading(**tables):
-        with unanswered(no_answer), overlapping(overlap), near_in(ontology):
+        with (
+            unanswered(no_answer),
+            overlapping(overlap),
+            near_in(ontology),
+            speaking(language, languages),
+        ):
             judgments = None if qrels is None else as_judgments(qrels)
+        if judgments is not None:
+            refuse_mixed(judgments)
         everything = [*(parsed.asked for parsed in asked), *floors]
         options: Any = {"qrels": judgments, "profile": profile, "order": order}
         options |= {"doc_id_from": doc_id_from, "collapse": collapse}

@@ -36,7 +36,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": _words(
-        "query_id qid topic_id topic question_id search_id query_no qno query question q "
+        "query_id qid case_id topic_id topic question_id search_id query_no qno query question q "
         "user_input user_query"
     ),
     "doc_id": _words(
@@ -138,6 +138,8 @@ class PairLayout:
 
     def is_header(self, cells: Sequence[str]) -> bool:
         """Tell whether the query and another role are named; one known word may be an id."""
+        if are_case_names(cells):
+            return True
         roles = find_columns(cells, self.lenient)
         if "query_id" in roles and (len(roles) > 1 or any(map(_is_text, cells))):
             return True
@@ -257,6 +259,38 @@ def find_question(names: Sequence[str], query: str, layout: PairLayout) -> str |
     if "query_id" in layout.keys or folded(query) in _ASKED - {"id", "topic"}:
         return None
     return find_name(names, ("question", "query", "user_input", "user_query", "query_text"))
+
+
+_EXPECTED = re.compile(r"(?i:expected)(?:(?i:ids)|.*(?:[\s._-](?i:ids)|I[dD]s))", re.S)
+
+
+def expected_names(names: Iterable[object]) -> list[str]:
+    """Return the names that promise the expected ids of a case: ``expected_hpo_ids`` and so on.
+
+    Those that any golden set may have (``expected_ids``) go first.
+    """
+    texts = (name for name in names if isinstance(name, str))
+    expected = [name for name in texts if _EXPECTED.fullmatch(name)]
+    return sorted(expected, key=lambda name: not names_list(name, QRELS))
+
+
+def are_case_names(names: Iterable[object]) -> bool:
+    """Tell whether the fields of a record, or the columns of a table, are those of cases.
+
+    A name such as ``expected_hpo_ids`` is enough. One that other golden sets have too
+    (``expected_ids``) needs a ``case_id``, or a ``text`` that nothing else could be the query of.
+    """
+    texts = [name for name in names if isinstance(name, str)]
+    expected = expected_names(texts)
+    if not expected:
+        return False
+    if not all(names_list(name, QRELS) for name in expected):
+        return True
+    known = {folded(name) for name in texts}
+    return "caseid" in known or ("text" in known and known.isdisjoint(_NOT_OF_CASES))
+
+
+_NOT_OF_CASES = frozenset(map(folded, ALIASES["query_id"])) - {"queryid", "caseid"}
 
 
 def names_list(name: str, layout: PairLayout) -> bool:
@@ -414,15 +448,15 @@ class RecordLayout:
     def is_header(self, cells: Sequence[str]) -> bool:
         """Tell whether the id is named first, or the id and a text are named anywhere.
 
-        A question may be its own id; then it is named first.
+        A question may be its own id; then it is named first, or with the ids that it expects.
         """
         names = [folded(cell) for cell in cells]
         ids = set(map(folded, self.id_names))
         texts = set(map(folded, self.text_names))
         first = ids | ({*_QUESTIONS, "query"} if self.needs_text else set())
-        return not first.isdisjoint(names[:1]) or not (
-            ids.isdisjoint(names) or texts.isdisjoint(names)
-        )
+        if not first.isdisjoint(names[:1]) or (self.needs_text and are_case_names(cells)):
+            return True
+        return not (ids.isdisjoint(names) or texts.isdisjoint(names))
 
     def keyed(self) -> RecordLayout:
         """Return the layout with the id that the user names; see `reading`."""

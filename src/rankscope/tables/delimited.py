@@ -30,6 +30,7 @@ from rankscope.errors import FormatError, shown
 from rankscope.files import decoded
 from rankscope.tables.cells import written_list
 from rankscope.tables.columns import (
+    are_case_names,
     check_columns,
     find_list,
     find_name,
@@ -39,7 +40,12 @@ from rankscope.tables.columns import (
     require_columns,
 )
 from rankscope.tables.detection import BOM, cells_of, shielded
-from rankscope.tables.objects import holds_listed, questions_in, rows_from_cells
+from rankscope.tables.objects import (
+    holds_listed,
+    questions_in,
+    rows_from_cells,
+    rows_from_frame,
+)
 from rankscope.tables.pieces import gold_columns, refuse_gold_pieces
 from rankscope.tables.record_rows import headerless_columns
 from rankscope.tables.rows import Rows, ranks_or_scores, with_values
@@ -65,10 +71,13 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
 # --- pairs
 
 
-def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str) -> Rows:
+def read_columns(
+    data: bytes, layout: PairLayout, *, source: str, separator: str, language: str | None = None
+) -> Rows:
     """Read a table with a header, or without one if the first line names no known column.
 
-    Blank lines and comments (``# …``) may precede it.
+    Blank lines and comments (``# …``) may precede it. ``language`` is that of cases that do not say
+    theirs.
     """
     data = data.removeprefix(BOM)
     begin = _first_row(data)
@@ -78,8 +87,12 @@ def read_columns(data: bytes, layout: PairLayout, *, source: str, separator: str
     cells = cells_of(first, separator)
     check_columns(len(cells), source=source, line=above + 1)
     is_gold = layout.kind == "qrels" and gold_columns(cells, layout) is not None
+    are_cases = are_case_names(cells)
     has_header = layout.is_header(cells) or is_gold
     frame = _parsed(data, above, separator=separator, has_header=has_header, source=source)
+    if are_cases:
+        empty = pl.all().replace("", None)  # an empty cell is no field
+        return rows_from_frame(frame.with_columns(empty), layout, source=source, language=language)
     names = frame.columns
     if has_header:
         refuse_gold_pieces(lambda: _as_dicts(frame), names, layout, source)

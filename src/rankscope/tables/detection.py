@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import source_name, suffix_of
-from rankscope.tables.columns import PairLayout
+from rankscope.tables.columns import PairLayout, are_case_names
 from rankscope.tables.metadata import metadata_in
 
 if TYPE_CHECKING:
@@ -159,8 +159,9 @@ def usual_width(sniffed: Sniffed, layout: PairLayout) -> int:
 
 
 def _format_of_records(sniffed: Sniffed, layout: RecordLayout) -> str | None:
-    if sniffed.content == "json object":  # a single record, or all of them by id
-        return "jsonl" if layout.is_header(sniffed.names) else "json"
+    if sniffed.content == "json object":  # a single record, or all of them by id or in columns
+        is_record = layout.is_header(sniffed.names) and not are_case_names(sniffed.names)
+        return "jsonl" if is_record else "json"
     if sniffed.by_suffix in ("parquet", "tsv", "csv"):
         return sniffed.by_suffix
     for name, format in layout.markup.items():

@@ -15,12 +15,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
+from rankscope.tables.case_records import (
+    LOOKED_AT,
+    Case,
+    answered_cases,
+    cases_in,
+    hold_cases,
+    read_cases,
+    rows_from_cases,
+)
 from rankscope.tables.cells import MAY_BE_LIST, listed, written_list
+from rankscope.tables.chroma import Retrieved, answers_in, hold_answers, read_answers
 from rankscope.tables.columns import (
     ALIASES,
     NO_QUESTIONS,
     RUN,
     Questions,
+    are_case_names,
     find_columns,
     find_list,
     find_question,
@@ -39,6 +50,7 @@ from rankscope.tables.pieces import (
     refuse_gold_pieces,
     texts_beside_ids,
 )
+from rankscope.tables.record_rows import Origin
 from rankscope.tables.rows import Rows, with_values
 from rankscope.tables.traces import retrievals
 from rankscope.tables.unanswered import find_mark, is_marked, refuse_answer
@@ -50,10 +62,15 @@ if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
 
 
-def rows_from_object(data: object, layout: PairLayout, *, source: str) -> Rows:
-    """Make rows of whatever was given: a mapping, a frame, or an iterable of rows or lists."""
+def rows_from_object(
+    data: object, layout: PairLayout, *, source: str, language: str | None = None
+) -> Rows:
+    """Make rows of whatever was given: a mapping, a frame, or an iterable of rows or lists.
+
+    ``language`` is that of cases that do not say theirs, as is known from their file's folder.
+    """
     if isinstance(data, Mapping):
-        return rows_from_mapping(data, layout, source=source)
+        return rows_from_mapping(data, layout, source=source, language=language)
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
     if hasattr(data, "to_list"):  # a series, of which some have an Arrow stream as well
@@ -61,7 +78,7 @@ def rows_from_object(data: object, layout: PairLayout, *, source: str) -> Rows:
     if hasattr(data, "__arrow_c_stream__"):
         return rows_from_frame(data, layout, source=source)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | os.PathLike):
-        return rows_from_records(data, layout, source=source)
+        return rows_from_records(data, layout, source=source, language=language)
     raise InputError(
         f"cannot make a {layout.kind} table of {shown(type(data).__name__)}; give a dict "
         "{query_id: {doc_id: value}}, rows, or a frame (to read a file use "
@@ -69,11 +86,17 @@ def rows_from_object(data: object, layout: PairLayout, *, source: str) -> Rows:
     )
 
 
-def rows_from_frame(data: Any, layout: PairLayout, *, source: str) -> Rows:
+def rows_from_frame(
+    data: Any, layout: PairLayout, *, source: str, language: str | None = None
+) -> Rows:
     """Take the columns of anything with the Arrow PyCapsule interface."""
     frame = frame_of(data, source=source)
     if not frame.width:
         return _Columns(layout, source).rows()
+    if are_case_names(frame.columns) and hold_cases(frame.head(LOOKED_AT).to_dicts()):
+        numbered = enumerate(frame.iter_rows(named=True), start=1)
+        cases = read_cases(numbered, Origin(source, "row"), layout, language=language, cells=True)
+        return _rows_from_cases(cases, layout, source)
     refuse_gold_pieces(frame.to_dicts, frame.columns, layout, source)
 
     def holds_list(name: str) -> bool:
@@ -149,7 +172,27 @@ def _copied(values: pl.Series) -> pl.Series:
     return pl.Series(values.name, values.to_numpy().copy(), dtype=values.dtype)
 
 
-def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: str) -> Rows:
+def _rows_from_cases(cases: list[Case], layout: PairLayout, source: str) -> Rows:
+    """Take cases: what they expect, or what was retrieved for them."""
+    if layout.kind == "qrels":
+        return rows_from_cases(cases, layout, source=source)
+    return rows_from_records(answered_cases(cases), layout, source=source)
+
+
+def _rows_from_answers(answers: Retrieved, layout: PairLayout, source: str) -> Rows:
+    """Take what a Chroma collection answered."""
+    unnamed = layout.of_lists(layout.keys.get("doc_id", ""))  # whose field was chosen already
+    return replace(
+        rows_from_lists(answers.lists, unnamed, source=source),
+        layout=layout,
+        is_numbered=answers.are_numbered,
+        questions=Questions(answers.column, answers.texts),
+    )
+
+
+def rows_from_mapping(
+    data: Mapping[Any, Any], layout: PairLayout, *, source: str, language: str | None = None
+) -> Rows:
     """Take ``{query_id: documents}``.
 
     Documents are ``{doc_id: value}``, or a list of ids. In a run a list is in rank order (the score
@@ -158,8 +201,12 @@ def rows_from_mapping(data: Mapping[Any, Any], layout: PairLayout, *, source: st
     (`query_id`, `doc_id`, …) to lists is recognised, and so are a single record and an object
     around a list of records (see `rankscope.tables.wrapping`).
     """
-    if is_chroma(data):
-        return rows_from_lists(enumerate(_chroma_lists(data), start=1), layout, source=source)
+    held = answers_in(data, layout, source=source)
+    if held is not None:
+        return _rows_from_answers(held, layout, source)
+    cases = cases_in(data, Origin(source, "item"), layout, language=language)
+    if cases is not None:
+        return _rows_from_cases(cases, layout, source)
     names = [str(name) for name in islice(data, 100)]
     if _is_record(data, names, layout):
         refuse_gold_dict(data, layout, source)
@@ -211,28 +258,12 @@ def _is_table(data: Mapping[Any, Any], names: list[str], layout: PairLayout) -> 
     return nested is not None
 
 
-def is_chroma(data: Mapping[Any, Any]) -> bool:
-    """Tell whether this is what a Chroma collection answers: lists of ids, distances and so on."""
-    return isinstance(data.get("ids"), list) and any(
-        name in data for name in ("distances", "documents", "metadatas", "included")
-    )
-
-
-def _chroma_lists(data: Mapping[Any, Any]) -> Iterator[list[Any]]:
-    """Yield each query's documents; the smaller a distance, the higher the score."""
-    ids, distances = data["ids"], data.get("distances")
-    if not ids or not isinstance(ids[0], list):
-        ids, distances = [ids], None if distances is None else [distances]
-    for place, documents in enumerate(ids):
-        if distances is None:
-            yield documents
-        else:
-            scores = (-float(distance) for distance in distances[place])
-            yield list(zip(documents, scores, strict=True))
-
-
 def rows_from_lines(
-    numbered: Iterable[tuple[int, Any]], layout: PairLayout, *, source: str
+    numbered: Iterable[tuple[int, Any]],
+    layout: PairLayout,
+    *,
+    source: str,
+    language: str | None = None,
 ) -> Rows:
     """Take records with the lines they were read from."""
     lines: list[int] = []
@@ -242,11 +273,16 @@ def rows_from_lines(
             lines.append(line)
             yield record
 
-    return rows_from_records(records(), layout, source=source, lines=lines)
+    return rows_from_records(records(), layout, source=source, lines=lines, language=language)
 
 
 def rows_from_records(
-    records: Iterable[Any], layout: PairLayout, *, source: str, lines: Sequence[int] | None = None
+    records: Iterable[Any],
+    layout: PairLayout,
+    *,
+    source: str,
+    lines: Sequence[int] | None = None,
+    language: str | None = None,
 ) -> Rows:
     """Take rows: mappings or named tuples by name, objects by attribute, plain tuples by place.
 
@@ -256,10 +292,17 @@ def rows_from_records(
     from 1 on.
     """
     remaining = iter(records)
-    first = list(islice(remaining, 1))
-    records = chain(first, remaining)
-    if not first:
+    head = list(islice(remaining, LOOKED_AT))
+    if not head:
         return _Columns(layout, source).rows()
+    if hold_answers(head):
+        answers = read_answers([*head, *remaining], layout, source=source, lines=lines)
+        return _rows_from_answers(answers, layout, source)
+    if hold_cases(head):
+        cases = _listed_cases([*head, *remaining], layout, source, lines, language)
+        return _rows_from_cases(cases, layout, source)
+    first, remaining = head[:1], chain(head[1:], remaining)
+    records = chain(first, remaining)
     names = _names_of(first[0], layout)
     if names is None:
         plain = [item.tolist() if _is_array(item) else item for item in records]
@@ -300,6 +343,19 @@ def rows_from_records(
     return with_values(Rows(pl.DataFrame(series), source, layout, line_of=line_of))
 
 
+def _listed_cases(
+    records: list[Any],
+    layout: PairLayout,
+    source: str,
+    lines: Sequence[int] | None,
+    language: str | None,
+) -> list[Case]:
+    """Read records as cases; their places are lines if these are known."""
+    places = range(1, len(records) + 1) if lines is None else lines
+    origin = Origin(source, "item" if lines is None else "line")
+    return read_cases(zip(places, records, strict=True), origin, layout, language=language)
+
+
 def _names_documents(record: Any, layout: PairLayout) -> bool:
     """Tell whether a record has a field for its document or documents, of whatever kind."""
     if not isinstance(record, Mapping):
@@ -326,6 +382,7 @@ class _Columns:
         self.empty_queries: list[str] = []
         self.no_answer: list[str] = []
         self.seen: set[str] = set()
+        self.listed: dict[str, None] | None = {} if layout.kind == "qrels" else None
 
     def add_query(self, raw_query: object, documents: object, *, no_answer: bool = False) -> None:
         """Append all documents of one query, which may be marked as having no answer."""
@@ -341,7 +398,10 @@ class _Columns:
         else:
             self.seen.add(query_id)
         before = len(self.doc_ids)
+        if self.listed is not None:
+            self.listed[query_id] = None
         if isinstance(documents, Mapping):
+            self.listed = None  # with grades, as in any qrels: the order says nothing
             self._add_mapping(documents)
         elif isinstance(documents, Iterable) and not isinstance(documents, str | bytes):
             if isinstance(documents, Set) and self.layout.kind == "run":
@@ -420,6 +480,7 @@ class _Columns:
             self.layout,
             empty_queries=tuple(empty),
             no_answer=tuple(self.no_answer),
+            listed=tuple(self.listed or ()),
         )
 
 
@@ -491,6 +552,8 @@ def _rows_from_sequences(records: list[Any], layout: PairLayout, source: str) ->
 def lists_queries(records: Sequence[Any]) -> bool:
     """Tell rows or lists of several queries from the documents of one."""
     first = next(iter(records), None)
+    if hold_answers(records[:1]):
+        return True
     if isinstance(first, Mapping) or hasattr(first, "_fields"):
         names = _names_of(first, RUN) or []
         roles = find_columns(names, RUN)

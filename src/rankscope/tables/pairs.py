@@ -92,7 +92,13 @@ class PairTable(ABC):
         offsets, query_ids = groups.offsets, groups.query_ids
         if groups.order is not None:
             columns = columns[groups.order]
-        if empty:
+        if empty and rows.listed:  # the others are in this order already
+            sizes = dict.fromkeys(empty, 0)
+            sizes.update(zip(query_ids, np.diff(offsets).tolist(), strict=True))
+            listed = [query_id for query_id in rows.listed if query_id in sizes]
+            query_ids = pl.Series("query_id", listed, dtype=pl.String)
+            offsets = np.cumsum([0, *map(sizes.__getitem__, listed)], dtype=np.int64)
+        elif empty:
             query_ids = pl.concat([query_ids, pl.Series("query_id", empty, dtype=pl.String)])
             offsets = np.concatenate([offsets, np.full(len(empty), offsets[-1])])
         offsets.flags.writeable = False

@@ -24,6 +24,8 @@ from rankscope.files import (
     source_name,
     suffix_of,
 )
+from rankscope.tables.case_files import cases_in_folder
+from rankscope.tables.case_records import placed_cases, rows_from_cases
 from rankscope.tables.collection_folder import parts_of, table_in
 from rankscope.tables.delimited import read_columns, read_dicts, read_lines
 from rankscope.tables.detection import (
@@ -40,6 +42,7 @@ from rankscope.tables.detection import (
 from rankscope.tables.escaping import decoded_ids
 from rankscope.tables.grouping import group_by_query
 from rankscope.tables.jsontext import read_json, read_json_lines
+from rankscope.tables.language_codes import folder_language
 from rankscope.tables.objects import (
     rows_from_frame,
     rows_from_lines,
@@ -47,7 +50,7 @@ from rankscope.tables.objects import (
     rows_from_traces,
 )
 from rankscope.tables.parquet import parquet_bytes, parquet_frame, records_from_parquet
-from rankscope.tables.record_rows import Origin, rows_of
+from rankscope.tables.record_rows import Origin, rows_of, rows_or_cases
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.traces import retrievals
 from rankscope.tables.whitespace import read_clean, read_exact
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rankscope.files import PathLike
+    from rankscope.tables.case_records import Case
     from rankscope.tables.columns import PairLayout, RecordLayout
     from rankscope.tables.record_rows import Placed
 
@@ -81,7 +85,8 @@ class TableFile:
     """A qrels or run file that was opened and recognised, and can be read more than once.
 
     ``named`` tells whether the user named the format. ``data`` holds the bytes if the file cannot
-    simply be opened again: standard input, pipes and compressed files.
+    simply be opened again: standard input, pipes and compressed files. ``cases`` are those of a
+    folder of case files, which is read when it is opened.
     """
 
     path: PathLike
@@ -90,6 +95,7 @@ class TableFile:
     named: bool
     sniffed: Sniffed
     data: bytes | None
+    cases: Sequence[Case] | None = None
 
     @classmethod
     def open(cls, path: PathLike, layout: PairLayout, *, format: str | None = None) -> TableFile:
@@ -103,7 +109,12 @@ class TableFile:
             return cls._of_shards(path, shards, layout, format=format)
         path = shards[0]
         with enough_memory(source_name(path)):
-            data = None if is_plain_file(path) else read_bytes(path)
+            is_plain = is_plain_file(path)
+            if not is_plain and layout.kind == "qrels" and os.path.isdir(path):
+                cases = cases_in_folder(path, layout)
+                if cases is not None:
+                    return cls(path, layout, "json", False, Sniffed("json list", None), b"", cases)
+            data = None if is_plain else read_bytes(path)
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
@@ -171,19 +182,26 @@ class TableFile:
         if self.format in ("trec", "msmarco"):
             return self._by_white_space(roles, as_text=as_text)
         layout, source = self.layout, self.source
+        if self.cases is not None:
+            return rows_from_cases(self.cases, layout, source=source)
+        language = folder_language(self.path)
         if self.format == "parquet":
-            return rows_from_frame(parquet_frame(self._place, source=source), layout, source=source)
+            frame = parquet_frame(self._place, source=source)
+            return rows_from_frame(frame, layout, source=source, language=language)
         if self.format == "json":
-            return rows_from_object(read_json(self.content, source=source), layout, source=source)
+            data = read_json(self.content, source=source)
+            return rows_from_object(data, layout, source=source, language=language)
         if self.format == "traces":
             values = _json_values(io.BytesIO(self.content), source, suffix_of(self.path))
             return rows_from_traces(values, layout, source=source)
         if self.format == "jsonl":
             lines = self.content.removeprefix(BOM).split(b"\n")
             numbered = read_json_lines(lines, source=source)
-            return rows_from_lines(numbered, layout, source=source)
+            return rows_from_lines(numbered, layout, source=source, language=language)
         separator = "\t" if self.format == "tsv" else self.sniffed.separator
-        return read_columns(self.content, layout, source=source, separator=separator)
+        return read_columns(
+            self.content, layout, source=source, separator=separator, language=language
+        )
 
     def records(self) -> Any:
         """Return what the file holds as plain data: records by name, or what its JSON says."""
@@ -280,6 +298,11 @@ def read_records(
     Only ``json``, topics, and parquet that is compressed or piped are held in memory whole.
     """
     parts = parts_of(table_in(path, layout.kind), layout.kind)
+    if layout.kind == "queries" and os.path.isdir(parts[0]):
+        cases = cases_in_folder(parts[0], layout.keyed())
+        if cases:
+            yield from placed_cases(cases)
+            return
     if len(parts) > 1:
         for part in parts:
             yield from read_records(part, layout, format=format, ids_only=ids_only)
@@ -301,7 +324,12 @@ def read_records(
                     f"format, one of {', '.join(layout.formats)}",
                     source=source,
                 )
-            for placed in _records(detected, path, stream, layout, ids_only=ids_only):
+            records = _records(detected, path, stream, layout, ids_only=ids_only)
+            if layout.kind == "queries" and detected != "json":
+                cells = detected != "jsonl"
+                language = folder_language(path)
+                records = rows_or_cases(records, layout, language=language, cells=cells)
+            for placed in records:
                 yield placed
     if placed is None:
         raise FormatError(f"is empty; expected {layout.nouns}", source=source)
@@ -313,7 +341,8 @@ def _records(
     """Return the rows of an open file of this format."""
     source = source_name(path)
     if format == "json":
-        return rows_of(read_json(stream.read(), source=source), layout, source)
+        data = read_json(stream.read(), source=source)
+        return rows_of(data, layout, source, language=folder_language(path))
     if format == "traces":
         values = _json_values(stream, source, suffix_of(path))
         origin = Origin(source, "line")

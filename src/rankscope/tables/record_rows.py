@@ -10,9 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.errors import FormatError, InputError, shown
+from rankscope.tables.case_records import (
+    LOOKED_AT,
+    cases_in,
+    hold_cases,
+    placed_cases,
+    read_cases,
+)
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
 from rankscope.tables.frames import frame_of
 from rankscope.tables.ids import id_text
@@ -90,10 +98,13 @@ def identify(placed: Placed, layout: RecordLayout) -> tuple[str, Row]:
 # --- from Python objects
 
 
-def rows_of(data: Any, layout: RecordLayout, source: str | None = None) -> Iterator[Placed]:
+def rows_of(
+    data: Any, layout: RecordLayout, source: str | None = None, *, language: str | None = None
+) -> Iterator[Placed]:
     """Return the rows of whatever was given: a mapping, a frame, or an iterable of rows.
 
-    ``source`` is the JSON file that the data was parsed from.
+    ``source`` is the JSON file that the data was parsed from, and ``language`` that of its cases,
+    if they do not say it themselves.
     """
     if isinstance(data, str | bytes | os.PathLike):
         raise InputError(
@@ -101,7 +112,14 @@ def rows_of(data: Any, layout: RecordLayout, source: str | None = None) -> Itera
             f"read_{layout.kind}(path)"
         )
     if hasattr(data, "__arrow_c_stream__"):
-        return frame_rows(frame_of(data, source=layout.nouns), Origin(None, "row"), layout)
+        origin = Origin(None, "row")
+        rows = frame_rows(frame_of(data, source=layout.nouns), origin, layout)
+        return rows_or_cases(rows, layout) if layout.kind == "queries" else rows
+    if layout.kind == "queries":
+        origin = Origin(source, "row" if source is None else "item")
+        cases = cases_in(data, origin, layout, language=language)
+        if cases is not None:
+            return placed_cases(cases)
     data = unwrapped(data, layout)
     if isinstance(data, Mapping):
         return _keyed_rows(data, Origin(source, "item"), layout)
@@ -111,6 +129,18 @@ def rows_of(data: Any, layout: RecordLayout, source: str | None = None) -> Itera
         f"expected {layout.nouns} as a dict, a list of rows or a frame, got {shown(data)} "
         f"({type(data).__name__})"
     )
+
+
+def rows_or_cases(
+    rows: Iterator[Placed], layout: RecordLayout, *, language: str | None = None, cells: bool = True
+) -> Iterator[Placed]:
+    """Return rows as they are, or, if the first of them are cases, those of the cases."""
+    first = list(islice(rows, LOOKED_AT))
+    if not hold_cases(row for _, _, row in first):
+        return chain(first, rows)
+    origin = first[0][0]
+    numbered = ((position, row) for _, position, row in chain(first, rows))
+    return placed_cases(read_cases(numbered, origin, layout, language=language, cells=cells))
 
 
 def _keyed_rows(

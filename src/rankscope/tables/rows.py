@@ -7,8 +7,8 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -45,6 +45,9 @@ class Rows:
     groups: Groups | None = None  # by query, if the reader needed them anyway
     metadata: str = ""  # YAML at the top of the file
     questions: Questions = NO_QUESTIONS  # what is asked, if there are ids beside it
+    languages: Mapping[str, str] = field(default_factory=dict)  # of cases, by query
+    listed: tuple[str, ...] = ()  # all queries in order, if each was given with its list
+    is_numbered: bool = False  # queries have no ids, and are known by their place
 
     def place(self, row: int) -> Place:
         """Return where a row was read."""

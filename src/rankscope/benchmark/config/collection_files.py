@@ -18,6 +18,7 @@ from rankscope.files import nearest_file
 from rankscope.retrieval.options import Text, TextList
 from rankscope.retrieval.stages.training import FOLDS
 from rankscope.runs.collapsing import Chunking, Collapse, names_table
+from rankscope.tables.case_files import has_case_files
 from rankscope.tables.collection_folder import CollectionFolder, parts_of
 from rankscope.tables.table_options import TableOptions
 
@@ -237,8 +238,8 @@ class CollectionConfig(Section):
         return replace(Chunking.of(rule, self.collapse), rule=self.doc_id_from)
 
     def _single_files(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
-        queries = _existing(folder / str(self.queries), "collection.queries")
-        qrels = _existing(folder / str(self.qrels), "collection.qrels")
+        queries = _golden(folder / str(self.queries), "collection.queries")
+        qrels = _golden(folder / str(self.qrels), "collection.qrels")
         corpus = None
         if self.corpus is not None:
             corpus = _existing(folder / self.corpus, "collection.corpus", may_be_folder=True)
@@ -252,7 +253,7 @@ class CollectionConfig(Section):
             queries=queries,
             qrels=qrels,
             train_qrels=training_file(folder, training),
-            name=self.name or qrels.resolve().parent.name,
+            name=self.name or (qrels if qrels.is_dir() else qrels.resolve().parent).name,
             split=None,
         )
 
@@ -278,6 +279,8 @@ class CollectionConfig(Section):
         if not home.is_dir():
             raise InputError(f"collection.path: folder not found: {home}{_hint(home)}")
         inside = CollectionFolder.open(home, self.subset)
+        if inside is None and has_case_files(home):
+            return self._cases(home, folder, training)
         if inside is None or "queries" not in inside.tables:
             raise InputError(f"{home}: queries.jsonl not found; a collection has its queries there")
         split = inside.split(self.split, "collection.split")
@@ -297,12 +300,34 @@ class CollectionConfig(Section):
             split=split,
         )
 
+    def _cases(self, home: Path, folder: Path, training: TrainingConfig) -> CollectionFiles:
+        """Return a folder of case files, which are queries and judgments alike."""
+        for key, value in (
+            ("collection.split", self.split),
+            ("collection.subset", self.subset),
+            ("training.split", None if training.split == CROSS_VALIDATION else training.split),
+        ):
+            if value is not None:
+                raise InputError(f"{key}: {home} holds case files, without splits; leave it out")
+        return CollectionFiles(
+            corpus=None,
+            queries=home,
+            qrels=home,
+            train_qrels=training_file(folder, training),
+            name=self.name or home.resolve().name,
+            split=None,
+        )
+
 
 def training_file(folder: Path, training: TrainingConfig) -> Path | None:
     """Return the judgments of their own that trained parts learn from."""
     if training.qrels is None:
         return None
     return _existing(folder / training.qrels, "training.qrels")
+
+
+def _golden(path: Path, key: str) -> Path:
+    return _existing(path, key, may_be_folder=path.is_dir() and has_case_files(path))
 
 
 def _existing(path: Path, key: str, *, may_be_folder: bool = False) -> Path:

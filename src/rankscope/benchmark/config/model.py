@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from rankscope.benchmark.case_schema import STRATA
 from rankscope.benchmark.config.collection_files import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.of_terms import with_measures_of_terms
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
@@ -53,9 +54,6 @@ MEASURES = (
     "Success@10",
 )
 """What is measured when a config does not say, if grades are more than 0 and 1."""
-
-STRATA = ("language", "difficulty", "category", "hpo_domain", "domain")
-"""Fields of cases that a benchmark reports apart."""
 
 LONGEST_NAME = 200
 """The most characters of a name that becomes a folder's."""

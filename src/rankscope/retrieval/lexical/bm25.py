@@ -3,26 +3,27 @@
 The score of a document d is the sum over the words t of the query, repeated ones counted again, of
 idf(t) · tf / (tf + k1 · (1 − b + b · |d| / average length)), with tf how often t occurs in d and
 idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N documents hold t. Documents that share no
-word with the query are not returned.
+word with the query are not returned. With ``ngrams``, all of this is about parts of words.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
 from rankscope.entries import make_folder, read_arrays, write_arrays
 from rankscope.errors import InputError
-from rankscope.retrieval.lexical.words import Analyzer, Language, word_rules
-from rankscope.retrieval.options import Options, TextList
+from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, Ngrams
+from rankscope.retrieval.lexical.words import Analyzer, Language
+from rankscope.retrieval.options import Options, SpecError, TextList
 from rankscope.retrieval.protocol import (
     Capabilities,
     Identity,
@@ -52,9 +53,43 @@ class BM25Options(Options):
     b: float = Field(default=0.75, ge=0, le=1)
     """How much long documents are held back, from 0 to 1."""
     language: Language = "english"
-    """Whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither."""
+    """Whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither.
+    With ngrams it is none."""
     stopwords: TextList | None = None
     """A list of words to drop instead of the language's own; [] to drop none."""
+    ngrams: Ngrams | None = None
+    """Search character n-grams instead of words, for compounds, related languages and misspelt
+    words: their lowest and highest length, as in [3, 5], or one number for both, from 1 to 10."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_language(cls, data: Any) -> Any:
+        """Make none the default beside n-grams, so that an identity says what is done."""
+        if isinstance(data, Mapping) and data.get("ngrams") is not None:
+            return {"language": "none", **data}
+        return data
+
+    @model_validator(mode="after")
+    def _no_stemming(self) -> Self:
+        # either may still be the name of a variable, about which nothing is known yet
+        is_known = isinstance(self.ngrams, tuple) and "${" not in self.language
+        if is_known and self.language != "none":
+            raise SpecError(
+                "character n-grams are not stemmed, and a language's stop words are not dropped; "
+                "leave out language beside ngrams, and list words to drop as stopwords",
+                ("language",),
+            )
+        return self
+
+    def plain(self) -> dict[str, Any]:
+        """Return the options as an identity holds them.
+
+        Without n-grams it is as it was before there were any: what is kept under it stays valid.
+        """
+        parameters = super().plain()
+        if self.ngrams is None:
+            del parameters["ngrams"]
+        return parameters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +113,11 @@ class BM25(System):
     def __init__(self, options: BM25Options, context: Context) -> None:
         check_engine("bm25s", package="bm25s", needed_for="the system bm25")
         self.options: BM25Options = options
-        self.analyzer = Analyzer(options.language, options.stopwords)
+        self.analyzer = (
+            Analyzer(options.language, options.stopwords)
+            if options.ngrams is None
+            else NgramAnalyzer(*options.ngrams, options.stopwords or ())
+        )
         self._cache = context.cache
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None
@@ -99,7 +138,7 @@ class BM25(System):
         return Identity(
             kind="bm25",
             name=self.name,
-            version=", ".join([*versions, word_rules()]),
+            version=", ".join([*versions, self.analyzer.rules]),
             parameters=self.options.plain(),
             snapshot=self._texts.snapshot if self._texts is not None else None,
         )

@@ -113,6 +113,11 @@ class Analyzer:
         dropped = stop_words(self._language) if self._dropped is None else self._dropped
         return _Terms(stem, frozenset(dropped))
 
+    @property
+    def rules(self) -> str:
+        """The version of the rules by which terms are found, for an identity."""
+        return word_rules()
+
     def words(self, text: str) -> list[str]:
         """Return the words of a text as they are written, in lower case."""
         if text.isascii():

@@ -1,0 +1,161 @@
+"""A benchmark whose cases are in several languages: an experiment for each, and one table of all.
+
+Languages are isolated: every language has runs, scores, tests and a verdict of its own, in a folder
+of its own. What they have in common is looked at afterwards, in the table of languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.benchmark.environment import now
+from rankscope.benchmark.experiment import pages_of, values_file
+from rankscope.benchmark.folders import inside, slug, unfinished
+from rankscope.collection.queries import read_queries
+from rankscope.diagnosis.language_means import Languages, language_table
+from rankscope.document.views import Shown, document_of
+from rankscope.errors import InputError, counted
+from rankscope.files import replacing
+from rankscope.measures.language import Measure
+from rankscope.part import Part
+from rankscope.records import BenchmarkReport
+from rankscope.records.kept import KeptRecord
+from rankscope.runs.origin import fingerprint
+from rankscope.tables.parquet import parquet_frame
+from rankscope.tables.table_options import reading
+
+if TYPE_CHECKING:
+    from rankscope.benchmark.run import Result
+    from rankscope.statistics.arrays import FloatArray
+
+LANGUAGE_REPORT = "LanguageReport.json"
+
+
+class LanguageExperiment(Part):
+    """The experiment of one language."""
+
+    language: str
+    """Its code."""
+    experiment: str
+    """The experiment's id, which is the name of its folder beside this one."""
+    queries: int
+    """How many cases were asked."""
+    verdict: tuple[str, ...]
+    """What its report says first."""
+
+
+class LanguageReport(KeptRecord):
+    """Several languages, each with an experiment of its own."""
+
+    kind: ClassVar[str] = "languages"
+    written_by: ClassVar[str] = "rankscope benchmark run"
+
+    name: str
+    """What the benchmark is called."""
+    created: str
+    """When, in UTC (ISO 8601)."""
+    experiments: tuple[LanguageExperiment, ...]
+    """One for each language, in the order of the cases."""
+    table: Languages
+    """Every system in every language, how much languages differ, and the worst pair."""
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageResults(Shown):
+    """What a benchmark over several languages made: a result for each, and the table of all."""
+
+    folder: Path
+    report: LanguageReport
+    by_language: Mapping[str, Result]
+
+
+def languages_to_run(loaded: LoadedConfig) -> list[str]:
+    """Return the languages of the cases, if there are several to be kept apart."""
+    config = loaded.config.collection
+    if config.cases is None or config.language is not None or config.languages == "together":
+        return []
+    files = config.files(loaded.folder, loaded.config.training)
+    with reading(**config.keys):
+        queries = read_queries(files.queries)
+    languages = [fields.get("language") for fields in queries.metadata.values()]
+    codes = list(dict.fromkeys(str(code) for code in languages if code is not None))
+    if len(codes) > 1 and None in languages:
+        raise InputError(
+            f"{files.queries}: {counted(languages.count(None), 'case')} without a language beside "
+            f"cases in {', '.join(codes)}; name the language of all of them"
+        )
+    return codes if len(codes) > 1 else []
+
+
+def in_language(loaded: LoadedConfig, code: str) -> LoadedConfig:
+    """Return the config of one language."""
+    config = loaded.config
+    collection = config.collection.model_copy(update={"language": code})
+    return replace(
+        loaded,
+        config=config.model_copy(
+            update={"name": f"{config.name}-{code}", "collection": collection}
+        ),
+    )
+
+
+def run_each(
+    loaded: LoadedConfig,
+    codes: Iterable[str],
+    output: Path,
+    run: Callable[[LoadedConfig], Result],
+) -> LanguageResults:
+    """Run the benchmark of each language, and write what they have in common."""
+    results = {code: run(in_language(loaded, code)) for code in codes}
+    settings = loaded.config.statistics.settings
+    reports = {code: result.report for code, result in results.items()}
+    table = language_table(_values(results), settings)
+    report = LanguageReport(
+        name=loaded.config.name,
+        created=now(),
+        experiments=tuple(
+            LanguageExperiment(
+                language=code,
+                experiment=each.experiment,
+                queries=each.collection.queries,
+                verdict=tuple(each.verdict),
+            )
+            for code, each in reports.items()
+        ),
+        table=table,
+    )
+    key = fingerprint(*(each.experiment for each in report.experiments))
+    name = f"{slug(loaded.config.name)}-languages-{key[:12]}"
+    with unfinished(output, name) as folder:
+        for file, text in {
+            LANGUAGE_REPORT: report.to_json(),
+            **pages_of(document_of(report), "LanguageComparison.md", "LanguageReport.html"),
+        }.items():
+            with replacing(folder.path(file)) as sink:
+                sink.write(text.encode())
+    return LanguageResults(output / name, report, results)
+
+
+def _values(results: Mapping[str, Result]) -> dict[str, dict[str, dict[str, FloatArray]]]:
+    """Return by measure, system and language the values of all queries; means only."""
+    values: dict[str, dict[str, dict[str, FloatArray]]] = {}
+    for code, result in results.items():
+        report: BenchmarkReport = result.report
+        for system in report.systems:
+            if system.broken is not None:
+                continue
+            path = inside(result.folder, values_file(system.name))
+            table = parquet_frame(str(path), source=values_file(system.name))
+            for info in report.measures:
+                if Measure.parse(info.measure).definition.aggregate != "mean":
+                    continue
+                rows = table.filter(pl.col("measure") == info.measure)["value"].to_numpy()
+                by_system = values.setdefault(info.measure, {})
+                by_system.setdefault(system.name, {})[code] = rows
+    return values

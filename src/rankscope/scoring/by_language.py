@@ -1,0 +1,138 @@
+"""Cases in several languages: each by itself, and together only where that is asked for.
+
+A mean over languages says nothing about any of them: how many cases each has decides it, and not
+how good a system is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.scoring.judgments import Judgments
+from rankscope.scoring.soundness import Remark
+from rankscope.tables.language_codes import language_code
+
+Languages = Literal["apart", "together"]
+"""What becomes of cases in several languages."""
+
+NO_LANGUAGE = "(none)"
+"""What cases without a language are called, beside others with one."""
+
+
+_SPOKEN: ContextVar[tuple[str | None, Languages | None]] = ContextVar(
+    "rankscope_language", default=(None, None)
+)
+
+
+@contextmanager
+def speaking(language: str | None, languages: Languages | None = None) -> Iterator[None]:
+    """Let judgments that are taken meanwhile be those of one language, or of all together."""
+    if languages not in (None, "apart", "together"):
+        raise UnknownNameError("way to take languages", str(languages), ["apart", "together"])
+    if language is not None and languages == "together":
+        raise InputError("one language cannot be taken together with others; leave one of them out")
+    if language is languages is None:
+        yield
+        return
+    token = _SPOKEN.set((language, languages))
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
+
+
+def as_spoken(judgments: Judgments) -> Judgments:
+    """Return the judgments of the language that is spoken at present, if one is."""
+    language, languages = _SPOKEN.get()
+    if language is not None:
+        return _of_language(judgments, language)
+    if languages == "together" and languages_in(judgments):
+        judgments = copy.copy(judgments)
+        judgments.may_mix_languages = True
+    return judgments
+
+
+def languages_in(judgments: Judgments) -> dict[str, list[str]]:
+    """Return the queries of each language, where there are several that are not to be mixed."""
+    known: Mapping[str, str] = judgments.languages
+    if not known or judgments.may_mix_languages:
+        return {}
+    groups: dict[str, list[str]] = {}
+    for query_id in (*judgments.query_ids, *judgments.no_answer):
+        groups.setdefault(known.get(query_id, NO_LANGUAGE), []).append(query_id)
+    return groups if len(groups) > 1 else {}
+
+
+def refuse_mixed(judgments: Judgments) -> None:
+    """Raise if a mean over these judgments would be one over several languages, unasked."""
+    codes = list(languages_in(judgments))
+    if codes:
+        raise InputError(
+            f"the cases are in {len(codes)} languages ({', '.join(codes)}), which are not averaged "
+            f"unasked; take one with language={codes[0]!r} (--language {codes[0]}), or all with "
+            "languages='together' (--languages together)"
+        )
+
+
+def by_language(judgments: Judgments) -> dict[str, Judgments]:
+    """Return the judgments of each language; under '' where there is nothing to keep apart."""
+    groups = languages_in(judgments)
+    if not groups:
+        return {"": judgments}
+    parts = {code: _only(judgments, query_ids) for code, query_ids in groups.items()}
+    return {code: part for code, part in parts.items() if part.query_ids}
+
+
+def languages_without(run: Any, parts: Mapping[str, Judgments]) -> list[str]:
+    """Return the languages of which a run has no question, if it has some of others.
+
+    A run of one language is one, and not a bad run of five.
+    """
+    known = frozenset(map(str, run if isinstance(run, Mapping) else run.query_ids))
+    lacking = [code for code, part in parts.items() if known.isdisjoint(part.query_ids)]
+    return lacking if len(lacking) < len(parts) else []
+
+
+def about_languages(parts: Mapping[str, Judgments], lacking: Sequence[str]) -> Iterator[Remark]:
+    """Yield that a run was not scored for some languages."""
+    if lacking:
+        count = sum(len(parts[code].query_ids) for code in lacking)
+        yield Remark(
+            "RS161",
+            f"the run has no case in {', '.join(lacking)} ({counted(count, 'case')}); it is not "
+            "scored there",
+            count,
+        )
+
+
+def _of_language(judgments: Judgments, language: str) -> Judgments:
+    code = language_code(language)
+    known = list(dict.fromkeys(judgments.languages.values()))
+    if not known:
+        raise InputError(
+            f"language {shown(language)}: the questions have no language; cases have one by the "
+            "field language, or by a folder such as german/"
+        )
+    if code not in known:
+        raise UnknownNameError("language", language, known)
+    wanted = [query_id for query_id, of in judgments.languages.items() if of == code]
+    return _only(judgments, wanted) if languages_in(judgments) else judgments
+
+
+def _only(judgments: Judgments, query_ids: list[str]) -> Judgments:
+    """Return the judgments of some queries."""
+    stays = frozenset(query_ids)
+    others = [query_id for query_id in judgments.query_ids if query_id not in stays]
+    unanswered = [query_id for query_id in judgments.no_answer if query_id in stays]
+    part = Judgments(
+        judgments.table.without(others),
+        remember=judgments.alignments is not None,
+        no_answer=unanswered,
+    )
+    part.ontology = judgments.ontology
+    return part

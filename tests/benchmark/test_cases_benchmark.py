@@ -1,0 +1,306 @@
+"""A benchmark of cases: the ontology is searched, languages are apart, records can be verified."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+from rankscope.benchmark.config.loading import read_config
+from rankscope.benchmark.in_languages import LanguageReport, LanguageResults
+from rankscope.benchmark.run import Result, fetch_runs, plan_benchmark, run_benchmark
+from rankscope.benchmark.verify import verify
+from rankscope.cli import main
+from rankscope.errors import InputError
+
+pytest.importorskip("bm25s")
+
+TERMS = [
+    ("T:1", "", "root", ""),
+    ("T:2", "T:1", "abnormal heart", "cardiac anomaly|heart defect"),
+    ("T:3", "T:2", "ventricular septal defect", "VSD"),
+    ("T:4", "T:2", "atrial septal defect", "ASD"),
+    ("T:5", "T:1", "abnormal brain", "cerebral anomaly"),
+    ("T:6", "T:5", "seizure", "fits|epilepsy"),
+    ("T:7", "T:5", "ataxia", "unsteady walk"),
+]
+TABLE = "child\tparent\tlabel\tsynonyms\n" + "".join("\t".join(row) + "\n" for row in TERMS)
+
+ENGLISH = [
+    ("ventricular septal defect", "T:3", "easy", "exact_match"),
+    ("atrial septal defect", "T:4", "easy", "exact_match"),
+    ("has fits", "T:6", "medium", "synonym"),
+    ("ataxia", "T:7", "easy", "exact_match"),
+    ("VSD", "T:3", "hard", "abbreviation"),
+    ("defect", "T:4", "hard", "complex"),
+]
+GERMAN = [
+    ("Ventrikelseptumdefekt", "T:3", "easy", "exact_match"),
+    ("Vorhofseptumdefekt", "T:4", "easy", "exact_match"),
+    ("Epilepsie", "T:6", "medium", "synonym"),
+    ("Ataxie", "T:7", "easy", "exact_match"),
+    ("VSD", "T:3", "hard", "abbreviation"),
+    ("Herzfehler", "T:2", "hard", "layperson"),
+]
+
+
+def write_cases(folder: Path, code: str, rows: list[tuple[str, str, str, str]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    cases = [
+        {
+            "case_id": f"{code}_{number}",
+            "text": text,
+            "expected_term_ids": [term],
+            "difficulty": difficulty,
+            "category": category,
+        }
+        for number, (text, term, difficulty, category) in enumerate(rows, start=1)
+    ]
+    (folder / "standard_v1.json").write_text(json.dumps({"test_cases": cases}))
+
+
+CONFIG = """name: toy
+collection: {{cases: {cases}, ontology: tree.tsv{more}}}
+systems:
+  words: {{bm25: {{fields: [label, synonyms], language: none, stopwords: []}}}}
+  ngrams: {{bm25: {{fields: [label, synonyms], ngrams: [3, 5]}}}}
+baseline: words
+depth: 5
+diagnosis: [segments, languages]
+{rest}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tree.tsv").write_text(TABLE)
+    write_cases(tmp_path / "cases" / "english", "en", ENGLISH)
+    write_cases(tmp_path / "cases" / "german", "de", GERMAN)
+    return tmp_path
+
+
+def config(folder: Path, cases: str = "cases", more: str = "", rest: str = "") -> Path:
+    path = folder / "bench.yaml"
+    path.write_text(CONFIG.format(cases=cases, more=more and f", {more}", rest=rest))
+    return path
+
+
+def run(folder: Path, **parts: str) -> Any:
+    return run_benchmark(config(folder, **parts), output=folder / "out")
+
+
+GERMAN_FILE = "cases/german/standard_v1.json"
+
+
+def test_one_language(folder: Path) -> None:
+    result = run(folder, cases=GERMAN_FILE)
+    assert isinstance(result, Result)
+    report = result.report
+    assert [info.measure for info in report.measures][:3] == ["RR", "Success@1", "Success@3"]
+    assert len(report.measures) == 25
+    assert report.collection.documents == 7
+    assert report.collection.ontology is not None
+    assert report.collection.ontology.source == "tree.tsv"
+    assert report.collection.ontology.terms == 7
+    means = {
+        system.name: {value.measure: value.value for value in system.measures}
+        for system in report.systems
+    }
+    # of the German words only VSD is an English one: the first of six
+    assert means["words"]["Success@1"] == pytest.approx(1 / 6)
+    assert means["ngrams"]["RR"] > 0.5
+    assert means["ngrams"]["MaxOntSim@5"] > means["ngrams"]["Success@5"] - 1e-9
+    analyses: Any = report.analyses
+    segments = analyses.segments
+    assert [part.field for part in segments.segments] == ["difficulty", "category"]
+    titles = rs.read_run(result.folder / "runs" / "ngrams.run.gz")
+    assert set(titles.doc_ids) <= {term for term, *_ in TERMS}
+    checked = verify(result.folder)
+    assert checked.ok, [check for check in checked.checks if check.problem]
+
+
+def test_languages_are_apart(folder: Path) -> None:
+    results = run(folder)
+    assert isinstance(results, LanguageResults)
+    assert list(results.by_language) == ["en", "de"]
+    for code, result in results.by_language.items():
+        assert result.report.collection.language == code
+        assert result.report.collection.queries == 6
+        assert verify(result.folder).ok
+    report = LanguageReport.read(results.folder / "LanguageReport.json")
+    assert report == results.report
+    rows = {(row.measure, row.system): row for row in report.table.systems}
+    row = rows["RR", "words"]
+    english, german = (row.of(code) for code in ("en", "de"))
+    assert english is not None
+    assert german is not None
+    own = {
+        code: next(
+            value.value
+            for system in result.report.systems
+            if system.name == "words"
+            for value in system.measures
+            if value.measure == "RR"
+        )
+        for code, result in results.by_language.items()
+    }
+    assert [english.mean, german.mean] == pytest.approx([own["en"], own["de"]])
+    assert row.mean == pytest.approx((own["en"] + own["de"]) / 2)
+    assert row.variance == pytest.approx((own["en"] - own["de"]) ** 2 / 4)  # as numpy.var
+    text = (results.folder / "LanguageComparison.md").read_text()
+    assert "## Verdict by language" in text
+    assert "- de: " in text
+    assert "variance" in text
+
+
+def test_together_only_if_asked(folder: Path) -> None:
+    result = run(folder, more="languages: together")
+    assert isinstance(result, Result)
+    assert result.report.collection.queries == 12
+    analyses: Any = result.report.analyses
+    table = analyses.languages
+    assert table.languages == ("de", "en")
+    assert "language" in [part.field for part in analyses.segments.segments]
+    assert verify(result.folder).ok
+
+
+def test_one_of_several(folder: Path) -> None:
+    result = run(folder, more="language: German")
+    assert isinstance(result, Result)
+    assert result.report.collection.queries == 6
+    with pytest.raises(InputError, match="no case has the language 'fr'; there are: en, de"):
+        run(folder, more="language: fr")
+
+
+def test_names_are_documents_and_the_best_counts(folder: Path) -> None:
+    result = run(folder, cases=GERMAN_FILE, more="documents: names")
+    collection = result.report.collection
+    assert collection.documents == 7 + 8  # labels and synonyms
+    assert collection.documents_are == "names"
+    best = rs.read_run(result.folder / "runs" / "words.run.gz")
+    assert next(iter(best["de_5"])) == "T:3"  # VSD, by its synonym
+    assert verify(result.folder).ok
+
+
+def test_plan_and_fetch(folder: Path) -> None:
+    states = plan_benchmark(config(folder), output=folder / "out")
+    assert {state.stage.split(":")[0] for state in states} == {"en", "de"}
+    with pytest.raises(InputError, match="a run is of one; name it"):
+        fetch_runs(config(folder), output=folder / "runs")
+
+
+def test_without_an_ontology_nothing_near_is_measured(folder: Path) -> None:
+    made = run(folder, cases=GERMAN_FILE)
+    run_file = made.folder / "runs" / "ngrams.run.gz"
+    path = folder / "plain.yaml"
+    systems = f"systems: {{given: {{run: {run_file}}}}}"
+    path.write_text(f"name: plain\ncollection: {{cases: {GERMAN_FILE}}}\n{systems}\n")
+    result = run_benchmark(path, output=folder / "out")
+    assert isinstance(result, Result)
+    names = [info.measure for info in result.report.measures]
+    assert len(names) == 21
+    assert not any(name.startswith("MaxOntSim") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("collection", "problem"),
+    [
+        ("{cases: c.json, path: x}", "cannot be combined with path"),
+        ("{cases: c.json, qrels: x}", "cannot be combined with cases"),
+        ("{path: x, language: de}", "needs cases"),
+        ("{path: x, documents: names}", "needs ontology"),
+        ("{cases: c.json, relations: [part_of]}", "needs ontology"),
+        ("{cases: c.json, annotations: a.tsv}", "needs ontology"),
+        ("{cases: c.json, language: de, languages: together}", "has no effect"),
+        ("{cases: c.json, ontology: o, documents: names, doc_id_from: '#'}", "already"),
+        ("{cases: c.json, ontology: o, corpus: d.jsonl, documents: terms}", "has no effect"),
+        ("{cases: c.json, languages: mixed}", "languages"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, collection: str, problem: str) -> None:
+    path = tmp_path / "bench.yaml"
+    path.write_text(f"name: x\ncollection: {collection}\nsystems: {{a: bm25}}\n")
+    with pytest.raises(InputError, match=problem):
+        read_config(path)
+
+
+@pytest.mark.parametrize(
+    ("measures", "expected"),
+    [
+        ("hpo", 25),
+        ("[nDCG@10]", ["nDCG@10", "MaxOntSim@10", "Success@10"]),
+        ("[SoftF@3, RR]", ["SoftF@3", "F@3", "RR"]),
+    ],
+)
+def test_strict_and_soft_are_measured_together(
+    folder: Path, measures: str, expected: int | list[str]
+) -> None:
+    loaded = read_config(config(folder, rest=f"measures: {measures}"))
+    asked = loaded.config.measures
+    assert len(asked) == expected if isinstance(expected, int) else list(asked) == expected
+
+
+def test_missing_files(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"collection.cases: file not found"):
+        run(folder, cases="nothing.json")
+    (folder / "tree.tsv").unlink()
+    with pytest.raises(InputError, match=r"collection.ontology: file not found"):
+        run(folder)
+
+
+def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["benchmark", "run", str(config(folder)), "--output", str(folder / "out")]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert "Verdict by language" in out
+    assert "LanguageReport.html" in out
+    with pytest.raises(SystemExit):
+        main([*arguments, "--format", "json", "--fail-under", "RR=1"])
+    out, err = capsys.readouterr()
+    data = json.loads(out[: out.rindex("}") + 1])
+    assert data["schema"] == "rankscope/languages/1"
+    assert set(data["reports"]) == {"en", "de"}
+    assert "words (de) has RR" in out + err
+
+
+def test_evaluate_compare_and_gate_keep_languages_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases, tree = folder / "cases", folder / "tree.tsv"
+    ids = rs.read_queries(cases).ids
+    answers = {query_id: {"T:3": 1.0, "T:6": 0.5} for query_id in ids}
+    scores = rs.evaluate(cases, {"a": answers}, ["RR"], ontology=tree)
+    assert scores.runs == ["a (en)", "a (de)"]
+    expected = [expected for _, expected, *_ in GERMAN]
+    mean = sum({"T:3": 1.0, "T:6": 0.5}.get(term, 0.0) for term in expected) / 6
+    assert scores["RR"]["a (de)"] == pytest.approx(mean)
+    alone = rs.evaluate(cases, answers, ["RR"], language="de")
+    assert alone["RR"] == pytest.approx(mean)
+    assert alone.accounting.unjudged == 6  # the English ones
+    both = rs.evaluate(cases, answers, ["RR"], languages="together")
+    assert both.accounting.queries == 12
+    other = {query_id: {"T:6": 1.0} for query_id in ids}
+    with pytest.raises(InputError, match=r"2 languages .en, de., which are not averaged unasked"):
+        rs.compare(cases, {"a": answers, "b": other}, ["RR"])
+    result = rs.compare(cases, {"a": answers, "b": other}, ["RR"], language="de")
+    assert result.queries == 6
+    with pytest.raises(InputError, match="not averaged unasked"):
+        rs.gate(answers, other, "RR", qrels=cases)
+    with pytest.raises(InputError, match="not averaged unasked"):
+        rs.diagnose(cases, {"a": answers}, ["RR"])
+    with pytest.raises(InputError, match="not averaged unasked"):
+        rs.bounds(cases, answers, ["RR"])
+    german = {query_id: answer for query_id, answer in answers.items() if query_id[:2] == "de"}
+    scores = rs.evaluate(cases, {"a": german}, ["RR"])
+    assert scores.runs == ["a (de)"]
+    assert "no case in en (6 cases)" in scores.findings[-1].message
+    run_path = folder / "a.json"
+    run_path.write_text(json.dumps(answers))
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(cases), str(run_path), "-m", "RR", "--language", "de"])
+    assert f"{mean:.4f}" in capsys.readouterr().out

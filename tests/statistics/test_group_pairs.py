@@ -1,0 +1,147 @@
+"""Every two of several groups: as SciPy and counting have it, and quiet where nothing differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.statistics.correction import corrected
+from rankscope.statistics.group_pairs import group_pairs, pair_interval
+from rankscope.statistics.subsets import subset_tests
+
+stats: Any = import_module("scipy.stats")
+CASES = tuple(f"c{number:03}" for number in range(200))
+
+
+def draws(*sizes: int) -> list[Any]:
+    random = np.random.default_rng(3)
+    return [random.random(size) for size in sizes]
+
+
+def test_every_two_groups_once() -> None:
+    pairs = group_pairs(draws(5, 1, 4, 3))
+    assert [(pair.first, pair.second) for pair in pairs] == [(0, 2), (0, 3), (2, 3)]
+    assert group_pairs(draws(1, 1)) == group_pairs(draws(5)) == []
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (5, 40), (300, 17)])
+def test_the_larger_of_two_tests(sizes: tuple[int, int]) -> None:
+    first, second = draws(*sizes)
+    [pair] = group_pairs([first, second])
+    is_first = np.arange(sum(sizes))[None] < sizes[0]
+    permuted = subset_tests(np.concatenate([first, second]), is_first)[0, 0]
+    welch = stats.ttest_ind(first, second, equal_var=False).pvalue
+    assert pair.p == pytest.approx(max(permuted, welch))
+    assert pair.difference == pytest.approx(first.mean() - second.mean())
+    assert not pair.paired
+
+
+def test_neither_group_varies() -> None:
+    """Of the 10 choose 4 ways to draw the labels, one puts all zeros into one group."""
+    [pair] = group_pairs([np.ones(4), np.zeros(6)])
+    assert pair.p == pytest.approx(2 / 210)
+    [same] = group_pairs([np.full(4, 0.3), np.full(6, 0.1 + 0.2)])
+    assert (same.difference, same.p) == (0.0, 1.0)
+
+
+def test_the_same_cases_are_paired() -> None:
+    random = np.random.default_rng(5)
+    first = random.random(40)
+    second = first - 0.02 + random.normal(0, 0.03, 40)
+    [apart] = group_pairs([first, second])
+    [pair] = group_pairs([first, second], [CASES[:40], CASES[:40]])
+    assert pair.paired
+    assert pair.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
+    assert pair.p < 0.01
+    assert apart.p > 0.5
+    interval = pair_interval(first, second, paired=True, level=0.9, bounds=(-1, 1))
+    expected = stats.ttest_rel(first, second).confidence_interval(0.9)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_few_cases_that_differ_are_counted() -> None:
+    """Five of fifty cases differ, all in one direction: 2 / 2⁵, and t would say 0.02."""
+    first, second = np.ones(50), np.ones(50)
+    second[:5] = 0.0
+    [pair] = group_pairs([first, second], [CASES[:50], CASES[:50]])
+    assert pair.p == pytest.approx(2 / 32)
+    assert stats.ttest_rel(first, second).pvalue < 0.025
+
+
+def test_other_cases_are_not_paired() -> None:
+    first, second = draws(10, 10)
+    unpaired = group_pairs([first, second])
+    assert group_pairs([first, second], [CASES[:10], CASES[1:11]]) == unpaired
+    assert group_pairs([first, second], [None, None]) == unpaired
+    with pytest.raises(InputError, match="expected a case for each of 10 values, got 3"):
+        group_pairs([first, second], [CASES[:3], None])
+
+
+def test_tiny_values_are_no_trouble() -> None:
+    large = [np.array([0.1, 0.2, 0.4]), np.array([0.7, 0.9, 0.8, 1.0])]
+    for scale in (1e-180, 1e-310):
+        [pair] = group_pairs([scale * group for group in large])
+        assert pair.p == pytest.approx(group_pairs(large)[0].p)
+    tiny = [1e-300 * large[0], 1e-300 * large[1][:3]]
+    assert 0 < group_pairs(tiny, [CASES[:3], CASES[:3]])[0].p < 1
+
+
+# --- how often it is wrong
+
+Draw = Callable[[Any, int, int], Any]
+WORLDS: dict[str, tuple[Draw, tuple[int, ...]]] = {
+    "ranks": (lambda random, _, size: 1 / random.geometric(0.4, size), (40, 30, 20, 10)),
+    "small": (lambda random, _, size: 1 / random.geometric(0.4, size), (2, 3, 4, 60)),
+    "hits": (lambda random, _, size: 1.0 * (random.random(size) < 0.9), (50, 30, 10, 5)),
+    "rare": (
+        lambda random, _, size: random.random(size) * (random.random(size) < 0.1),
+        (100, 50, 20, 10),
+    ),
+    "spread": (
+        lambda random, place, size: random.normal(0.5, (0.05, 0.05, 0.3, 0.3)[place], size),
+        (200, 100, 12, 8),
+    ),
+}
+"""Groups with equal means; in the last, the small ones vary six times as much as the large ones."""
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_nothing_is_seen_where_nothing_differs(world: str) -> None:
+    draw, sizes = WORLDS[world]
+    random = np.random.default_rng(11)
+    alarms = 0
+    for _ in range(200):
+        groups = [draw(random, place, size) for place, size in enumerate(sizes)]
+        alarms += corrected([pair.p for pair in group_pairs(groups)]).min() <= 0.05
+    assert alarms <= 17  # 10 expected at most; P(> 17 | 5 %) is 0.01
+
+
+def test_nothing_is_seen_in_translations_that_are_alike() -> None:
+    random = np.random.default_rng(12)
+    alarms = 0
+    for _ in range(200):
+        hard = random.random(30)
+        groups: list[Any] = [1.0 * (random.random(30) < hard) for _ in range(4)]
+        pairs = group_pairs(groups, [CASES[:30]] * 4)
+        assert all(pair.paired for pair in pairs)
+        alarms += corrected([pair.p for pair in pairs]).min() <= 0.05
+    assert alarms <= 17
+
+
+def test_what_differs_is_seen() -> None:
+    random = np.random.default_rng(13)
+    seen = 0
+    for _ in range(40):
+        groups = [np.clip(random.normal(mean, 0.2, 60), 0, 1) for mean in (0.7, 0.7, 0.7, 0.5)]
+        p_values = corrected([pair.p for pair in group_pairs(groups)])
+        differ = {
+            pair for pair, p in zip(combinations(range(4), 2), p_values, strict=True) if p <= 0.05
+        }
+        seen += {(0, 3), (1, 3), (2, 3)} <= differ
+    assert seen >= 38

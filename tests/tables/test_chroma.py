@@ -1,0 +1,319 @@
+"""What a Chroma collection answers, as a run, also without the ids of queries."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+from rankscope.cli import main
+from rankscope.errors import InputError
+from rankscope.runs.table import Run
+from rankscope.runs.validation import validate_run
+from rankscope.scoring.bounds import bounds
+from rankscope.scoring.difference_bounds import difference_bounds
+
+CASES: list[dict[str, Any]] = [
+    {"text": "nothing", "expected_hpo_ids": [], "no_answer": True},
+    {"text": "Anasarka", "expected_hpo_ids": ["HP:1"]},
+    {"text": "Klonus", "expected_hpo_ids": ["HP:2", "HP:3"]},
+]
+TERMS = [["HP:9"], ["HP:9", "HP:1", "HP:9", "HP:4"], ["HP:2"]]
+RR = (1 / 2 + 1) / 2
+
+
+def entries(terms: list[str], key: str = "hpo_id") -> list[dict[str, Any]]:
+    return [{key: term, "label": f"about {term}"} for term in terms]
+
+
+def answer(*lists: list[str], key: str = "hpo_id", **parts: Any) -> dict[str, Any]:
+    return {"metadatas": [entries(terms, key) for terms in lists], **parts}
+
+
+BATCH = answer(*TERMS)
+ONE_EACH = [answer(terms) for terms in TERMS]
+EXPECTED = {"1": {"HP:9": -1.0}, "2": {"HP:9": -1.0, "HP:1": -2.0, "HP:4": -3.0}, "3": {"HP:2": -1}}
+BY_TEXT = {case["text"]: EXPECTED[str(n)] for n, case in enumerate(CASES, start=1)}
+
+
+# --- forms
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        BATCH,
+        ONE_EACH,
+        [answer(*TERMS[:2]), answer(TERMS[2])],
+        {"k": 5, "results": ONE_EACH},
+        [{"results": each} for each in ONE_EACH],
+        {**BATCH, "documents": None, "embeddings": None, "included": ["metadatas"]},
+    ],
+)
+def test_without_ids_queries_are_numbered(data: Any, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(data))
+    for run in (rs.Run(data), rs.read_run(path)):
+        assert run.to_dict() == EXPECTED
+        assert run.is_numbered
+        assert run.in_given_order().is_numbered
+        assert run.named("x").is_numbered
+        assert pickle.loads(pickle.dumps(run)).is_numbered
+    lines = tmp_path / "run.jsonl"
+    if isinstance(data, list):
+        lines.write_text("".join(json.dumps(each) + "\n" for each in data))
+        assert rs.read_run(lines).to_dict() == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["case_id", "text", "query", "query_id", "id", "question"])
+@pytest.mark.parametrize("held", ["results", "hits", "response"])
+def test_with_ids(name: str, held: str, tmp_path: Path) -> None:
+    by_query = dict(zip(BY_TEXT, ONE_EACH, strict=True))
+    records = [{name: text, held: each, "seconds": 0.1} for text, each in by_query.items()]
+    path = tmp_path / "run.json"
+    lines = tmp_path / "run.jsonl"
+    lines.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert rs.read_run(lines).to_dict() == BY_TEXT
+    for data in (by_query, records, {"model": "m", "answers": records}):
+        path.write_text(json.dumps(data))
+        for run in (rs.Run(data), rs.read_run(path)):
+            assert run.to_dict() == BY_TEXT
+            assert not run.is_numbered
+    assert rs.Run(records[1]).to_dict() == {"Anasarka": EXPECTED["2"]}
+    assert rs.evaluate({"Anasarka": ["HP:1"]}, records[1], "RR")["RR"] == 0.5
+
+
+def test_ids_and_texts() -> None:
+    records = [
+        {"case_id": f"c{n}", "text": case["text"], "results": ONE_EACH[n]}
+        for n, case in enumerate(CASES)
+    ]
+    run = rs.Run(records)
+    assert run.query_ids == ["c0", "c1", "c2"]
+    assert (run.questions.column, run.questions.texts["c1"]) == ("text", "Anasarka")
+    failed = [*records, {"case_id": "c3", "text": "t", "results": None}]
+    assert rs.Run(failed).to_dict()["c3"] == {}
+    assert rs.Run({"a": ONE_EACH[0], "b": None}).to_dict()["b"] == {}
+    assert rs.Run(records, query_key="text").to_dict() == BY_TEXT
+
+
+def test_distances() -> None:
+    """The smaller, the better; of a term that is there twice, the smallest counts."""
+    distances = [[0.5], [0.4, 0.3, 0.2, 0.1], [0]]
+    run = rs.Run({**BATCH, "distances": distances})
+    assert run.to_dict() == {
+        "1": {"HP:9": -0.5},
+        "2": {"HP:9": -0.2, "HP:1": -0.3, "HP:4": -0.1},
+        "3": {"HP:2": 0.0},
+    }
+
+
+# --- which field is the id
+
+
+@pytest.mark.parametrize(
+    "key", ["hpo_id", "HPO-ID", "mondo_id", "term_id", "doc_id", "chunk_id", "my_id", "id"]
+)
+def test_names_of_ids(key: str) -> None:
+    assert rs.Run(answer(*TERMS, key=key)).to_dict() == EXPECTED
+
+
+def test_terms_win_over_entries() -> None:
+    ids = [[f"e{n}" for n, _ in enumerate(terms)] for terms in TERMS]
+    assert rs.Run({**BATCH, "ids": ids}).to_dict() == EXPECTED
+    assert rs.Run({**answer(*TERMS, key="onto_id"), "ids": ids}).to_dict() == EXPECTED
+    # whatever else has an id is something about an entry
+    other = [[{"user_id": "u1", "doc_id": "d"} for _ in terms] for terms in TERMS]
+    assert list(rs.Run({"ids": ids, "metadatas": other})["2"]) == ids[1]
+    assert rs.Run({"ids": ids, "metadatas": other}, doc_key="doc_id")["2"] == {"d": -1.0}
+    some = [*BATCH["metadatas"][:2], [None]]
+    assert list(rs.Run({"ids": ids, "metadatas": some})["2"]) == ids[1]
+    twice = {"ids": [["e", "e"]], "metadatas": [[None, None]]}
+    with pytest.raises(InputError, match="RS106"):
+        rs.Run(twice)
+
+
+def test_several_fields() -> None:
+    both = [[{"a_id": "x", "b_id": "HP:1"}, {"a_id": "y", "b_id": "HP:2"}]]
+    assert list(rs.Run({"metadatas": both})["1"]) == ["HP:1", "HP:2"]
+    plain = [[{"a_id": "x", "b_id": "1"}, {"a_id": "y", "b_id": "2"}]]
+    with pytest.raises(InputError, match=r"'a_id' and 'b_id'; say which .*--doc-key"):
+        rs.Run({"metadatas": plain})
+    assert list(rs.Run({"metadatas": plain}, doc_key="a_id")["1"]) == ["x", "y"]
+    with pytest.raises(
+        InputError, match="entry 1 has no 'typo' in its metadata, which hold 'a_id'"
+    ):
+        rs.Run({"metadatas": plain}, doc_key="typo")
+    with pytest.raises(InputError, match=r"'typo' \(--doc-key, .*; there are .*'hpo_id', 'label'"):
+        rs.evaluate(CASES, BATCH, "RR", doc_key="typo")
+
+
+# --- what is wrong
+
+BAD: dict[str, tuple[Any, str]] = {
+    "no metadata": (
+        {"metadatas": [[None]]},
+        "entry 1 has no id in its metadata, which hold nothing",
+    ),
+    "no id": ({"metadatas": [[{"label": "x"}]]}, "entry 1 .* hold 'label'; name the field"),
+    "some without": (
+        {"metadatas": [entries(["a"]), [*entries(["b"]), {"label": "x"}]]},
+        "query 2: entry 2 has no id in its metadata",
+    ),
+    "nan": (
+        {**answer(["a"]), "distances": [[float("nan")]]},
+        "a distance is 'nan'; expected a fin",
+    ),
+    "infinite": ({**answer(["a"]), "distances": [[float("inf")]]}, "a distance is 'inf'"),
+    "null": ({**answer(["a"]), "distances": [[None]]}, "a distance is null"),
+    "text": ({**answer(["a"]), "distances": [["near"]]}, "a distance is 'near'"),
+    "unequal": (
+        {**answer(["a", "b"]), "distances": [[0.1]]},
+        "has 2 metadatas and 1 distances; give one of each for every entry",
+    ),
+    "unequal queries": (
+        {**answer(["a"], ["b"]), "distances": [[0.1]]},
+        "has lists for 2 metadatas and 1 distances; give one for each query",
+    ),
+    "unequal ids": (
+        {**answer(["a"], ["b"]), "ids": [["x"], ["y", "z"]]},
+        "query 2: has 2 ids and 1 metadatas",
+    ),
+    "nested id": ({"metadatas": [[{"hpo_id": ["a"]}]]}, r"the hpo_id of an entry is .* \(list\)"),
+    "no list": (
+        {"metadatas": [entries(["a"])], "distances": 3},
+        "distances is '3'; expected a list",
+    ),
+    "a batch by query": ({"q": answer(["a"], ["b"])}, "query 'q': has 2 lists for one query"),
+    "others by query": ({"q": answer(["a"]), "r": ["a"]}, "query 'r' has .* expected an answer"),
+    "others in a list": ([answer(["a"]), "a"], "item 2: expected an answer .* got 'a'"),
+    "some with ids": (
+        [{"text": "t", "results": answer(["a"])}, answer(["a"])],
+        "item 2: has no query, and others have one",
+    ),
+    "a null query": ([{"text": None, "results": answer(["a"])}], "item 1: the text is null; give"),
+    "a query twice": ([{"text": "t", "results": answer(["a"])}] * 2, "query 't' appears twice"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_hostile(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, message = BAD[case]
+    path, golden = tmp_path / "run.json", tmp_path / "cases.json"
+    path.write_text(json.dumps(data))
+    golden.write_text(json.dumps(CASES))
+    for make, given in ((rs.Run, data), (rs.read_run, path)):
+        with pytest.raises(InputError, match=message) as error:
+            make(given)
+        assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(path))
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", str(golden), str(path)])
+    assert stop.value.code == 2
+    assert "run.json" in capsys.readouterr().err
+
+
+def test_nothing_was_retrieved() -> None:
+    assert rs.Run({"metadatas": [[], entries(["a"])]}).to_dict() == {"1": {}, "2": {"a": -1.0}}
+    assert rs.Run({"metadatas": [[]]}).to_dict() == {"1": {}}
+    assert rs.Run({"metadatas": []}).to_dict() == {"1": {}}
+
+
+# --- in the order of the questions
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(CASES))
+    return path
+
+
+@pytest.mark.parametrize("data", [BATCH, ONE_EACH, dict(zip(BY_TEXT, ONE_EACH, strict=True))])
+def test_every_door(data: Any, golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(data))
+    for qrels in (golden, CASES, rs.read_qrels(golden)):
+        for run in (data, path, rs.Run(data), rs.read_run(path)):
+            scores = rs.evaluate(qrels, run, "RR")
+            assert scores["RR"] == RR
+            assert scores.run("run").query_ids == ("Anasarka", "Klonus")
+            several = {"a": rs.Run(run) if isinstance(run, dict | list) else run, "b": path}
+            assert rs.compare(qrels, several, "RR").means[0].mean == RR
+            assert rs.gate(run, path, "RR", qrels=qrels).checks[0].candidate == RR
+            assert rs.explain(qrels, run, "Klonus", "RR").value == 1
+            assert [bound.value for bound in bounds(qrels, run, ["RR"])] == [RR]
+            assert difference_bounds(qrels, run, path, "RR")[0].difference == 0
+        assert validate_run(path, qrels=qrels).ok
+        assert rs.evaluate(qrels, data, "RR", order="given")["RR"] == RR
+        assert rs.evaluate(qrels, {"a": path, "b": path}, "RR").run("b").means["RR"] == RR
+
+
+def test_batches_by_name(golden: Path) -> None:
+    scores = rs.evaluate(golden, {"a": BATCH, "b": answer(["HP:9"], ["HP:9"], ["HP:3"])}, "RR")
+    assert scores.run("a").means["RR"] == RR
+    assert scores.run("b").means["RR"] == 0.5
+    lists = {"a": ONE_EACH, "b": [{"results": each} for each in ONE_EACH]}
+    assert [rs.evaluate(golden, lists, "RR").run(name).means["RR"] for name in lists] == [RR, RR]
+
+
+def test_any_golden_list_has_an_order() -> None:
+    golden = [{"question": case["text"], "relevant": case["expected_hpo_ids"]} for case in CASES]
+    golden[0]["no_answer"] = True
+    assert rs.evaluate(golden, BATCH, "RR")["RR"] == RR
+    assert rs.evaluate({"a": [], "b": ["HP:1"], "c": ["HP:2"]}, BATCH, "RR")["RR"] == 0.5
+    assert rs.Qrels({"a": [], "b": ["HP:1"]}).query_ids == ["a", "b"]
+    # numbers are ids of a golden list without any, and of qrels by these numbers
+    assert rs.evaluate([["HP:9"], ["HP:1"], ["HP:2"], ["x"]], BATCH, "RR")["RR"] == 2.5 / 4
+    assert rs.evaluate({"2": {"HP:1": 1}, "1": {"HP:9": 1}}, BATCH, "RR")["RR"] == 0.75
+
+
+def test_where_the_order_is_not_known(golden: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="run 'run': has 2 answers without query ids to 3 quest"):
+        rs.evaluate(golden, ONE_EACH[:2], "RR")
+    path = golden.with_name("run.json")
+    path.write_text(json.dumps(ONE_EACH[:2]))
+    for command in (["evaluate", golden, path], ["runs", "validate", path, "--qrels", golden]):
+        with pytest.raises(SystemExit) as stop:
+            main(list(map(str, command)))
+        assert stop.value.code == 2
+        output = capsys.readouterr()
+        assert "2 answers without query ids to 3 questions" in output.err + output.out
+    numbered = [{"case_id": number, **case} for number, case in zip((3, 1, 2), CASES, strict=True)]
+    with pytest.raises(InputError, match="numbers its questions in another order"):
+        rs.evaluate(numbered, BATCH, "RR")
+    with pytest.raises(InputError, match="RS171"):
+        rs.evaluate({"b": {"HP:1": 1}, "c": {"HP:2": 1}, "a": {"x": 1}}, BATCH, "RR")
+    by_list = [["HP:9"], ["HP:1"], ["HP:2"]]
+    with pytest.raises(InputError, match="RS171"):  # lists of ids are numbered, as ever
+        rs.evaluate(golden, by_list, "RR")
+
+
+def test_a_retriever_may_answer_so() -> None:
+    by_text = dict(zip(BY_TEXT, ONE_EACH, strict=True))
+    result = rs.evaluate_retriever(by_text.get, CASES, k=3, measures="RR")
+    assert result.means == {"RR": RR}
+    assert list(result.run["Anasarka"]) == ["HP:9", "HP:1", "HP:4"]
+    named = [answer(terms, key="source") for terms in TERMS]
+    by_text = dict(zip(BY_TEXT, named, strict=True))
+    result = rs.evaluate_retriever(by_text.get, CASES, k=3, measures="RR", id_field="source")
+    assert result.means == {"RR": RR}
+
+
+def test_a_benchmark_needs_ids(golden: Path) -> None:
+    (golden.parent / "run.json").write_text(json.dumps(BATCH))
+    config = golden.parent / "bench.yaml"
+    collection = f"{{queries: {golden.name}, qrels: {golden.name}}}"
+    config.write_text(f"name: x\ncollection: {collection}\nsystems: {{a: {{run: run.json}}}}\n")
+    with pytest.raises(InputError, match=r"answers without ids; give answers by the id"):
+        rs.run_benchmark(config, output=golden.parent / "out")
+
+
+def test_what_rankscope_made_is_not_numbered() -> None:
+    assert not Run({"q": ["d"]}).is_numbered
+    assert not rs.Run([["d"]]).is_numbered
+    assert not rs.Run(BATCH).answering(["a", "b", "c"]).is_numbered
