@@ -16,6 +16,7 @@ TITLES = {
     "resampling.py": "Resampling",
     "retrieving.py": "Searching",
     "diagnosing.py": "Diagnosing",
+    "ontologies.py": "Nearness of terms",
 }
 INTRODUCTION = (
     "Written by `make bench`. Every number is a ratio to a peer measured in the same session, so "
@@ -27,9 +28,19 @@ NOTES = {
         "means of all rows under a batch of them are one matrix product. SciPy's time for one row "
         "is measured and multiplied by the number of rows."
     ),
+    "ontologies.py": "hpo3 is written in Rust and uses every core; rankscope uses one here.",
 }
 """What to know about a table."""
-PACKAGES = ("rankscope", "polars", "numpy", "scipy", "pytrec_eval-terrier", "ir_measures", "ranx")
+PACKAGES = (
+    "rankscope",
+    "polars",
+    "numpy",
+    "scipy",
+    "pytrec_eval-terrier",
+    "ir_measures",
+    "ranx",
+    "hpo3",
+)
 
 
 def machine() -> str:
