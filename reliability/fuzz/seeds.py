@@ -5,6 +5,7 @@ Clocks stand still while the experiments are made, so that all bytes are the sam
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import shutil
@@ -117,11 +118,101 @@ _GENAI = {
 }
 _BATCH = {"resourceSpans": [{"scopeSpans": [{"spans": [_SPAN, _SPAN]}]}]}
 _TRACES = "".join(f"{json.dumps(line)}\n" for line in (_BATCH, _FLAT, _GENAI)).encode()
+_CASES = {
+    "metadata": {"dataset_id": "a", "language": "de"},
+    "test_cases": [
+        {"case_id": "q1", "text": "Brot", "expected_hpo_ids": ["HP:0000001", "d1"]},
+        {"text": "Salz", "expected_hpo_ids": [], "difficulty": "easy", "no_answer": True},
+    ],
+}
+_ANSWERS = {
+    "q1": {"metadatas": [[{"hpo_id": "HP:0000001"}, {"hpo_id": "d1"}]], "distances": [[0.1, 0.2]]},
+    "q2": {"ids": [["a", "b"]], "metadatas": [[{"hpo_id": "x"}, {"hpo_id": "x"}]]},
+}
 _READ_ONLY = {  # formats that are not written
-    "run": {".jsonl": _TRACES, ".json": json.dumps(_BATCH, indent=1).encode()},
-    "queries": {".jsonl": _TRACES, ".qry": _SMART},
+    "run": {
+        ".jsonl": _TRACES,
+        ".json": json.dumps(_BATCH, indent=1).encode(),
+        ".chroma.json": json.dumps(_ANSWERS, indent=1).encode(),
+    },
+    "qrels": {".cases.json": json.dumps(_CASES, indent=1).encode()},
+    "queries": {
+        ".jsonl": _TRACES,
+        ".qry": _SMART,
+        ".cases.json": json.dumps(_CASES, indent=1).encode(),
+    },
     "corpus": {".sgml": _DOCUMENTS, ".all": _SMART},
 }
+
+
+_OBO = b"""format-version: 1.2
+data-version: toy/1
+
+[Term]
+id: T:0
+name: root
+
+[Term]
+id: T:1
+name: one \\! escaped
+alt_id: T:9
+def: "The \\"first\\" one" [x:y] {a="b"}
+synonym: "uno" EXACT layperson [x:y]
+is_a: T:0 ! root
+relationship: part_of T:2
+
+[Term]
+id: T:2
+is_a: T:0
+is_a: T:77
+
+[Term]
+id: T:3
+is_obsolete: true
+replaced_by: T:1
+"""
+_OWL = b"""<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+  xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xmlns:owl="http://www.w3.org/2002/07/owl#">
+<owl:Ontology rdf:about="http://purl.obolibrary.org/obo/t.owl"/>
+<owl:Class rdf:about="http://purl.obolibrary.org/obo/T_0"><rdfs:label>root</rdfs:label></owl:Class>
+<owl:Class rdf:about="http://purl.obolibrary.org/obo/T_1">
+<rdfs:subClassOf rdf:resource="http://purl.obolibrary.org/obo/T_0"/></owl:Class>
+</rdf:RDF>
+"""
+_GRAPH = {
+    "graphs": [
+        {
+            "id": "t",
+            "nodes": [
+                {"id": "http://purl.obolibrary.org/obo/T_0", "lbl": "root", "type": "CLASS"},
+                {
+                    "id": "http://purl.obolibrary.org/obo/T_1",
+                    "type": "CLASS",
+                    "meta": {"synonyms": [{"pred": "hasExactSynonym", "val": "uno"}]},
+                },
+            ],
+            "edges": [
+                {
+                    "sub": "http://purl.obolibrary.org/obo/T_1",
+                    "pred": "is_a",
+                    "obj": "http://purl.obolibrary.org/obo/T_0",
+                }
+            ],
+        }
+    ]
+}
+
+
+def ontologies() -> dict[str, list[bytes]]:
+    """Return the content of valid ontologies, by suffix."""
+    return {
+        ".obo": [_OBO],
+        ".owl": [_OWL],
+        ".json": [json.dumps(_GRAPH, indent=1).encode()],
+        ".tsv": [b"child\tparent\tlabel\tsynonyms\na\tr\tA\tx|y\nb\ta\n\n# c\nb\tr\n"],
+        ".obo.gz": [gzip.compress(_OBO, mtime=0)],
+    }
 
 
 def tables(folder: Path) -> dict[str, dict[str, list[bytes]]]:

@@ -38,6 +38,7 @@ from rankscope.collection.queries import read_queries
 from rankscope.conformance.cases import CASES, read_cases
 from rankscope.errors import RankscopeError
 from rankscope.measures.language import Measure, parse_measures, parse_trec_measures
+from rankscope.ontology.terms import read_ontology
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.runs.table import read_run
 from rankscope.runs.validation import validate_run
@@ -682,6 +683,13 @@ class SelfTest(Target):
 # --- all of them
 
 
+def _read_ontology(path: Any) -> object:
+    """Read an ontology, and keep nothing of it."""
+    ontology = read_ontology(path, cache=os.devnull)
+    list(ontology.terms())
+    return ontology.similarity(ontology.ids[0], ontology.ids[-1])
+
+
 def all_targets(files: Path, scratch: Path) -> dict[str, Target]:
     """Return the targets by name; ``files`` is the world of `seeds`."""
     contents = seeds.tables(scratch)
@@ -692,6 +700,7 @@ def all_targets(files: Path, scratch: Path) -> dict[str, Target]:
         Tables(
             "corpus", 150, contents["corpus"], read_corpus, lambda path: list(stream_corpus(path))
         ),
+        Tables("ontology", 150, seeds.ontologies(), _read_ontology),
         Parquet(),
         WhiteSpace(),
         Scores(),

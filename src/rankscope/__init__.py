@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from rankscope.benchmark.run import run_benchmark as run_benchmark
+    from rankscope.benchmark.run import run_languages as run_languages
     from rankscope.collection.corpus import Corpus as Corpus
     from rankscope.collection.corpus import Document as Document
     from rankscope.collection.corpus import read_corpus as read_corpus
@@ -112,6 +113,7 @@ _HOME = {
     "read_queries": "collection.queries",
     "read_run": "runs.table",
     "run_benchmark": "benchmark.run",
+    "run_languages": "benchmark.run",
     "stream_corpus": "collection.corpus",
     "train_weights": "scoring.weights",
     "validate_run": "runs.validation",

@@ -11,7 +11,13 @@ import pytest
 import rankscope as rs
 from rankscope.benchmark.config.loading import read_config
 from rankscope.benchmark.in_languages import LanguageReport, LanguageResults
-from rankscope.benchmark.run import Result, fetch_runs, plan_benchmark, run_benchmark
+from rankscope.benchmark.run import (
+    Result,
+    fetch_runs,
+    plan_benchmark,
+    run_benchmark,
+    run_languages,
+)
 from rankscope.benchmark.verify import verify
 from rankscope.cli import main
 from rankscope.errors import InputError
@@ -123,7 +129,9 @@ def test_one_language(folder: Path) -> None:
 
 
 def test_languages_are_apart(folder: Path) -> None:
-    results = run(folder)
+    with pytest.raises(InputError, match=r"in 2 languages \(en, de\); name one of them"):
+        run(folder)
+    results = run_languages(config(folder), output=folder / "out")
     assert isinstance(results, LanguageResults)
     assert list(results.by_language) == ["en", "de"]
     for code, result in results.by_language.items():
@@ -188,7 +196,7 @@ def test_names_are_documents_and_the_best_counts(folder: Path) -> None:
 def test_plan_and_fetch(folder: Path) -> None:
     states = plan_benchmark(config(folder), output=folder / "out")
     assert {state.stage.split(":")[0] for state in states} == {"en", "de"}
-    with pytest.raises(InputError, match="a run is of one; name it"):
+    with pytest.raises(InputError, match="name one of them"):
         fetch_runs(config(folder), output=folder / "runs")
 
 
@@ -246,9 +254,11 @@ def test_strict_and_soft_are_measured_together(
 def test_missing_files(folder: Path) -> None:
     with pytest.raises(InputError, match=r"collection.cases: file not found"):
         run(folder, cases="nothing.json")
+    with pytest.raises(InputError, match="no cases in several languages"):
+        run_languages(config(folder, cases=GERMAN_FILE), output=folder / "out")
     (folder / "tree.tsv").unlink()
     with pytest.raises(InputError, match=r"collection.ontology: file not found"):
-        run(folder)
+        run(folder, cases=GERMAN_FILE)
 
 
 def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ from rankscope.tables.metadata import read_metadata
 from rankscope.tables.writing import write_trec
 from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
-__all__ = ["run_benchmark"]
+__all__ = ["run_benchmark", "run_languages"]
 
 CACHE_LIMIT = "RANKSCOPE_CACHE_LIMIT"
 """The variable that holds the most that a cache may keep, such as 5GB."""
@@ -230,40 +230,72 @@ def run_benchmark(
     fresh: bool = False,
     python: bool = True,
     watcher: Watcher | None = None,
-) -> Result | LanguageResults:
+) -> Result:
     """Make, check, score and compare the runs of a config, and write the experiment.
-
-    Cases in several languages are an experiment for each, and what they have in common beside them,
-    unless the config asks for one of them, or for all together.
 
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
     what is there. ``cache_limit``, such as "5GB", is the most that it may keep afterwards (also
     ``RANKSCOPE_CACHE_LIMIT``). An experiment that is in ``output`` already, complete and with every
     query answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
-    functions; without ``python``, one that does is refused before anything is imported.
+    functions; without ``python``, one that does is refused before anything is imported. Cases in
+    several languages are for `run_languages`.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
     """
     _check_jobs(jobs)
+    loaded = _loaded(config, settings)
+    _refuse_languages(loaded, "run_languages makes an experiment of each")
+    return _run_one(
+        loaded,
+        folder_to_write(output, "output"),
+        cache=cache,
+        cache_limit=cache_limit,
+        jobs=jobs,
+        fresh=fresh,
+        python=python,
+        watcher=watcher,
+    )
+
+
+def run_languages(
+    config: PathLike | LoadedConfig,
+    *,
+    output: PathLike = "benchmarks",
+    settings: Sequence[str] = (),
+    jobs: int = 1,
+    **options: Any,
+) -> LanguageResults:
+    """Run a config whose cases are in several languages: an experiment each, and a table of all.
+
+    ``options`` are those of `run_benchmark`.
+
+    Raises:
+        InputError: the cases are in one language, or something cannot be used.
+    """
+    _check_jobs(jobs)
     place = folder_to_write(output, "output")
     loaded = _loaded(config, settings)
-
-    def run(part: LoadedConfig) -> Result:
-        return _run_one(
-            part,
-            place,
-            cache=cache,
-            cache_limit=cache_limit,
-            jobs=jobs,
-            fresh=fresh,
-            python=python,
-            watcher=watcher,
-        )
-
     codes = languages_to_run(loaded)
-    return run_each(loaded, codes, place, run) if codes else run(loaded)
+    if not codes:
+        raise InputError("the config has no cases in several languages; use run_benchmark")
+    return run_each(
+        loaded,
+        codes,
+        place,
+        lambda part: run_benchmark(part, output=place, jobs=jobs, **options),
+    )
+
+
+def _refuse_languages(loaded: LoadedConfig, remedy: str) -> None:
+    """Refuse cases in several languages, of which one run or mean would be made."""
+    codes = languages_to_run(loaded)
+    if codes:
+        raise InputError(
+            f"the cases are in {len(codes)} languages ({', '.join(codes)}); name one of them "
+            f"(collection.language={codes[0]}), or {remedy}"
+        )
 
 
 def _run_one(
@@ -374,12 +406,7 @@ def fetch_runs(
     """
     _check_jobs(jobs)
     loaded = _loaded(config, settings)
-    codes = languages_to_run(loaded)
-    if codes:
-        raise InputError(
-            f"the cases are in {len(codes)} languages ({', '.join(codes)}), and a run is of one; "
-            f"name it: --set collection.language={codes[0]}"
-        )
+    _refuse_languages(loaded, "take them together (collection.languages=together)")
     yaml = "" if metadata is None else read_metadata(metadata)
     place = make_folder(folder_to_write(output, "output"))
     with (

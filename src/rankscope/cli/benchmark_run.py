@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,8 +83,8 @@ def run(
     nothing, and --no-python refuses such a config.
     """
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.in_languages import LanguageResults
-    from rankscope.benchmark.run import plan_benchmark, run_benchmark
+    from rankscope.benchmark.in_languages import languages_to_run
+    from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
     from rankscope.cli import ANSWER_IS_NO
     from rankscope.cli.progress import watching
     from rankscope.printing import hide_with, put_line
@@ -105,20 +105,23 @@ def run(
         rows = plan_benchmark(loaded, output=output, cache=cache, fresh=fresh, python=not no_python)
         show_plan(rows, format=format, quiet=quiet)
         return 0
+    options: dict[str, Any] = {
+        "output": output,
+        "cache": cache,
+        "cache_limit": cache_limit,
+        "jobs": jobs,
+        "fresh": fresh,
+        "python": not no_python,
+    }
     with watching(quiet=quiet, secrets=loaded.secrets) as watched:
-        result = run_benchmark(
-            loaded,
-            output=output,
-            cache=cache,
-            cache_limit=cache_limit,
-            jobs=jobs,
-            fresh=fresh,
-            python=not no_python,
-            watcher=watched.watcher,
-        )
-    if isinstance(result, LanguageResults):
-        status = show_languages(result, format=format, quiet=quiet)
-        parts = {f" ({code})": part.report for code, part in result.by_language.items()}
+        options["watcher"] = watched.watcher
+        several = bool(languages_to_run(loaded))
+        results = run_languages(loaded, **options) if several else None
+        result = None if several else run_benchmark(loaded, **options)
+    if result is None:
+        assert results is not None
+        status = show_languages(results, format=format, quiet=quiet)
+        parts = {f" ({code})": part.report for code, part in results.by_language.items()}
     else:
         status = show_result(result, format=format, quiet=quiet)
         parts = {"": result.report}
