@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, HPO_ID
@@ -124,10 +124,7 @@ def check_terms(qrels: Qrels, ontology: Ontology, source: str) -> Iterator[Findi
             f"{counted(len(rows), 'expected id')} {verb} {problems[code]}: "
             f"{'; '.join(texts[:PLACES_SHOWN])}{more}",
             count=len(rows),
-            places=tuple(
-                Place(source, query_id=query_id, doc_id=term_id)
-                for query_id, term_id, _ in rows[:PLACES_SHOWN]
-            ),
+            places=_terms_at(source, rows),
         )
 
 
@@ -161,10 +158,7 @@ def check_meaning(
             f"{counted(len(doubtful), 'expected term')} without a word in common with the case: "
             f"{examples}",
             count=len(doubtful),
-            places=tuple(
-                Place(source, query_id=query_id, doc_id=term_id)
-                for query_id, term_id, _ in doubtful[:PLACES_SHOWN]
-            ),
+            places=_terms_at(source, doubtful),
         )
 
 
@@ -196,10 +190,7 @@ def check_form(qrels: Qrels, source: str) -> Iterator[Finding]:
             f"{counted(len(rows), 'expected id')} not written as HP: and seven digits, such as "
             f"{shown(rows[0][1])}",
             count=len(rows),
-            places=tuple(
-                Place(source, query_id=query_id, doc_id=term_id)
-                for query_id, term_id in rows[:PLACES_SHOWN]
-            ),
+            places=_terms_at(source, rows),
         )
 
 
@@ -268,6 +259,11 @@ def check_fields(queries: Queries, source: str) -> Iterator[Finding]:
             count=len(odd),
             places=_places(source, odd),
         )
+
+
+def _terms_at(source: str, rows: Sequence[tuple[str, ...]]) -> tuple[Place, ...]:
+    """Return where the first expected ids are; rows begin with query and id."""
+    return tuple(Place(source, query_id=row[0], doc_id=row[1]) for row in rows[:PLACES_SHOWN])
 
 
 def _places(source: str, query_ids: list[str]) -> tuple[Place, ...]:
