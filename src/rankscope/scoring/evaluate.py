@@ -438,7 +438,7 @@ def evaluate(
             if len(parts) > 1:
                 scored = _joined(scored, [*parts.values()], asked, part.query_ids)
             more = (*unheard, *about_languages(of_languages, lacking))
-            results.append(replace(scored, remarks=(*scored.remarks, *more)))
+            results.append(replace(scored, remarks=(*scored.remarks, *more)) if more else scored)
     if len(of_languages) == 1:
         (judgments,) = of_languages.values()
     else:
