@@ -150,3 +150,20 @@ def test_documents_of_a_framework_and_their_id() -> None:
     assert result.means["hit_rate@5"] == 1
     with pytest.raises(InputError, match="a document has no 'typo'"):
         rs.evaluate_retriever(lambda _: documents, golden, k=5, id_field="typo")
+
+
+def test_a_retriever_of_terms(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.tsv"
+    tree.write_text("a\troot\nb\ta\nc\tb\n")
+    cases = [
+        {"text": "eins", "expected_term_ids": ["c"], "language": "de"},
+        {"text": "one", "expected_term_ids": ["b"], "language": "en"},
+    ]
+    answers = {"eins": ["b"], "one": ["b", "a"]}
+    with pytest.raises(InputError, match="which are not averaged unasked"):
+        rs.evaluate_retriever(answers.get, cases, k=2)
+    result = rs.evaluate_retriever(answers.get, cases, k=2, ontology=tree, language="de")
+    assert result.means["Success@2"] == 0.0
+    assert result.means["MaxOntSim@2"] == pytest.approx(0.7 * 2 / 3 + 0.3 * (1 - 1 / 5))
+    both = rs.evaluate_retriever(answers.get, cases, k=2, languages="together")
+    assert both.means["Success@2"] == 0.5

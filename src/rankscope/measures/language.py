@@ -127,8 +127,7 @@ class Measure:
         if not self.is_soft:
             return None
         if self.definition.strict:
-            cutoff = LARGEST_CUTOFF if self.cutoff is None else self.cutoff
-            return Measure(self.definition.strict, cutoff=cutoff)
+            return Measure(self.definition.strict, cutoff=self.cutoff)
         near = {item.name for item in NEARNESS if item in self.definition.parameters}
         return Measure(
             self.name, tuple(pair for pair in self.params if pair[0] not in near), self.cutoff

@@ -26,7 +26,7 @@ CREDIT = nearness_parameters("credit")
 
 
 def _by_query(
-    run: JudgedRun, way: Way, cutoff: int | None, value: Callable[[FloatArray], float]
+    run: JudgedRun, way: Way, cutoff: int, value: Callable[[FloatArray], float]
 ) -> FloatArray:
     """Return by query a value of its matrix of nearness, down to the cutoff; 0 if it is empty."""
     matrices = (near[:, :cutoff] for near in near_terms(run, way))
@@ -35,15 +35,13 @@ def _by_query(
 
 @define(
     "MaxOntSim",
-    cutoff="optional",
+    cutoff="required",
     needs="terms",
     parameters=NEAR,
     example="MaxOntSim@5",
     strict="Success",
 )
-def max_similarity(
-    run: JudgedRun, *, cutoff: int | None, sim: str, depth: str, ic: str
-) -> FloatArray:
+def max_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """How near the nearest of the first k terms is to an expected term; 1 if it is one.
 
     Formula: max over expected e and retrieved t down to k of sim(e, t)
@@ -55,15 +53,13 @@ def max_similarity(
 
 @define(
     "MeanOntSim",
-    cutoff="optional",
+    cutoff="required",
     needs="terms",
     parameters=NEAR,
     example="MeanOntSim@5",
     strict="R",
 )
-def mean_similarity(
-    run: JudgedRun, *, cutoff: int | None, sim: str, depth: str, ic: str
-) -> FloatArray:
+def mean_similarity(run: JudgedRun, *, cutoff: int, sim: str, depth: str, ic: str) -> FloatArray:
     """How near the first k terms come to each expected term, on average over these.
 
     Formula: mean over expected e of (max over retrieved t down to k of sim(e, t))

@@ -14,12 +14,14 @@ from rankscope.collection.queries import QUERIES, Queries, read_queries
 from rankscope.document.views import Tracked
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name, suffix_of
+from rankscope.measures.language import parse_measures, strict_and_soft
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.protocol import Query, queries_of
 from rankscope.retrieval.registry import build_system
-from rankscope.scoring.by_language import refuse_mixed
+from rankscope.scoring.by_language import Languages, refuse_mixed, speaking
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.judged_terms import near_in
 from rankscope.tables.case_records import holds_cases
 from rankscope.tables.columns import find_name
 from rankscope.tables.ids import id_text
@@ -110,6 +112,9 @@ def evaluate_retriever(
     id_field: str | None = None,
     doc_id_from: Any = None,
     collapse: Collapse = "best",
+    ontology: Any = None,
+    language: str | None = None,
+    languages: Languages | None = None,
 ) -> RetrieverResult:
     """Ask a retriever the questions of a golden set, and score its first k documents.
 
@@ -121,7 +126,9 @@ def evaluate_retriever(
     ``measures`` are hit rate, RR, nDCG and recall at k, if none are given. ``id_field`` is where
     documents and records have their id, if it is not a known name. Where chunks are retrieved and
     documents expected, ``doc_id_from`` says which document a chunk is of (``"#"``, a regular
-    expression, a table) and ``collapse`` what it scores, as in `Run.collapsed`.
+    expression, a table) and ``collapse`` what it scores, as in `Run.collapsed`. Where ids are terms
+    of an ``ontology``, nearness counts too; ``language`` takes the cases of one language, and
+    ``languages="together"`` those of all, as in `rankscope.evaluate`.
 
     A question on which the retriever fails counts as 0, and its error is kept. One that fails on
     all of them is an `InputError`.
@@ -133,7 +140,8 @@ def evaluate_retriever(
     (0.5, ['apple pie?'])
     """
     golden = _loaded(golden)
-    judgments = as_judgments(golden)
+    with near_in(ontology), speaking(language, languages):
+        judgments = as_judgments(golden)
     refuse_mixed(judgments)
     if not judgments.query_ids:
         raise InputError("the golden set is empty; give questions with the documents they expect")
@@ -152,7 +160,9 @@ def evaluate_retriever(
     run = fetched.run if doc_id_from is None else fetched.run.collapsed(doc_id_from, collapse)
     for note in fetched.notes:
         warnings.warn(f"{run.name}: {note}", stacklevel=2)
-    asked = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
+    wanted = measures or [f"Success@{k}", f"RR@{k}", f"nDCG@{k}", f"R@{k}"]
+    together = strict_and_soft(parse_measures(wanted), of_terms=ontology is not None)
+    asked = [parsed.asked for parsed in together]
     return RetrieverResult(
         scores=evaluate(judgments, run, asked),
         run=run,
