@@ -170,7 +170,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         made = world(Path(name))
         print(f"HPO, {len(made.ontology):,} terms; medians of {options.rounds} rounds\n")
-        print(f"{'':42}{'rankscope':>11}{'hpo3':>11}   hpo3 / rankscope")
+        print(f"{'':46}{'rankscope':>11}{'hpo3':>11}   hpo3 / rankscope")
         for job, took, peer in (
             *loading(made, options.rounds),
             *pairs(made, options.pairs, options.rounds),
@@ -180,7 +180,7 @@ def main() -> None:
             ours = f"{'':11}" if is_peer else f"{took:9.3f} s"
             theirs = f"{took if is_peer else peer:9.3f} s" if is_peer or peer else f"{'–':>11}"
             ratio = f"{peer / took:9.1f} ×" if peer else ""
-            print(f"{job:42}{ours}{theirs}{ratio}".rstrip(), flush=True)
+            print(f"{job:46}{ours}{theirs}{ratio}".rstrip(), flush=True)
 
 
 if __name__ == "__main__":

@@ -118,6 +118,11 @@ HOSTILE: dict[str, tuple[str, Callable[[], str], str]] = {
         lambda: entity('<!ENTITY x PUBLIC "x" "http://127.0.0.1:9/x">'),
         "declares the entity 'x'",
     ),
+    "an entity after a long comment": (
+        "x.owl",
+        lambda: entity(f'<!--{"x" * 3_000_000}--><!ENTITY x SYSTEM "file:///etc/passwd">'),
+        "declares the entity 'x'",
+    ),
     "a parameter entity": (
         "x.owl",
         lambda: entity('<!ENTITY % x SYSTEM "http://127.0.0.1:9/x"> %x;'),

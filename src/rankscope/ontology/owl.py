@@ -133,7 +133,7 @@ def _check_head(data: bytes, source: str) -> None:
     parser.EntityDeclHandler = declared
     parser.StartElementHandler = begun
     for start in range(0, len(data), _CHUNK):
-        parser.Parse(data[start : start + _CHUNK])
+        parser.Parse(data[start : start + _CHUNK], start + _CHUNK >= len(data))
         if inside:
             break
     if longest * data.count(b"&") > _MOST_GROWTH * len(data):
