@@ -55,6 +55,9 @@ def group_pairs(
     not, but takes ten equal values for certainty, which the permutation does not. Where neither
     group varies, t says nothing and the permutation decides.
 
+    Limit: if two groups have equal means, but one owes its mean to rare large values that a small
+    sample mostly misses, both tests are wrong, and p is too small.
+
     Groups with equal ``cases`` (translations of the same questions, in the same order): p is that
     of Student's paired t, and no smaller than that of all sign flips where at most 16 cases differ.
 
