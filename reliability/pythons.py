@@ -21,7 +21,8 @@ TOOLS = ("duckdb", "hypothesis", "langchain-core", "pytest", "pytest-xdist")
 """What the tests need besides, in whatever version fits."""
 
 FAST = (
-    *("tests/tables", "tests/collection", "tests/document", "tests/test_files.py"),
+    *("tests/tables", "tests/collection", "tests/ontology", "tests/document"),
+    *("tests/test_files.py", "tests/test_own_cases.py"),
     *("tests/benchmark/test_end_to_end.py", "tests/benchmark/test_folders.py"),
     *("tests/cli/test_app.py", "tests/cli/test_evaluate.py", "tests/cli/test_gate.py"),
     *("tests/test_opening.py", "tests/test_writing.py", "tests/test_temporary.py"),
