@@ -115,11 +115,16 @@ def _opening(report: BenchmarkReport) -> str:
     if collection.documents is not None:
         noun = "document" if collection.chunks_sha256 is None else "chunk"
         sizes.insert(0, counted(collection.documents, noun))
-    split = "" if collection.split is None else f" ({collection.split})"
+    part = collection.split if collection.language is None else collection.language
+    split = "" if part is None else f" ({part})"
+    ontology = ""
+    if collection.ontology is not None:
+        version = collection.ontology.version
+        ontology = f" Terms of {collection.ontology.source}{f', {version}' if version else ''}."
     created = report.created.replace("T", " ")[:16]
     return (
         f"{counted(len(report.systems), 'system')} on {collection.name}{split}: "
-        f"{', '.join(sizes)}. Made {created} UTC, experiment {report.experiment}."
+        f"{', '.join(sizes)}.{ontology} Made {created} UTC, experiment {report.experiment}."
     )
 
 
