@@ -276,6 +276,10 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert data["schema"] == "rankscope/languages/1"
     assert set(data["reports"]) == {"en", "de"}
     assert "words (de) has RR" in out + err
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--format", "metrics"])
+    assert ended.value.code == 2
+    assert "metrics are of one language" in capsys.readouterr().err
 
 
 def test_evaluate_compare_and_gate_keep_languages_apart(
@@ -291,9 +295,12 @@ def test_evaluate_compare_and_gate_keep_languages_apart(
     assert scores["RR"]["a (de)"] == pytest.approx(mean)
     alone = rs.evaluate(cases, answers, ["RR"], language="de")
     assert alone["RR"] == pytest.approx(mean)
-    assert alone.accounting.unjudged == 6  # the English ones
     both = rs.evaluate(cases, answers, ["RR"], languages="together")
     assert both.accounting.queries == 12
+    assert both.accounting.languages == ("en", "de")
+    assert "2 languages together (en, de), as asked for" in " ".join(repr(both).split())
+    assert scores.accounting["a (de)"].unjudged == 0
+    assert "best mean" not in repr(scores)
     other = {query_id: {"T:6": 1.0} for query_id in ids}
     with pytest.raises(InputError, match=r"2 languages .en, de., which are not averaged unasked"):
         rs.compare(cases, {"a": answers, "b": other}, ["RR"])
@@ -305,6 +312,8 @@ def test_evaluate_compare_and_gate_keep_languages_apart(
         rs.diagnose(cases, {"a": answers}, ["RR"])
     with pytest.raises(InputError, match="not averaged unasked"):
         rs.bounds(cases, answers, ["RR"])
+    with pytest.raises(InputError, match="not averaged unasked"):
+        rs.power(cases, answers, other, "RR")
     german = {query_id: answer for query_id, answer in answers.items() if query_id[:2] == "de"}
     scores = rs.evaluate(cases, {"a": german}, ["RR"])
     assert scores.runs == ["a (de)"]

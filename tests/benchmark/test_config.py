@@ -279,7 +279,10 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path: Path, more: str, mess
             SHORT.replace("here", "{qrels: a, corpus: b}"),
             "c.yaml:2: collection: missing key 'queries'",
         ),
-        (SHORT.replace("here", "{}"), "c.yaml:2: collection: expected path, or queries and qrels"),
+        (
+            SHORT.replace("here", "{}"),
+            "c.yaml:2: collection: expected path, cases, or queries and qrels",
+        ),
         (
             SHORT.replace("here", "{pth: a}"),
             "c.yaml:2: collection: unknown key 'pth'; nearest: path, split",

@@ -129,7 +129,7 @@ def test_every_other_measure_takes_nearness_for_grades(tree: rs.Ontology) -> Non
         dcg / (ideal[0] + ideal[1] / math.log2(3))
     )
     assert values("RR(sim=hybrid,rel=0.6)", qrels, run, tree)["q1"] == 1.0
-    assert values("RR(sim=hybrid)", qrels, run, tree)["q1"] == 0.5  # rel=1: exact
+    assert values("RR(sim=hybrid,rel=0.99)", qrels, run, tree)["q1"] == 0.5  # exact matches only
 
 
 def test_grades_scale_nearness(tree: rs.Ontology) -> None:
@@ -281,6 +281,12 @@ def test_the_set_hpo() -> None:
         ("MaxOntSim(sim=leacock)@5", "sim must be hybrid or"),
         ("StRecall(sim=lin)@5", "has no parameter 'sim'"),
         ("SoftP", "SoftP needs a cutoff"),
+        ("MaxOntSim", "MaxOntSim needs a cutoff"),
+        ("RR(sim=lin)", "sim has no effect where only grade 1 counts as relevant"),
+        ("P(sim=lin,rel=2)@5", "give a lower level, such as rel=0.7"),
+        ("nDCG(sim=lin,gain=binary)@5", "sim has no effect"),
+        ("NumQ(sim=lin)", "has no parameter 'sim'"),
+        ("hpo@5", "hpo stands for several measures"),
     ],
 )
 def test_what_makes_no_sense_is_refused(measure: str, problem: str) -> None:
@@ -289,9 +295,9 @@ def test_what_makes_no_sense_is_refused(measure: str, problem: str) -> None:
 
 
 def test_accuracy_keeps_its_own_depth() -> None:
-    measure = Measure.parse("Accuracy(depth=5,sim=hybrid)")
-    assert measure.own_options == {"rel": 1.0, "depth": 5}
-    assert str(measure.strict) == "Accuracy(depth=5)"
+    measure = Measure.parse("Accuracy(rel=0.5,depth=5,sim=hybrid)")
+    assert measure.own_options == {"rel": 0.5, "depth": 5}
+    assert str(measure.strict) == "Accuracy(rel=0.5,depth=5)"
 
 
 def test_without_an_ontology(tree: rs.Ontology) -> None:
@@ -338,6 +344,46 @@ def test_two_ids_of_one_term_are_expected_once(tmp_path: Path) -> None:
     qrels = {"q1": {"a": 1, "a2": 1, "b": 1}}
     found = values("SoftR(sim=path)@2", qrels, run_of(["a", "b"]), ontology)
     assert found == {"q1": 1.0}
+
+
+def test_two_ids_of_one_term_earn_once(tmp_path: Path) -> None:
+    path = tmp_path / "o.tsv"
+    path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
+    ontology = rs.read_ontology(path, cache=tmp_path)
+    for measure, expected in {
+        "AP(sim=path,rel=0.99)": 1.0,
+        "R(sim=path,rel=0.99)@3": 1.0,
+        "nDCG(sim=path)@2": 1.0 / (1.0 + 0.5 / math.log2(3)),  # the ideal: a, then r
+        "SoftR(sim=path)@2": 1.0,
+    }.items():
+        found = values(measure, {"q1": {"a": 1}}, run_of(["a", "a2"]), ontology)
+        assert found["q1"] == pytest.approx(expected), measure
+    # the second id of a term is not matched with another expected one
+    found = values("SoftR(sim=path)@2", {"q1": {"a": 1, "b": 1}}, run_of(["a", "a2"]), ontology)
+    assert found["q1"] == pytest.approx(0.5)
+
+
+def test_relations_come_besides_is_a(tmp_path: Path) -> None:
+    path = tmp_path / "o.obo"
+    path.write_text(
+        "format-version: 1.2\n\n[Term]\nid: T:0\n\n[Term]\nid: T:1\nis_a: T:0\n\n"
+        "[Term]\nid: T:2\nis_a: T:0\nis_a: T:99\nrelationship: part_of T:1\n"
+    )
+    plain = rs.read_ontology(path, cache=tmp_path)
+    more = rs.read_ontology(path, relations="part_of", cache=tmp_path)
+    assert plain["T:2"].parents == ("T:0",)
+    assert more["T:2"].parents == ("T:0", "T:1")
+    assert more.relations == ("is_a", "part_of")
+    scores = rs.evaluate({"q1": ["T:1"]}, {"q1": ["T:2"]}, ["MaxOntSim@1"], ontology=more)
+    assert "by is_a, part_of" in repr(scores)
+    assert "RS184" in [finding.code for finding in scores.findings]
+
+
+def test_gate_checks_both(tree: rs.Ontology) -> None:
+    qrels = {f"q{number}": {"c": 1} for number in range(1, 5)}
+    run = run_of(*[["b"]] * 4)
+    result = rs.gate(run, run, "MaxOntSim@5", qrels=qrels, ontology=tree)
+    assert [check.measure for check in result.checks] == ["MaxOntSim@5", "Success@5"]
 
 
 def test_another_ontology_is_refused(tree: rs.Ontology) -> None:

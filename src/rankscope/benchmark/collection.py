@@ -274,7 +274,7 @@ def _ontology(
         return None
     ontology = read_ontology(
         place,
-        relations=config.relations or ("is_a",),
+        relations=config.relations or (),
         annotations=files.annotations,
         cache=cache,
     )
@@ -290,6 +290,7 @@ def _about_ontology(ontology: Ontology) -> OntologyInfo:
         terms=len(ontology),
         relations=ontology.relations,
         annotations_sha256=ontology.annotations_sha256,
+        undefined=ontology.undefined,
     )
 
 

@@ -180,7 +180,12 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
         .iter_rows()
     )
     qrels = read_qrels(inside(recorded.folder, QRELS))
+    mixed = config.collection.languages == "together"
+    if mixed:
+        spoken = {query.query_id: query.metadata.get("language") for query in queries}
+        qrels = qrels.with_languages({name: str(code) for name, code in spoken.items() if code})
     judgments = Judgments(qrels, remember=True, no_answer=info.no_answer)
+    judgments.may_mix_languages = mixed
     judgments.ontology = _ontology(recorded)
     contents: dict[str, Any] = {}
     corpus_file = None
@@ -225,6 +230,7 @@ def _ontology(recorded: Recorded) -> Ontology | None:
         sha256=info.sha256,
         relations=info.relations,
         annotations_sha256=info.annotations_sha256,
+        undefined=info.undefined,
     )
 
 

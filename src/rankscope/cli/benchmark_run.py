@@ -90,9 +90,14 @@ def run(
     from rankscope.printing import hide_with, put_line
     from rankscope.scoring.limits import read_limits
 
+    loaded = read_config(config, settings=settings)
+    several = bool(languages_to_run(loaded))
+    if several and format == METRICS:
+        raise click.UsageError(
+            "metrics are of one language; name it with --set collection.language=CODE"
+        )
     if dry_run and format == METRICS:
         raise click.UsageError("--dry-run has no metrics; leave out one of the two")
-    loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
     limits = read_limits(
         fail_under,
@@ -115,7 +120,6 @@ def run(
     }
     with watching(quiet=quiet, secrets=loaded.secrets) as watched:
         options["watcher"] = watched.watcher
-        several = bool(languages_to_run(loaded))
         results = run_languages(loaded, **options) if several else None
         result = None if several else run_benchmark(loaded, **options)
     if result is None:

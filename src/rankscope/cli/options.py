@@ -180,7 +180,7 @@ def _ontology(ctx: click.Context, _: click.Parameter, path: str | None) -> Any:
     from rankscope.ontology.terms import read_ontology
     from rankscope.scoring.judged_terms import near_in
 
-    ontology = read_ontology(path, relations=relations or ("is_a",), annotations=annotations)
+    ontology = read_ontology(path, relations=relations, annotations=annotations)
     ctx.with_resource(near_in(ontology))
     return ontology
 
@@ -195,7 +195,7 @@ def ontology_options(command: Command) -> Command:
             expose_value=False,
             callback=_keep(_RELATIONS),
             metavar="NAME",
-            help="With --ontology: what puts a term below another (repeatable).  [default: is_a]",
+            help="With --ontology: what puts a term below another, besides is_a (repeatable).",
         ),
         click.option(
             "--annotations",

@@ -16,7 +16,9 @@ from rankscope.cli.options import (
     TARGET,
     check_standard_input,
     format_option,
+    language_options,
     measures_option,
+    ontology_options,
     table_options,
 )
 from rankscope.cli.output import emit
@@ -48,6 +50,8 @@ from rankscope.cli.output import emit
 @TARGET
 @table_options
 @NO_ANSWER
+@ontology_options
+@language_options
 @MAX_SIZE
 def power(
     *,
@@ -62,6 +66,7 @@ def power(
     seed: int,
     format: str,
     target: str | None,
+    ontology: Any,  # noqa: ARG001  (in force while files are read)
 ) -> None:
     """Say which differences so many queries can show, and how many a difference needs.
 

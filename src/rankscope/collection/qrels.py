@@ -127,6 +127,13 @@ class Qrels(PairTable):
         """The languages of a case file's queries, as codes such as ``de``; {} for other qrels."""
         return self._languages
 
+    def with_languages(self, languages: Mapping[str, str]) -> Qrels:
+        """Return the same judgments, whose queries are in these languages, as far as known."""
+        spoken = self.without(())
+        known = {name: languages[name] for name in self.query_ids if name in languages}
+        spoken._set(_languages=known)
+        return spoken
+
     @property
     def is_listed(self) -> bool:
         """Whether each query was given with its list, so that their order is that of a file."""

@@ -239,6 +239,12 @@ def relevance_level() -> Parameter:
     return number("rel", 1.0, "lowest grade that counts as relevant")
 
 
+_GRADED_BY = (
+    "where documents are terms of an ontology: the grade of a term is how near it is to the "
+    "expected ones, by this similarity; terms that were not retrieved have grades too"
+)
+
+
 def nearness_parameters(default: str | None) -> tuple[Parameter, Parameter, Parameter]:
     """Make the parameters that say how near two terms of an ontology are.
 
@@ -249,7 +255,7 @@ def nearness_parameters(default: str | None) -> tuple[Parameter, Parameter, Para
             "sim",
             "choice",
             default,
-            "how near two terms are, where documents are terms of an ontology",
+            "how near two terms are" if default else _GRADED_BY,
             choices=SIMILARITIES,
         ),
         choice("depth", ("longest", "shortest"), "which path from the root is a term's depth"),

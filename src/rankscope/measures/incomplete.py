@@ -91,6 +91,7 @@ def inferred_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
 
 @define(
     "Judged",
+    by_grade=False,
     cutoff="optional",
     parameters=[POOLED],
     example="Judged@10",
@@ -110,6 +111,7 @@ def judged(run: JudgedRun, *, cutoff: int | None, pooled: bool) -> FloatArray:
 
 @define(
     "Unjudged",
+    by_grade=False,
     cutoff="optional",
     higher_is_better=False,
     example="Unjudged@10",

@@ -207,6 +207,15 @@ def _refuse_idle(definition: Definition, chosen: dict[str, Value]) -> None:
     if sim is None:
         return
     way = chosen.get("sim", sim.default)
+    gain = definition.parameter("gain")
+    by_level = gain is None or chosen.get("gain", gain.default) == "binary"
+    if sim in NEARNESS and way is not None and by_level and definition.parameter("rel") is not None:
+        level = chosen.get("rel", 1.0)
+        if isinstance(level, float) and level >= 1:
+            raise InputError(
+                f"{definition.name}: sim has no effect where only grade {written(level)} counts as "
+                "relevant, which only exact matches have; give a lower level, such as rel=0.7"
+            )
     for name, used_by in (("depth", BY_DEPTH), ("ic", BY_INFORMATION)):
         is_nearness = definition.parameter(name) in NEARNESS  # another may have the same name
         if name in chosen and is_nearness and way not in used_by:
@@ -290,6 +299,8 @@ def _meaning(name: str, params: dict[str, object], *, cut: bool) -> Request:
         ours = None
     if ours is not None:
         alias = Request(ours)
+    if alias is None and name.casefold() in names.SETS:
+        raise InputError(f"{name} stands for several measures with their cutoffs; write {name}")
     if alias is None:
         known = [definition.name for definition in all_definitions()]
         raise UnknownNameError(

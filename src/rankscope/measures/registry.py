@@ -90,6 +90,7 @@ def define(
     aggregate: Aggregate = "mean",
     needs: Need = "",
     strict: str = "",
+    by_grade: bool = True,
     not_monotone: str = "",
     tie_bounds: bool | Callable[[Measure], bool] = True,
     sees_unjudged: bool = False,
@@ -100,7 +101,8 @@ def define(
     The function gets the run, then by keyword its ``cutoff`` (unless the measure takes none) and
     each of its parameters, and returns one number for each query. What is to be said about the
     measure is in its docstring: the first paragraph says what it means; lines that begin with
-    ``Formula:``, ``No relevant document:``, ``Short run:`` and ``Reference:`` say the rest.
+    ``Formula:``, ``No relevant document:``, ``Short run:`` and ``Reference:`` say the rest. What
+    does not look at grades (``by_grade`` false) takes no nearness for one.
 
     >>> @define("First", example="First")
     ... def first(run):
@@ -121,7 +123,11 @@ def define(
             function=function,
             family=family if built_in else "own",
             cutoff=cutoff,
-            parameters=(*parameters, JUDGED_ONLY, *_nearness(parameters, needs)),
+            parameters=(
+                *parameters,
+                JUDGED_ONLY,
+                *(_nearness(parameters, needs) if by_grade else ()),
+            ),
             summary=sections["Summary"],
             formula=sections.get("Formula", ""),
             reference=sections.get("Reference", ""),

@@ -77,7 +77,7 @@ def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     return ratio(hits * hits, run.retrieved * run.graded(rel))
 
 
-@define("NumQ", range=(0.0, INFINITY), aggregate="sum", example="NumQ")
+@define("NumQ", by_grade=False, range=(0.0, INFINITY), aggregate="sum", example="NumQ")
 def count_queries(run: JudgedRun) -> FloatArray:
     """Number of queries that are measured.
 
@@ -89,7 +89,7 @@ def count_queries(run: JudgedRun) -> FloatArray:
     return np.ones(len(run))
 
 
-@define("NumRet", range=(0.0, INFINITY), aggregate="sum", example="NumRet")
+@define("NumRet", by_grade=False, range=(0.0, INFINITY), aggregate="sum", example="NumRet")
 def count_retrieved(run: JudgedRun) -> FloatArray:
     """Number of documents retrieved, summed over queries.
 

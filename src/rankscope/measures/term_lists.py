@@ -93,12 +93,20 @@ def _near(run: JudgedRun, way: Way) -> list[FloatArray]:
     assert terms is not None  # `compute` asks for what a measure needs
     near = []
     for query, retrieved in enumerate(_by_query(run, terms)):
+        again = _again(retrieved)
         rows = [
-            terms.similarities(way, number, retrieved)
+            np.where(again, 0.0, terms.similarities(way, number, retrieved))
             for number in terms.expected(query)[0].tolist()
         ]
         near.append(np.array(rows).reshape(len(rows), len(retrieved)))
     return near
+
+
+def _again(retrieved: IntArray) -> BoolArray:
+    """Tell by rank whether the term was retrieved before: two ids of one term earn once."""
+    is_again = np.ones(len(retrieved), np.bool_)
+    is_again[np.unique(retrieved, return_index=True)[1]] = False
+    return is_again
 
 
 def _by_query(run: JudgedRun, terms: Terms) -> list[IntArray]:
@@ -139,6 +147,7 @@ def _graded(
         of_rank = np.where(of < size, best[np.minimum(of, size - 1)], 0.0)
         for number, grade in outside.items():
             of_rank[of == number] = grade
+        of_rank[_again(of)] = 0.0
         ranks = np.flatnonzero(of_rank > 0)
         hit_query.append(np.full(len(ranks), place))
         hit_rank.append(ranks + 1)

@@ -134,6 +134,7 @@ def rank_biased_gain(
 
 @define(
     "RBP_residual",
+    by_grade=False,
     parameters=[
         PERSISTENCE,
         choice(

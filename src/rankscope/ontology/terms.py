@@ -306,6 +306,11 @@ class Ontology:
         known gives 0, unless both are the same id.
         """
         way = checked_way(sim, depth, ic)
+        for ids in (expected, retrieved):
+            if not isinstance(ids, str) and not (
+                isinstance(ids, Sequence) and all(isinstance(term_id, str) for term_id in ids)
+            ):
+                raise InputError(f"similarity takes ids of terms as text, not {shown(ids)}")
         ours = [expected] if isinstance(expected, str) else list(expected)
         theirs = [retrieved] if isinstance(retrieved, str) else list(retrieved)
         if len(ours) != len(theirs):
@@ -348,13 +353,13 @@ def default_cache() -> Path | None:
 def read_ontology(
     path: PathLike,
     *,
-    relations: str | Iterable[str] = (IS_A,),
+    relations: str | Iterable[str] = (),
     annotations: PathLike | None = None,
     cache: PathLike | None = None,
 ) -> Ontology:
     """Read an ontology: OBO, OWL in RDF/XML, OBO graphs in JSON, or a table of child and parent.
 
-    ``relations`` are those by which a term is below another, such as ``["is_a", "part_of"]``.
+    ``relations`` are those besides is_a by which a term is below another, such as ``part_of``.
     ``annotations`` is a file with a thing and a term on each line (or `phenotype.hpoa`), for
     information content. What was read is kept in the folder ``cache``, by content.
 
@@ -364,9 +369,8 @@ def read_ontology(
     """
     source = source_name(path)
     data = read_bytes(path)
-    chosen = (relations,) if isinstance(relations, str) else tuple(dict.fromkeys(relations))
-    if not chosen:
-        raise InputError("no relation is to count; name one, such as is_a")
+    more = (relations,) if isinstance(relations, str) else relations
+    chosen = tuple(dict.fromkeys([IS_A, *more]))
     key = hashlib.sha256(data)
     key.update(json.dumps([_FORMAT, sorted(chosen)]).encode())
     sha256 = key.hexdigest()

@@ -103,6 +103,8 @@ class OntologyInfo(Part):
     """What puts a term below another."""
     annotations_sha256: str = ""
     """The hash of the file of annotations, if there is one."""
+    undefined: tuple[str, ...] = left_out_if_empty()
+    """Ids that terms are said to be below and that are not defined."""
 
 
 class CollectionInfo(Part):

@@ -188,7 +188,13 @@ def data_sentences(accounting: Accounting) -> list[str]:
         version = f", {terms.version}" if terms.version else ""
         parts.append(
             f"nearness in {shown(terms.source)[1:-1]}{version}: {counted(terms.terms, 'term')}, "
-            f"{counted(terms.depth, 'step')} deep (longest path)"
+            f"{counted(terms.depth, 'step')} deep (longest path"
+            f"{', by ' + ', '.join(terms.relations) if len(terms.relations) > 1 else ''})"
+        )
+    if accounting.languages:
+        parts.append(
+            f"{len(accounting.languages)} languages together ({', '.join(accounting.languages)}), "
+            "as asked for"
         )
     return parts
 

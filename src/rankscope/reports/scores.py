@@ -157,7 +157,7 @@ def _means_table(scores: Scores, *, intervals: bool) -> Table:
 
     def cell(name: str, measure: str) -> Cell:
         value = means[name][measure]
-        is_best = len(scores.runs) > 1 and value == best[measure]
+        is_best = len(scores.runs) > 1 and not scores.is_by_language and value == best[measure]
         interval = known[name].get(measure)
         return Cell(
             _value(measure, value),
@@ -170,7 +170,7 @@ def _means_table(scores: Scores, *, intervals: bool) -> Table:
         (Column("run", "text"), *map(Column, scores.measures)),
         tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in scores.runs),
         notes=tuple(notes),
-        best="best mean",
+        best="" if scores.is_by_language else "best mean",
         columns_are="measure",
     )
 

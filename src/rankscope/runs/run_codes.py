@@ -186,3 +186,14 @@ RETRIEVED_UNKNOWN = declare(
     meaning="""Retrieved ids are not in the ontology: measures of nearness count them as near to
     nothing.""",
 )
+
+UNDEFINED_PARENTS = declare(
+    "RS184",
+    "undefined-parents",
+    "warning",
+    unit="id",
+    advice="give the ontology with what it imports merged",
+    meaning="""Terms of the ontology are said to be below ids that it does not define. These
+    relations are left out, so that such terms may be roots, and less near to others than they
+    are.""",
+)

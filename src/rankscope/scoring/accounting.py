@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import field_serializer
 
-from rankscope.part import Part, left_out
+from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.runs.collapsing import Collapse
 from rankscope.scoring.rules import NoRelevant, QueryPolicy
 
@@ -65,6 +65,10 @@ class OntologyAccounting(Part):
     """What it says its version is."""
     sha256: str
     """The hash of its content and of the relations that count."""
+    relations: tuple[str, ...] = ("is_a",)
+    """What puts a term below another."""
+    undefined: int = 0
+    """Ids that terms are said to be below and that are not defined."""
     terms: int
     """Terms that are not obsolete."""
     depth: int
@@ -114,6 +118,8 @@ class Accounting(Part):
     """How overlaps were counted, where gold is spans or texts."""
     ontology: OntologyAccounting | None = left_out()
     """How documents were found in an ontology, if there is one."""
+    languages: tuple[str, ...] = left_out_if_empty()
+    """The languages of cases that are averaged together, as was asked for."""
 
     @field_serializer("missing_queries", when_used="json")
     def _first(self, query_ids: tuple[str, ...]) -> tuple[str, ...]:

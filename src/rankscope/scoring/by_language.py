@@ -100,6 +100,12 @@ def languages_without(run: Any, parts: Mapping[str, Judgments]) -> list[str]:
     return lacking if len(lacking) < len(parts) else []
 
 
+def unjudged_anywhere(run: Any, judgments: Judgments) -> int:
+    """Count the queries of a run that are judged in no language."""
+    known = frozenset(map(str, run if isinstance(run, Mapping) else run.query_ids))
+    return len(known - {*judgments.query_ids, *judgments.no_answer})
+
+
 def about_languages(parts: Mapping[str, Judgments], lacking: Sequence[str]) -> Iterator[Remark]:
     """Yield that a run was not scored for some languages."""
     if lacking:

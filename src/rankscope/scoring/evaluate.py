@@ -16,7 +16,13 @@ from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.align import align
-from rankscope.scoring.by_language import about_languages, by_language, languages_without, speaking
+from rankscope.scoring.by_language import (
+    about_languages,
+    by_language,
+    languages_without,
+    speaking,
+    unjudged_anywhere,
+)
 from rankscope.scoring.inputs import as_judgments, as_runs, corpus_ids, without_identical
 from rankscope.scoring.judged_terms import (
     about_terms,
@@ -144,12 +150,15 @@ class Scores(Tracked):
         *,
         judgments: Judgments,
         single: bool,
+        is_by_language: bool = False,
     ) -> None:
         self._runs = {run.name: run for run in runs}
         self._asked = {str(parsed.measure): parsed.asked for parsed in measures}
         self.profile = profile
         self.judgments = judgments
         self._single = single
+        self.is_by_language = is_by_language
+        """Whether each run has a row for each language; rows are then of different queries."""
         self._intervals: dict[str, dict[str, Interval]] = {}
 
     @property
@@ -196,6 +205,7 @@ class Scores(Tracked):
         wanted = list(measures)
         rows = [self.measures.index(measure) for measure in wanted]
         part = Scores([], [], self.profile, judgments=self.judgments, single=self._single)
+        part.is_by_language = self.is_by_language
         part._asked = {measure: self._asked[measure] for measure in wanted}
         part._runs = {
             name: replace(
@@ -416,34 +426,65 @@ def evaluate(
         applied = rules.rules_for(parsed.measure)
         key = main if applied is rules else replace(applied, **changes)
         by_rules.setdefault(key, []).append(parsed.measure)
-    wanted_measures = [parsed.measure for parsed in asked]
     results = []
     of_languages = by_language(judgments)
-    unanswered_languages = {
-        name: languages_without(run, of_languages) for name, run in named.items()
-    }
     for code, part in of_languages.items():
-        refuse_repeat(part, wanted_measures)
-        unheard = check_levels(part, wanted_measures)
-        for run_name, run in named.items():
-            lacking = unanswered_languages[run_name]
+        judge = _Judge(part, asked, by_rules, main, words, known)
+        for name, run in named.items():
+            lacking = languages_without(run, of_languages)
             if code in lacking:
                 continue
-            name = f"{run_name} ({code})" if code else run_name
-            parts = {
-                applied: _scored(name, part, run, wanted, applied, lengths=words, corpus=known)
-                for applied, wanted in by_rules.items()
-            }
-            scored = parts.get(main) or next(iter(parts.values()))
-            if len(parts) > 1:
-                scored = _joined(scored, [*parts.values()], asked, part.query_ids)
-            more = (*unheard, *about_languages(of_languages, lacking))
-            results.append(replace(scored, remarks=(*scored.remarks, *more)) if more else scored)
-    if len(of_languages) == 1:
+            scored = judge.scored(f"{name} ({code})" if code else name, run)
+            if code:  # what is asked in other languages is judged there
+                more = tuple(about_languages(of_languages, lacking))
+                counts = {**scored.counts, "unjudged": unjudged_anywhere(run, judgments)}
+                scored = replace(scored, counts=counts, remarks=(*scored.remarks, *more))
+            results.append(scored)
+    apart = len(of_languages) > 1
+    if not apart:
         (judgments,) = of_languages.values()
-    else:
-        single = False
-    return Scores(results, asked, main, judgments=judgments, single=single)
+    return Scores(
+        results,
+        asked,
+        main,
+        judgments=judgments,
+        single=single and not apart,
+        is_by_language=apart,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Scores runs by the same judgments and measures; some tools have rules by measure."""
+
+    judgments: Judgments
+    asked: list[Parsed]
+    by_rules: dict[Profile, list[Measure]]
+    main: Profile
+    lengths: Mapping[str, float] | None
+    corpus: KnownCorpus | None
+
+    def scored(self, name: str, run: Any) -> RunScores:
+        """Return the scores of a run."""
+        measures = [parsed.measure for parsed in self.asked]
+        refuse_repeat(self.judgments, measures)
+        unheard = check_levels(self.judgments, measures)
+        parts = {
+            applied: _scored(
+                name,
+                self.judgments,
+                run,
+                wanted,
+                applied,
+                lengths=self.lengths,
+                corpus=self.corpus,
+            )
+            for applied, wanted in self.by_rules.items()
+        }
+        scored = parts.get(self.main) or next(iter(parts.values()))
+        if len(parts) > 1:
+            scored = _joined(scored, [*parts.values()], self.asked, self.judgments.query_ids)
+        return replace(scored, remarks=(*scored.remarks, *unheard)) if unheard else scored
 
 
 def _joined(
@@ -564,6 +605,8 @@ def _scored(
             "gold": len(judgments.query),
             "retrieved": len(run),
         }
+    if judgments.may_mix_languages:
+        counts["languages"] = tuple(dict.fromkeys(judgments.languages.values()))
     if judgments.no_answer:
         counts["no_answer"] = len(judgments.no_answer)
     if chunks is not None:

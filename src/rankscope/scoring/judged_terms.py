@@ -156,6 +156,8 @@ def counts_of(judgments: Judgments, terms: Terms) -> dict[str, Any]:
         "source": ontology.source,
         "version": ontology.version,
         "sha256": ontology.sha256,
+        "relations": ontology.relations,
+        "undefined": len(ontology.undefined),
         "terms": len(ontology),
         "depth": ontology.depth(),
         "expected": len(expected.ids),
@@ -216,6 +218,14 @@ def about_terms(judgments: Judgments, counts: Mapping[str, Any]) -> Iterator[Rem
             f"{len(other):,} {of} are obsolete or alternative ({_few(other)}): exact matches need "
             "the id as written, nearness knows both",
             other,
+        )
+    if ontology.undefined:
+        names = ", ".join(map(shown, ontology.undefined[:NAMED]))
+        yield Remark(
+            "RS184",
+            f"terms of {ontology.source} are said to be below {len(ontology.undefined):,} that it "
+            f"does not define ({names}): these relations are left out",
+            len(ontology.undefined),
         )
     if counts["retrieved_unknown"]:
         examples = ", ".join(map(shown, counts["unknown_ids"]))

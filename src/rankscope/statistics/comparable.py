@@ -17,6 +17,7 @@ from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import is_path
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.runs.collapsing import collapsing
+from rankscope.scoring.by_language import refuse_mixed
 from rankscope.scoring.evaluate import Scores, evaluate
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import (
@@ -124,6 +125,8 @@ def _sides(
     recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
     rules = profile or next((side.profile for side in recorded.values() if side), "rankscope")
     judgments = None if qrels is None else as_judgments(qrels)
+    if judgments is not None:
+        refuse_mixed(judgments)
     sides = []
     for role, side in recorded.items():
         if side is None:

@@ -32,7 +32,7 @@ from pydantic import Field, computed_field
 from rankscope.document.views import Tracked
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
-from rankscope.measures.language import Measure, parse_measures
+from rankscope.measures.language import Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record, Unbounded
 from rankscope.scoring.by_language import refuse_mixed, speaking
 from rankscope.scoring.inputs import as_judgments
@@ -378,7 +378,7 @@ def gate(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
     floors = _floors(minimum or {})
-    asked = list(parse_measures(measures))
+    asked = strict_and_soft(parse_measures(measures), of_terms=ontology is not None)
     if not asked:
         raise InputError("no measure was asked for; name one such as nDCG@10")
     check_options(gate, tables)

@@ -93,7 +93,7 @@ class CollectionConfig(Section):
     """The ontology that the documents are terms of (OBO, OWL, OBO graphs, or child and parent in a
     table), relative to the config: nearness to the expected terms counts, beside exact matches."""
     relations: TextList | None = None
-    """What puts a term of the ontology below another; if not given, is_a."""
+    """What puts a term of the ontology below another, besides is_a, such as part_of."""
     annotations: Text | None = None
     """A thing and a term on each line (or phenotype.hpoa), for information content."""
     documents: Literal["terms", "names"] | None = None
