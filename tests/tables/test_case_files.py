@@ -502,7 +502,7 @@ def test_lines_are_named(tmp_path: Path) -> None:
             read(path)
     twice = {"text": "t", "expected_hpo_ids": ["a", "a"]}
     path.write_text(f"{json.dumps(GOOD)}\n{json.dumps(twice)}\n")
-    with pytest.raises(InputError, match=r"cases\.jsonl:2, query 't', document 'a': .*RS206"):
+    with pytest.raises(InputError, match=r"cases\.jsonl:2: case 't' expects 'a' twice"):
         rs.read_qrels(path)
 
 

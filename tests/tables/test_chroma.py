@@ -131,7 +131,8 @@ def test_terms_win_over_entries() -> None:
     assert list(rs.Run({"ids": ids, "metadatas": other})["2"]) == ids[1]
     assert rs.Run({"ids": ids, "metadatas": other}, doc_key="doc_id")["2"] == {"d": -1.0}
     some = [*BATCH["metadatas"][:2], [None]]
-    assert list(rs.Run({"ids": ids, "metadatas": some})["2"]) == ids[1]
+    with pytest.raises(InputError, match="query 3: entry 1 has no 'hpo_id' in its metadata"):
+        rs.Run({"ids": ids, "metadatas": some})  # ids of entries would be taken for terms
     twice = {"ids": [["e", "e"]], "metadatas": [[None, None]]}
     with pytest.raises(InputError, match="RS106"):
         rs.Run(twice)

@@ -97,7 +97,10 @@ def check_terms(qrels: Qrels, ontology: Ontology, source: str) -> Iterator[Findi
     for query_id, term_id in _expected(qrels):
         status = ontology.status(term_id)
         if status == "unknown" and form is not None and not form.fullmatch(term_id):
-            groups.setdefault(MALFORMED_ID, []).append((query_id, term_id, shown(term_id)))
+            meant = _meant(term_id, ontology)
+            groups.setdefault(MALFORMED_ID, []).append(
+                (query_id, term_id, f"{shown(term_id)}{f' for {meant}' if meant else ''}")
+            )
         elif status == "unknown":
             groups.setdefault(UNKNOWN_TERM, []).append((query_id, term_id, shown(term_id)))
         elif status in ("obsolete", "replaced"):
@@ -212,6 +215,14 @@ def _form_of(ontology: Ontology) -> re.Pattern[str] | None:
     if count < _SUSPECT * len(ontology):
         return None
     return re.compile(rf"{re.escape(prefix)}:\d{{{digits}}}")
+
+
+def _meant(term_id: str, ontology: Ontology) -> str:
+    """Return the id that a badly written one may be: with its zeros, in upper case; '' if none."""
+    prefix, _, digits = term_id.strip().replace("_", ":").partition(":")
+    width = len(ontology.ids[0].rpartition(":")[2])
+    candidate = f"{prefix.upper()}:{digits.strip().zfill(width)}"
+    return candidate if ontology.status(candidate) == "current" else ""
 
 
 def _replacement(ontology: Ontology, term_id: str) -> str:

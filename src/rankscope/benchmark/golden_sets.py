@@ -96,7 +96,8 @@ class CasesValidation(Part, Shown):
     """The strata of cases: by language, difficulty, category and domain."""
     visible: float | None
     """About the smallest difference between two systems that so many questions show with 80 %
-    probability, if it varies as usual; null below 2 questions."""
+    probability, if it varies as usual; null below 2 questions, and where they are in several
+    languages, each of which is in ``groups``."""
     findings: tuple[Finding, ...]
     """What was found, worst first."""
     not_applicable: tuple[NotApplicable, ...] = ()
@@ -144,7 +145,7 @@ def validate_cases(
         ontology=None if ontology is None else f"{ontology.source} {ontology.version}".strip(),
         size=size_of(count),
         groups=tuple(_groups(queries)),
-        visible=_visible(count),
+        visible=None if _languages(queries) > 1 else _visible(count),
         findings=tuple(worst_first(findings)),
         not_applicable=tuple(unable),
     )
@@ -152,6 +153,11 @@ def validate_cases(
 
 def _visible(count: int) -> float | None:
     return detectable_difference(n=count, sd=TYPICAL_DEVIATION) if count > 1 else None
+
+
+def _languages(queries: Queries) -> int:
+    """Count the languages of cases, which are not averaged."""
+    return len({str(fields.get("language")) for fields in queries.metadata.values()})
 
 
 def _groups(queries: Queries) -> Iterator[CaseGroup]:

@@ -64,6 +64,11 @@ class Verification(Part, Shown):
 
 def open_experiment(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
     """Read an experiment's manifest and report."""
+    if not (folder / MANIFEST).is_file() and (folder / "LanguageReport.json").is_file():
+        raise InputError(
+            f"{folder}: this is the table of several languages; name the folder of one of them, "
+            "which are beside it"
+        )
     if not (folder / MANIFEST).is_file():
         raise InputError(
             f"{folder}: not an experiment, {MANIFEST} is missing; name a folder that "

@@ -24,11 +24,17 @@ def measures(*, name: str | None, format: str, target: str | None) -> None:
 
     NAME may be written as any tool writes it: nDCG, ndcg_cut_10, MRR@10.
     """
+    from rankscope.measures.language import parse_measures
+    from rankscope.measures.names import SETS
     from rankscope.measures.registry import all_definitions, definition_of, known_names
     from rankscope.reports.definitions import definition_document, measures_document
 
-    if name is None:
-        definitions = all_definitions()
+    sets = {text: list(parse_measures(text)) for text in SETS}
+    if name is None or name.casefold() in sets:
+        chosen = sets.get((name or "").casefold())
+        known = all_definitions()
+        names = {parsed.measure.name for parsed in chosen or ()}
+        definitions = [each for each in known if chosen is None or each.name in names]
         emit(
             measures_document(definitions),
             format=format,

@@ -275,7 +275,8 @@ _NEEDS = {
     "subtopics": "judgments by subtopic (the second column of diversity qrels)",
     "lengths": "the lengths of the retrieved documents",
     "spans": "gold that is spans or texts, and not ids",
-    "terms": "an ontology, of which the documents are terms (--ontology, ontology=…)",
+    "terms": "an ontology, of which the documents are terms; evaluate, compare, gate, diagnose and "
+    "benchmarks take one (--ontology, ontology=…)",
 }
 
 

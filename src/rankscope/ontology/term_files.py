@@ -42,6 +42,11 @@ def read_terms(data: bytes, source: str, relations: Iterable[str] = (IS_A,)) -> 
         table = terms_of_graphs(data, source, wanted)
     elif _is_table(head, source):
         table = _from_columns(data, source)
+    elif suffix_of(source) == ".csv":
+        raise FormatError(
+            "a table of child and parent has tabs between its columns; write it as tsv",
+            source=source,
+        )
     else:
         table = terms_of_obo(data, source, wanted)
     if not table.terms:

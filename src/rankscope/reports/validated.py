@@ -73,6 +73,9 @@ def cases_document(validation: CasesValidation) -> Document:
     lines = [f"{answer}: {validation.file}, {size}; {_tally(validation.findings)}"]
     if validation.ontology is not None:
         lines.append(f"expected ids were looked up in {validation.ontology}")
+    languages = sum(group.field == "language" for group in validation.groups)
+    if languages > 1:
+        lines.append(f"they are in {languages} languages, each of which is reported by itself")
     if validation.visible is not None and validation.visible >= 1:
         lines.append("so few questions can show no difference between two systems")
     elif validation.visible is not None:

@@ -351,6 +351,8 @@ class _Reader:
             if not term.strip():
                 raise error(f"{case}: an id in {name} is empty; take it out, or write it")
             expected.append(_unicode(term, f"id in {name}", error))
+            if expected[-1] in expected[:-1]:
+                raise error(f"{case} expects {shown(expected[-1])} twice; keep it once")
         return tuple(expected)
 
     def _language_of(self, record: Mapping[Any, Any], names: _Names, error: _Refuse) -> str | None:

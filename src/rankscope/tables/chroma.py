@@ -302,6 +302,12 @@ def _field(queries: Sequence[_Entries], layout: PairLayout, source: str) -> str 
             _refuse_without(queries, key, source)
     terms = [name for name in shared if _is_term(name, metadata)]
     known = find_name(shared, _TERMS)
+    if has_ids and known is None and not terms:
+        some = find_name(
+            dict.fromkeys(str(name) for item in metadata if item for name in item), _TERMS
+        )
+        if some is not None:  # ids of index entries would be taken for terms
+            _refuse_without(queries, some, source)
     if has_ids:
         return known or next(iter(terms), None)
     names_of_ids = [name for name in shared if _names_id(name)]
