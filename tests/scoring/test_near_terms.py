@@ -405,6 +405,16 @@ def test_scores_know_their_ontology(tree: rs.Ontology) -> None:
     assert near != rs.evaluate(qrels, {"q1": {"c": 1.0}}, ["RR"]).record().qrels.sha256
 
 
+def test_judgments_that_were_used_before(tree: rs.Ontology) -> None:
+    judgments = rs.Judgments({"q1": {"c": 1}})
+    before = judgments.fingerprint
+    assert judgments.expected_terms is None
+    scores = rs.evaluate(judgments, run_of(["b"]), ["MaxOntSim@1"], ontology=tree)
+    assert scores["MaxOntSim@1"] > 0
+    assert scores.judgments.fingerprint != before
+    assert judgments.ontology is None, "what the caller gave is not changed"
+
+
 def test_many_queries_come_in_blocks(tree: rs.Ontology, monkeypatch: pytest.MonkeyPatch) -> None:
     terms = ["a", "b", "c", "d", "e", "f"]
     qrels = {f"q{n}": {terms[n % 6]: 1} for n in range(50)}

@@ -55,6 +55,8 @@ def with_ontology(judgments: Judgments) -> Judgments:
         return judgments
     of_terms = copy.copy(judgments)
     of_terms.ontology = ontology
+    for remembered in ("expected_terms", "fingerprint"):  # of judgments without an ontology
+        of_terms.__dict__.pop(remembered, None)
     if judgments.alignments is not None:
         of_terms.alignments = {}
     return of_terms
