@@ -6,6 +6,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-torch test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
 
+# What tests keep of ontologies stays here, out of the home of whoever runs them.
+test test-torch test-pythons test-minimum test-sdist: export RANKSCOPE_CACHE := $(CURDIR)/$(VENV)/kept
+
 demo: $(VENV)/installed
 	@$(BIN)/rankscope demo
 
