@@ -90,15 +90,15 @@ def run(
     from rankscope.printing import hide_with, put_line
     from rankscope.scoring.limits import read_limits
 
+    if dry_run and format == METRICS:
+        raise click.UsageError("--dry-run has no metrics; leave out one of the two")
     loaded = read_config(config, settings=settings)
+    hide_with(loaded.secrets.hide)
     several = bool(languages_to_run(loaded))
     if several and format == METRICS:
         raise click.UsageError(
             "metrics are of one language; name it with --set collection.language=CODE"
         )
-    if dry_run and format == METRICS:
-        raise click.UsageError("--dry-run has no metrics; leave out one of the two")
-    hide_with(loaded.secrets.hide)
     limits = read_limits(
         fail_under,
         loaded.config.systems,
