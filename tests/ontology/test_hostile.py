@@ -270,3 +270,10 @@ def test_damaged_files(name: str, changes: list[tuple[float, int, bytes]]) -> No
         message = str(error)
     assert "\n" not in message
     assert len(message) < 300
+
+
+def test_a_list_of_cases_is_no_ontology(tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    path.write_text('[\n  {"text": "a", "expected_hpo_ids": ["HP:0000001"]}\n]')
+    with pytest.raises(InputError, match="OBO graph"):
+        read_ontology(path, cache=tmp_path)

@@ -21,6 +21,8 @@ from rankscope.temporary import flush_folder, mark, move, new_folder, remove, sw
 
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"
+LANGUAGE_REPORT = "LanguageReport.json"
+"""What the experiments of several languages have in common, in a folder beside theirs."""
 _PARTIAL = ".unfinished-"
 _ASIDE = ".unfinished-old-"
 _END = "~"  # between the name of an experiment and what makes the name beside it its own

@@ -16,7 +16,7 @@ import polars as pl
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import pages_of, values_file
-from rankscope.benchmark.folders import inside, slug, unfinished
+from rankscope.benchmark.folders import LANGUAGE_REPORT, inside, slug, unfinished
 from rankscope.collection.queries import read_queries
 from rankscope.diagnosis.language_means import Languages, language_table
 from rankscope.document.views import Shown, document_of
@@ -33,8 +33,6 @@ from rankscope.tables.table_options import reading
 if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
     from rankscope.statistics.arrays import FloatArray
-
-LANGUAGE_REPORT = "LanguageReport.json"
 
 
 class LanguageExperiment(Part):

@@ -21,7 +21,7 @@ import rankscope
 from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.differences import Difference, differences
 from rankscope.benchmark.experiment import pages, report_file
-from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref, inside
+from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
 from rankscope.benchmark.signatures import SIGNATURE, signed_by
 from rankscope.document.views import Shown
@@ -64,7 +64,7 @@ class Verification(Part, Shown):
 
 def open_experiment(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
     """Read an experiment's manifest and report."""
-    if not (folder / MANIFEST).is_file() and (folder / "LanguageReport.json").is_file():
+    if not (folder / MANIFEST).is_file() and (folder / LANGUAGE_REPORT).is_file():
         raise InputError(
             f"{folder}: this is the table of several languages; name the folder of one of them, "
             "which are beside it"

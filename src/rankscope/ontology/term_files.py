@@ -38,7 +38,7 @@ def read_terms(data: bytes, source: str, relations: Iterable[str] = (IS_A,)) -> 
         from rankscope.ontology.owl import terms_of_owl  # noqa: PLC0415
 
         table = terms_of_owl(data, source, wanted)
-    elif head.startswith(b"{"):
+    elif head.startswith(b"{") or (head.startswith(b"[") and head[1:].lstrip()[:1] in b'[{"'):
         table = terms_of_graphs(data, source, wanted)
     elif _is_table(head, source):
         table = _from_columns(data, source)

@@ -43,11 +43,6 @@ def near_in(ontology: Any) -> Iterator[None]:
         _ONTOLOGY.reset(token)
 
 
-def current_ontology() -> Ontology | None:
-    """Return the ontology that documents are terms of at present."""
-    return _ONTOLOGY.get()
-
-
 def with_ontology(judgments: Judgments) -> Judgments:
     """Return judgments whose documents are terms of the present ontology, if there is one."""
     ontology = _ONTOLOGY.get()
