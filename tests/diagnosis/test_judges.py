@@ -15,7 +15,7 @@ from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.diagnosis.judges import JUDGES, Judges, JudgesConfig
 from rankscope.diagnosis.registry import Inputs
 from rankscope.document.blocks import Document, Section
-from rankscope.document.html import page
+from rankscope.document.pages import page
 from rankscope.document.terminal import as_text
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.findings import NotApplicable

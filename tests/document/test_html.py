@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 from document.samples import HOSTILE, any_text, document, table
 from rankscope.document.blocks import Bar, Cell, Chart, Column, Document, Section, Table
-from rankscope.document.html import fragment, page
+from rankscope.document.html import fragment
+from rankscope.document.pages import page
 from rankscope.printing import visible
 
 VOID = {"meta", "line", "circle", "rect", "polyline"}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rankscope.document.csv_text import as_csv
-from rankscope.document.html import page
+from rankscope.document.pages import page
 from rankscope.document.latex import as_latex
 from rankscope.document.markdown import as_markdown
 from rankscope.document.terminal import as_text

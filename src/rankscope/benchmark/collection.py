@@ -149,6 +149,8 @@ class Collection:
     """How the chunks that systems return become the documents that are judged."""
     known_titles: Mapping[str, str | None] = field(default_factory=dict)
     """Titles of documents where there is no corpus to look them up in."""
+    known_texts: Mapping[str, str | None] = field(default_factory=dict)
+    """How documents begin, likewise."""
     decisions: Decisions | None = None
     """What a router or gate decided."""
     ratings: Ratings | None = None
@@ -175,6 +177,12 @@ class Collection:
             return None
         document = self.corpus[doc_id]
         return document.title or document.text[:120]
+
+    def text_of(self, doc_id: str) -> str | None:
+        """Return a document's text; None if it is not known, or there is none beside the title."""
+        if self.corpus is None:
+            return self.known_texts.get(doc_id)
+        return self.corpus[doc_id].text or None if doc_id in self.corpus else None
 
 
 def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Collection:

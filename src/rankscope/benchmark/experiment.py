@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +15,7 @@ from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.environment import git_state, machine, now
-from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
+from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, inside
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
@@ -22,8 +24,8 @@ from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed, all_analyses
 from rankscope.diagnosis.summary import SummaryLine, summarise
 from rankscope.document.blocks import Document
-from rankscope.document.html import page
 from rankscope.document.markdown import as_markdown
+from rankscope.document.pages import page
 from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
@@ -47,26 +49,36 @@ from rankscope.records import (
 )
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.reports.benchmark import benchmark_document
+from rankscope.reports.explorer.contents import Contents
+from rankscope.reports.explorer.of_folder import contents_of_experiment
+from rankscope.reports.explorer.whole_page import report_page
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.runs.table import Run
 from rankscope.scoring.accounting import Collapsed
 from rankscope.scoring.evaluate import Scores
+from rankscope.scoring.tops import best_judged, tops
 from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
-from rankscope.tables.parquet import parquet_bytes
+from rankscope.tables.parquet import parquet_bytes, parquet_frame
 from rankscope.tables.writing import write_trec
 
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
 """The questions and judgments of an experiment."""
 
+DOCUMENTS = "documents.parquet"
+"""How the documents begin that are shown: those in the top of an answer, and the best judged."""
+
 ONTOLOGY, ANNOTATIONS = "ontology.tsv.gz", "annotations.tsv.gz"
 """What nearness rests on, where documents are terms of an ontology."""
 
-TOP = 10
+TOP = 20
 """So many results of each answer are kept with titles and grades."""
+
+LONGEST_TEXT = 1_000
+"""So many characters of a document's text are kept."""
 
 
 def write_experiment(
@@ -98,7 +110,7 @@ def write_experiment(
     for name, evaluation in evaluations.items():
         _write_text(folder, report_file(name), evaluation.to_json())
     _write_text(folder, REPORT, report.to_json())
-    for name, text in pages(report).items():
+    for name, text in pages(report, folder.folder).items():
         _write_text(folder, name, text)
     manifest = experiment.manifest(
         report,
@@ -138,9 +150,26 @@ def results_file(system: str) -> str:
     return f"results/{system}.parquet"
 
 
-def pages(report: BenchmarkReport) -> dict[str, str]:
-    """Draw the pages of a report, by file."""
-    return pages_of(benchmark_document(report), "BenchmarkComparison.md", "BenchmarkReport.html")
+def pages(report: BenchmarkReport, folder: Path) -> dict[str, str]:
+    """Draw the pages of a report of what is in its folder, by file."""
+    document = benchmark_document(report)
+    return {
+        "BenchmarkComparison.md": as_markdown(document),
+        "BenchmarkReport.html": report_page(document, experiment_contents(report, folder)),
+    }
+
+
+def experiment_contents(
+    report: BenchmarkReport, folder: Path, *, group: str = ""
+) -> Contents | None:
+    """Gather what an explorer shows of an experiment; None if its tables are not there."""
+
+    def table(name: str) -> pl.DataFrame | None:
+        if not os.path.lexists(folder / name):
+            return None
+        return parquet_frame(str(inside(folder, name)), source=name)
+
+    return contents_of_experiment(report, table, group=group)
 
 
 def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:
@@ -356,15 +385,36 @@ class Experiment:
             "query_id", "doc_id", pl.col("grade").cast(pl.Float64)
         )
         values = self._scores().per_query
+        shown: list[pl.Series] = []
         for name in self.benchmark.systems:
             of_run = values.filter(pl.col("run") == name).drop("run")
             yield values_file(name), of_run
-            ranked = self._fetched(name).run.trec_columns()
-            top = ranked.select("query_id", "rank", "doc_id", "score").filter(pl.col("rank") <= TOP)
+            top = self._top(name)
+            shown.append(top["doc_id"])
             top = top.with_columns(titles.of(top["doc_id"]))
             top = top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
-            ordered = top.select("query_id", "rank", "doc_id", "title", "score", "grade")
+            ordered = top.select("query_id", "rank", "doc_id", "title", "score", "grade", "adds")
             yield results_file(name), ordered
+        shown.append(best_judged(grades, TOP)["doc_id"])
+        ids = pl.concat(shown).unique(maintain_order=True)
+        yield DOCUMENTS, self._documents(ids).with_columns(titles.of(ids))[_DOCUMENT_COLUMNS]
+
+    def _top(self, name: str) -> pl.DataFrame:
+        """Return the first documents of each answer, with what each adds to the main measure."""
+        scores = self._scores()
+        main = Measure.parse(scores.measures[0])
+        judgments, run = self.benchmark.collection.judgments, self._fetched(name).run
+        if name in scores.runs:
+            return tops(judgments, run, main, profile=scores.profile, depth=TOP)
+        ranked = run.trec_columns().select("query_id", "rank", "doc_id", "score")
+        unknown = pl.lit(None, pl.Float64).alias("adds")
+        return ranked.filter(pl.col("rank") <= TOP).with_columns(unknown)
+
+    def _documents(self, doc_ids: pl.Series) -> pl.DataFrame:
+        """Return how documents begin; null where that is not known."""
+        texts = [self.benchmark.collection.text_of(doc_id) for doc_id in doc_ids]
+        cut = [None if text is None else text[:LONGEST_TEXT] for text in texts]
+        return pl.DataFrame({"doc_id": doc_ids, "text": pl.Series(cut, dtype=pl.String)})
 
     def term_tables(self) -> Iterator[tuple[str, str]]:
         """Return the ontology and its annotations as tables, by file; nothing if there is none."""
@@ -454,6 +504,8 @@ class Experiment:
 
 _OF_COLLECTION = frozenset({GOLD_OUTSIDE.code, GRADES_TOO_LOW.code, TRIVIAL_CUTOFF.code})
 """Findings that each run repeats and that are about the collection and the measures."""
+
+_DOCUMENT_COLUMNS = ["doc_id", "title", "text"]
 
 _KPI_FIELDS = {"measure", "asked", "value", "target", "status", "bands"}
 

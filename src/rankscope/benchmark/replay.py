@@ -32,6 +32,7 @@ from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.experiment import (
     ANNOTATIONS,
+    DOCUMENTS,
     ONTOLOGY,
     QRELS,
     QUERIES,
@@ -210,6 +211,7 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
         collection_findings(queries, qrels, source=QUERIES),
         None if corpus is None else config.collection.chunking(recorded.folder),
         _titles(recorded) if corpus is None else {},
+        _texts(recorded) if corpus is None else {},
     )
 
 
@@ -247,6 +249,13 @@ def _titles(recorded: Recorded) -> dict[str, str | None]:
     tables = [recorded.table(QRELS), *(recorded.table(results_file(name)) for name in names)]
     titles = pl.concat([table.select("doc_id", "title") for table in tables])
     return dict(titles.unique("doc_id", keep="first").iter_rows())
+
+
+def _texts(recorded: Recorded) -> dict[str, str | None]:
+    """Return how documents begin, where the folder says it."""
+    if not (recorded.folder / DOCUMENTS).exists():
+        return {}
+    return dict(recorded.table(DOCUMENTS).select("doc_id", "text").iter_rows())
 
 
 # --- runs ----------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from rankscope.errors import InputError, RankscopeError, counted
 from rankscope.files import read_bytes
 from rankscope.part import FileRef, Part, Record, left_out
 from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.reports.explorer.packing import without_compression
 
 EXACT = 1e-12
 """Values by query that differ by more are not the same."""
@@ -277,7 +278,7 @@ class _Comparing:
         """Draw the pages of the report again, those that there were then."""
         listed = {artifact.path for artifact in self._recorded.manifest.artifacts}
         try:
-            drawn = pages(self._recorded.report)
+            drawn = pages(self._recorded.report, self._recorded.folder)
         except Exception:  # a record may have the right form and fit together nowhere
             yield Checked(what=f"{REPORT}, its pages", problem="cannot be drawn from what it says")
             return
@@ -285,7 +286,8 @@ class _Comparing:
             if name not in listed:
                 continue
             try:
-                same = read_bytes(inside(self._recorded.folder, name)) == text.encode()
+                there = read_bytes(inside(self._recorded.folder, name)).decode("utf-8", "replace")
+                same = there == text or without_compression(there) == without_compression(text)
             except (OSError, RankscopeError) as error:
                 yield Checked(what=f"{name}, its content", problem=f"cannot be read ({error})")
                 continue

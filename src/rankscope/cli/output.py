@@ -125,7 +125,7 @@ def rendered(document: Document, format: str) -> str:
 
         return as_markdown(document)
     if format == "html":
-        from rankscope.document.html import page
+        from rankscope.document.pages import page
 
         return page(document)
     if format == "latex":

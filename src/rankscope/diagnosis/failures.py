@@ -31,7 +31,7 @@ from rankscope.diagnosis.registry import (
 )
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part
+from rankscope.part import Part, left_out_if_empty
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking, Rankings
@@ -94,6 +94,8 @@ class CauseCount(Part):
     """How many questions."""
     share: float
     """Of all queries."""
+    query_ids: tuple[str, ...] = left_out_if_empty()
+    """Which questions."""
 
 
 class Expected(Part):
@@ -462,14 +464,19 @@ def _of_system(
         return value, CAUSES[causes[query]] == "no relevant document"
 
     worst = sorted(failing, key=badness)
-    counts = {cause: int(np.count_nonzero(causes == at)) for at, cause in enumerate(CAUSES)}
+    failed = {
+        cause: tuple(query_ids[query] for query in np.flatnonzero(causes == at).tolist())
+        for at, cause in enumerate(CAUSES)
+    }
     return SystemFailures(
         system=system,
         failing=len(failing),
         causes=tuple(
-            CauseCount(cause=cause, queries=count, share=count / len(query_ids))
-            for cause, count in sorted(counts.items(), key=lambda item: -item[1])
-            if count
+            CauseCount(
+                cause=cause, queries=len(ids), share=len(ids) / len(query_ids), query_ids=ids
+            )
+            for cause, ids in sorted(failed.items(), key=lambda item: -len(item[1]))
+            if ids
         ),
         worst=tuple(
             view.question(system, query, values.get(query_ids[query]), CAUSES[causes[query]])

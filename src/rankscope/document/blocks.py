@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from rankscope.document.links import query_link
+
 if TYPE_CHECKING:
     from rankscope.findings import Finding
 
@@ -45,6 +47,8 @@ class Cell:
     tone: Tone = "plain"
     note: str = ""
     """A few words behind the value, drawn in parentheses, such as "baseline"."""
+    link: str = ""
+    """Where in a page with an explorer it leads: see `rankscope.document.links`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,10 @@ PICTURES = Chart, Plot
 """What forms without pictures leave out."""
 
 
+Part = Literal["overview", "diagnosis", "method"]
+"""The parts of a long page: what came out, what lies behind it, and how it was made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """Blocks under a title; '' is a section without one."""
@@ -205,6 +213,8 @@ class Section:
     blocks: tuple[Block, ...] = ()
     details: tuple[Block, ...] = ()
     """What follows on a page, and is left out on a terminal."""
+    part: Part = "overview"
+    """Which part of a long page it belongs to."""
 
     @property
     def all_blocks(self) -> tuple[Block, ...]:
@@ -362,8 +372,14 @@ def named_queries(
         if texts.get(query_id, query_id) != query_id
     }
     if not known:
-        return text_columns("query"), [cells(query_id) for query_id in ids]
-    return text_columns("query", "text"), [cells(query_id, known.get(query_id)) for query_id in ids]
+        return text_columns("query"), [(_query(query_id),) for query_id in ids]
+    return text_columns("query", "text"), [
+        (_query(query_id), Cell(known.get(query_id))) for query_id in ids
+    ]
+
+
+def _query(query_id: str) -> Cell:
+    return Cell(query_id, link=query_link(query_id))
 
 
 def shortened(text: str) -> str:

@@ -1,12 +1,13 @@
-"""A document as HTML: a page of its own, or a fragment for notebooks.
+"""A document as HTML: sections of a page (`rankscope.document.pages`), or a fragment for notebooks.
 
-Everything is in the page: no script runs, and nothing is fetched (a policy in its head forbids
-both). Colours follow the reader's light or dark setting, and never say anything alone.
+Everything is in it: a fragment runs no script, and nothing is fetched. Colours follow the reader's
+light or dark setting, and never say anything alone.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
@@ -32,21 +33,12 @@ if TYPE_CHECKING:
     from rankscope.document.blocks import Bar, Block, Cell, Column, Document, Section, Tone
     from rankscope.findings import Finding
 
-_STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
-
-_PAGE_STYLE = """\
-:root { color-scheme: light dark; }
-body { margin: 0; background: #ffffff; }
-@media screen and (prefers-color-scheme: dark) { body { background: #14181f; } }
-body > .rankscope { max-width: 76rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-"""
+STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
 
 _MOST_BESIDE = 3
 """With more columns of intervals than this, intervals are drawn below their values."""
 _LONGEST_LINE = 40
 """Text longer than this may be broken in a cell."""
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 _TONE_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "warning": "!"}
 
@@ -55,67 +47,59 @@ def _safe(text: object) -> str:
     return escape(readable(text))
 
 
-def page(document: Document) -> str:
-    """Return a complete page."""
-    return f"""\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="generator" content="rankscope">
-<title>{_safe(document.title)}</title>
-<style>
-{_PAGE_STYLE}{_STYLE}</style>
-</head>
-<body>
-<main class="rankscope">
-<h1>{_safe(document.title)}</h1>
-{_join(_opening(document))}
-{_join(_sections(document))}
-</main>
-</body>
-</html>
-"""
-
-
 def fragment(document: Document) -> str:
     """Return a part of a page, with styles that touch nothing else on it."""
     title = [f"<h3>{_safe(document.title)}</h3>"] if document.is_titled else []
     parts = _join([*title, *_sections(document, level=4)])
-    return f'<div class="rankscope fragment">\n<style>\n{_STYLE}</style>\n{parts}\n</div>'
+    return f'<div class="rankscope fragment">\n<style>\n{STYLE}</style>\n{parts}\n</div>'
 
 
 def _join(parts: Iterable[str]) -> str:
     return "\n".join(parts)
 
 
-def _opening(document: Document) -> Iterator[str]:
-    """Yield the subtitle, and links to the sections where there are many."""
-    if document.subtitle:
-        yield f'<p class="subtitle">{_safe(document.subtitle)}</p>'
-    titled = [
-        (place, section.title) for place, section in enumerate(document.sections) if section.title
-    ]
-    if len(titled) > 3:
-        links = (f'<a href="#section-{place}">{_safe(title)}</a>' for place, title in titled)
-        yield f'<nav aria-label="Sections">{_join(links)}</nav>'
-
-
-def _sections(document: Document, level: int = 2) -> Iterator[str]:
-    """Yield the sections; only those of a page, with headings of level 2, can be linked to."""
+def _sections(document: Document, level: int) -> Iterator[str]:
+    """Yield the sections of a fragment."""
     for place, section in enumerate(document.sections):
-        if not section.all_blocks:
-            continue
-        link = f' id="section-{place}"' if level == 2 else ""
-        lead = _lead(section) if place == 0 else ""
-        yield f"<section{link}{lead}>"
-        if section.title:
-            yield _heading(section.title, level)
-        inner = level + 1 if section.title else level
-        yield from (_block(block, inner) for block in section.all_blocks)
-        yield "</section>"
+        if section.all_blocks:
+            yield from section_parts(section, level, is_first=place == 0)
+
+
+def section_ids(titles: Iterable[str]) -> list[str]:
+    """Return what the sections of a page are linked by, each another.
+
+    >>> section_ids(["Results", "What would gain most", "Results", ""])
+    ['results', 'what-would-gain-most', 'section-3', 'section-4']
+    """
+    ids: list[str] = []
+    for place, title in enumerate(titles, start=1):
+        slug = re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-")[:60]
+        is_free = slug and slug not in ids and slug not in _TAKEN and not slug.startswith("section")
+        ids.append(slug if is_free else f"section-{place}")
+    return ids
+
+
+_TAKEN = frozenset(
+    ("main", "live", "tools", "views", "overview", "queries", "query", "diagnosis", "method")
+)
+"""What pages call other things by."""
+
+
+def section_parts(
+    section: Section, level: int, *, link: str = "", is_first: bool = False, linked: bool = False
+) -> Iterator[str]:
+    """Yield a section with headings of a level, which can be linked to by ``link``.
+
+    ``linked`` says whether there is an explorer that cells lead to.
+    """
+    name = f' id="{link}"' if link else ""
+    lead = _lead(section) if is_first else ""
+    yield f"<section{name}{lead}>"
+    if section.title:
+        yield _heading(section.title, level)
+    inner = level + 1 if section.title else level
+    yield from (_block(block, inner, linked=linked) for block in section.all_blocks)
+    yield "</section>"
 
 
 def _heading(title: str, level: int) -> str:
@@ -131,10 +115,10 @@ def _lead(section: Section) -> str:
     return f' class="lead {tone}"' if tone in _TONE_SIGNS else ' class="lead"'
 
 
-def _block(block: Block, level: int) -> str:
+def _block(block: Block, level: int, *, linked: bool) -> str:
     """Return a block; ``level`` is that of headings in it."""
     if isinstance(block, Table):
-        return _table(block, level)
+        return _table(block, level, linked=linked)
     if isinstance(block, Sentences):
         return _sentences(block)
     if isinstance(block, Plot):
@@ -187,13 +171,13 @@ def _finding(finding: Finding, level: int) -> str:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _table(table: Table, level: int) -> str:
+def _table(table: Table, level: int, *, linked: bool) -> str:
     title = _heading(table.title, level) if table.title else ""
     label = _safe(table.title or "Table")
     scales = _scales(table)
     rows = [
         [
-            _cell(cell, column, scale, is_name=place < table.name_columns)
+            _cell(cell, column, scale, is_name=place < table.name_columns, linked=linked)
             for place, (cell, column, scale) in enumerate(
                 zip(row, table.columns, scales, strict=True)
             )
@@ -231,9 +215,19 @@ def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _cell(cell: Cell, column: Column, scale: tuple[float, float] | None, *, is_name: bool) -> str:
+def _cell(
+    cell: Cell,
+    column: Column,
+    scale: tuple[float, float] | None,
+    *,
+    is_name: bool,
+    linked: bool,
+) -> str:
     value = readable(value_of(cell, column))
-    parts = [f'<span class="value">{escape(value)}</span>{_safe(cell.marker)}']
+    inner = escape(value)
+    if linked and cell.link:
+        inner = f'<a href="#{escape(cell.link)}">{inner}</a>'
+    parts = [f'<span class="value">{inner}</span>{_safe(cell.marker)}']
     if cell.letters:
         parts.append(f' <span class="letters">{_safe(cell.letters)}</span>')
     if rest := behind(cell, column):

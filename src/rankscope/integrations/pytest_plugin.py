@@ -145,7 +145,7 @@ class _Reporter:
 
             text = as_markdown(document_of(report), names_as_code=True)
         else:
-            from rankscope.document.html import page  # noqa: PLC0415
+            from rankscope.document.pages import page  # noqa: PLC0415
 
             text = page(document_of(report))
         self.target.parent.mkdir(parents=True, exist_ok=True)

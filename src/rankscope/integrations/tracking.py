@@ -23,8 +23,8 @@ import rankscope
 from rankscope.benchmark.run import Result
 from rankscope.document.blocks import Column, Document, Table, plain_rows
 from rankscope.document.csv_text import as_csv
-from rankscope.document.html import page
 from rankscope.document.markdown import escaped
+from rankscope.document.pages import page
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
 from rankscope.integrations.metrics import metrics_of

@@ -239,7 +239,7 @@ class SystemRecord(Part):
     """Parquet: query_id, measure, value."""
     results: FileRef
     """Parquet with the top of each answer: query_id, rank, doc_id, title, score, grade (null: not
-    judged)."""
+    judged), adds (what the document adds to the main measure)."""
 
 
 class Kpi(Part):

@@ -32,6 +32,7 @@ from rankscope.document.blocks import (
     sentences,
     text_columns,
 )
+from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
@@ -57,18 +58,15 @@ def benchmark_document(report: BenchmarkReport) -> Document:
     """Show a benchmark, from the verdict down to how to repeat it."""
     sections = (
         Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
-        Section(
-            "Results",
-            (_chart(report), _main_table(report)),
-            (*_best_table(report), *_differences(report)),
-        ),
+        Section("Results", (_chart(report), _main_table(report))),
         _targets_section(report),
         _summary(report),
         *_analyses(report),
+        Section("Differences", details=(*_best_table(report), *_differences(report))),
         Section("Time", details=(_time_table(report),) if report.systems else ()),
         _findings_section(report),
-        Section("What was run", details=(_systems_table(report),)),
-        Section("How to repeat it", details=_repeat()),
+        Section("What was run", details=(_systems_table(report),), part="method"),
+        Section("How to repeat it", details=_repeat(), part="method"),
     )
     return Document(
         f"Benchmark: {report.name}",
@@ -100,11 +98,12 @@ def _analyses(report: BenchmarkReport) -> Iterator[Section]:
         if isinstance(answer, NotApplicable):
             reasons.append(f"{analysis.title}: {answer.reason}")
         elif answer is not None:
-            section = analysis.section(answer)
+            section = replace(analysis.section(answer), part="diagnosis")
             if not analysis.brief:
                 section = replace(section, blocks=(), details=section.all_blocks)
             yield section
-    yield Section("Not applicable", details=(sentences(reasons, listed=True),) if reasons else ())
+    listed = (sentences(reasons, listed=True),) if reasons else ()
+    yield Section("Not applicable", details=listed, part="diagnosis")
 
 
 def _opening(report: BenchmarkReport) -> str:
@@ -207,6 +206,7 @@ def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo)
         ends(value.interval),
         letters=letters,
         best=len(report.systems) > 1 and system.name in info.best,
+        link=queries_link(measure=info.measure, a=system.name, sort="a"),
     )
     for pair in [] if comparison is None or comparison.baseline is None else comparison.pairs:
         is_this = (pair.system, pair.measure) == (system.name, info.measure)
@@ -371,7 +371,8 @@ def _time_table(report: BenchmarkReport) -> Table:
 
 def _findings_section(report: BenchmarkReport) -> Section:
     block = Findings(tuple(report.findings), short=True)
-    return Section("Findings", (block,)) if report.findings else Section("Findings", (), (block,))
+    blocks = (block,) if report.findings else ()
+    return Section("Findings", blocks, () if blocks else (block,), part="diagnosis")
 
 
 def _spec(spec: Any) -> str:

@@ -1,0 +1,256 @@
+"use strict";
+/* What every page can do: parts shown one at a time, light and dark, copies and downloads of tables,
+   commands and charts. Text from elsewhere is only ever set as textContent. */
+const rankscope = (() => {
+  const byId = (id) => document.getElementById(id);
+
+  /** Make an element: attributes, listeners (functions), and children that are nodes or text. */
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") element.addEventListener(name, value);
+      else if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value !== null && value !== undefined)
+        element.setAttribute(name, String(value));
+    }
+    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+    return element;
+  };
+
+  const button = (text, onClick, attributes = {}) =>
+    make("button", { type: "button", click: onClick, ...attributes }, text);
+
+  const say = (text) => { byId("live").textContent = text; };
+
+  /* --- what is remembered ---------------------------------------------------------------------- */
+
+  const remember = (key, value) => {
+    try { localStorage.setItem(`rankscope-${key}`, value); } catch { /* a private window */ }
+  };
+  const remembered = (key) => {
+    try { return localStorage.getItem(`rankscope-${key}`); } catch { return null; }
+  };
+
+  /* --- copies and downloads -------------------------------------------------------------------- */
+
+  const copy = async (text, what) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = make("textarea", { class: "offscreen", "aria-hidden": "true" });
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    say(`${what} copied`);
+  };
+
+  const download = (content, name, type) => {
+    const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+    make("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    say(`${name} saved`);
+  };
+
+  const slug = (text) =>
+    text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "table";
+
+  /** Write rows of texts and numbers as CSV; what a spreadsheet would take for a formula is quoted. */
+  const csv = (rows) => rows.map((row) => row.map((value) => {
+    let text = value === null || value === undefined ? "" : String(value);
+    if (typeof value !== "number" && /^[=+\-@\t\r]/.test(text) && !/^[+-]?[\d.,]+%?$/.test(text))
+      text = `'${text}`;
+    return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  }).join(",")).join("\r\n") + "\r\n";
+
+  const tabbed = (rows) => rows.map((row) => row.map((value) =>
+    (value === null || value === undefined ? "" : String(value)).replace(/[\t\r\n]+/g, " ")
+  ).join("\t")).join("\n") + "\n";
+
+  const copyTools = (rows, name) => [
+    button("Copy", () => copy(tabbed(rows()), "table"), { class: "small", "aria-label": `Copy ${name}` }),
+    button("CSV", () => download(csv(rows()), `${slug(name)}.csv`, "text/csv"),
+      { class: "small", "aria-label": `Save ${name} as CSV` }),
+  ];
+
+  /** Return the rows of a table of the report; an interval has a column of its own. */
+  const tableRows = (table) => {
+    const rows = [...table.rows];
+    const ranged = new Set();
+    for (const row of rows)
+      [...row.cells].forEach((cell, at) => { if (cell.querySelector(".range")) ranged.add(at); });
+    return rows.map((row) => [...row.cells].flatMap((cell, at) => {
+      const isHead = cell.parentElement.parentElement.tagName === "THEAD";
+      const range = cell.querySelector(".range");
+      const rest = [...cell.childNodes].filter((node) => node !== range && node.nodeName !== "svg");
+      const text = rest.map((node) => node.textContent).join("").trim();
+      if (!ranged.has(at)) return [text];
+      return [text, isHead ? `${text} interval` : range ? range.textContent.trim() : ""];
+    }));
+  };
+
+  const nameOf = (node) => {
+    const region = node.closest("[aria-label]");
+    const label = region && region.getAttribute("aria-label");
+    if (label && label !== "Table") return label;
+    const heading = node.closest("section")?.querySelector("h2, h3");
+    return heading ? heading.textContent : "table";
+  };
+
+  const addTableTools = () => {
+    for (const region of document.querySelectorAll(".scroll")) {
+      const table = region.querySelector("table");
+      if (!table) continue;
+      const tools = make("div", { class: "tabletools" }, copyTools(() => tableRows(table), nameOf(region)));
+      const frame = make("div", { class: "frame" });
+      region.replaceWith(frame);
+      frame.append(tools, region);
+    }
+    for (const block of document.querySelectorAll("pre")) {
+      const frame = make("div", { class: "frame code" });
+      block.replaceWith(frame);
+      block.tabIndex = 0;
+      frame.append(make("div", { class: "tabletools" },
+        button("Copy", () => copy(block.textContent.replace(/\n$/, ""), "text"),
+          { class: "small", "aria-label": "Copy this text" })), block);
+    }
+  };
+
+  /* --- charts as files ------------------------------------------------------------------------- */
+
+  const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
+    "stroke-linecap", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight",
+    "text-anchor", "dominant-baseline", "color", "visibility", "display"];
+
+  /** Return a chart as a file of its own: its colours, as they are now, are written into it. */
+  const standalone = (svg) => {
+    const clone = svg.cloneNode(true);
+    const from = [svg, ...svg.querySelectorAll("*")], to = [clone, ...clone.querySelectorAll("*")];
+    from.forEach((element, at) => {
+      const style = getComputedStyle(element);
+      for (const name of STYLES) to[at].style.setProperty(name, style.getPropertyValue(name));
+    });
+    const box = svg.viewBox.baseVal;
+    const width = box && box.width ? box.width : svg.clientWidth;
+    const height = box && box.height ? box.height : svg.clientHeight;
+    clone.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    clone.setAttribute("width", width);
+    clone.setAttribute("height", height);
+    const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    paper.setAttribute("x", box ? box.x : 0);
+    paper.setAttribute("y", box ? box.y : 0);
+    paper.setAttribute("width", width);
+    paper.setAttribute("height", height);
+    paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
+    clone.insertBefore(paper, clone.firstChild);
+    for (const live of clone.querySelectorAll(".cursor")) live.remove();
+    return { text: new XMLSerializer().serializeToString(clone), width, height };
+  };
+
+  const savePng = (svg, name) => {
+    const { text, width, height } = standalone(svg);
+    const picture = new Image();
+    picture.onload = () => {
+      const canvas = make("canvas");
+      canvas.width = 2 * width;
+      canvas.height = 2 * height;
+      canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => download(blob, `${name}.png`));
+    };
+    picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  };
+
+  const chartTools = (svg, title) => {
+    const name = slug(title);
+    return make("div", { class: "tabletools" },
+      button("SVG", () => download(standalone(svg()).text, `${name}.svg`, "image/svg+xml"),
+        { class: "small", "aria-label": `Save the chart ${title} as SVG` }),
+      button("PNG", () => savePng(svg(), name),
+        { class: "small", "aria-label": `Save the chart ${title} as PNG` }));
+  };
+
+  const addChartTools = () => {
+    for (const svg of document.querySelectorAll("figure svg[role=img]")) {
+      const figure = svg.closest("figure");
+      if (figure.querySelector(".tabletools")) continue;
+      const label = svg.querySelector("title")?.textContent || svg.getAttribute("aria-label") || "chart";
+      figure.prepend(chartTools(() => svg, label));
+    }
+  };
+
+  /* --- light and dark -------------------------------------------------------------------------- */
+
+  const THEMES = { "": ["◐", "as the system"], light: ["○", "light"], dark: ["●", "dark"] };
+
+  const setTheme = (theme) => {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    const [sign, name] = THEMES[theme];
+    const control = byId("theme");
+    control.textContent = sign;
+    control.setAttribute("aria-label", `Colours: ${name}`);
+    control.title = `Colours: ${name}`;
+    remember("theme", theme);
+  };
+
+  const nextTheme = () => {
+    const names = Object.keys(THEMES);
+    const now = document.documentElement.dataset.theme || "";
+    setTheme(names[(names.indexOf(now) + 1) % names.length]);
+    say(byId("theme").getAttribute("aria-label"));
+  };
+
+  /* --- the parts of the page, and where its address leads ---------------------------------------- */
+
+  const routes = {};
+  /** Let a function show what an address such as `query/ID?…` names: gets the rest and the options. */
+  const route = (name, show) => { routes[name] = show; };
+
+  const views = () => [...document.querySelectorAll(".view")];
+
+  const showView = (name) => {
+    for (const view of views()) view.classList.toggle("away", view.id !== name);
+    for (const link of document.querySelectorAll("#views a"))
+      if (link.getAttribute("href") === `#${name}`) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+  };
+
+  const follow = () => {
+    const address = location.hash.slice(1);
+    const cut = address.indexOf("?");
+    const path = cut < 0 ? address : address.slice(0, cut);
+    const slash = path.indexOf("/");
+    const name = slash < 0 ? path : path.slice(0, slash);
+    if (Object.hasOwn(routes, name)) {
+      const rest = slash < 0 ? "" : path.slice(slash + 1);
+      routes[name](rest, new URLSearchParams(cut < 0 ? "" : address.slice(cut + 1)));
+      return;
+    }
+    const all = views();
+    if (!all.length) return;
+    const target = path && byId(path);
+    const inside = target && target.closest(".view");
+    showView(inside ? inside.id : all[0].id);
+    if (target && target !== inside) {
+      target.scrollIntoView();
+      if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
+      target.focus({ preventScroll: true });
+    }
+  };
+
+  const start = () => {
+    document.documentElement.classList.add("scripted");
+    byId("tools").append(button("◐", nextTheme, { id: "theme" }));
+    const theme = remembered("theme") || "";
+    setTheme(Object.hasOwn(THEMES, theme) ? theme : "");
+    addTableTools();
+    addChartTools();
+    addEventListener("hashchange", follow);
+    follow();
+  };
+
+  return { byId, make, button, say, copy, download, csv, tabbed, copyTools, chartTools, slug, remember,
+    remembered, route, showView, follow, start, nextTheme };
+})();

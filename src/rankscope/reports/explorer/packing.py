@@ -1,0 +1,158 @@
+"""Packing: contents as blocks of compressed columns, which the page takes apart when it needs them.
+
+A block is a line of JSON, which holds texts and says where each column is, and behind it the
+columns' bytes; all of it compressed (gzip, as browsers can read it) and written in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rankscope.reports.explorer.contents import Contents
+
+QUERIES_A_BLOCK = 128
+DOCUMENTS_A_BLOCK = 512
+
+LONGEST_QUERY = 2_000
+LONGEST_TITLE = 300
+LONGEST_VALUE = 500
+LONGEST_ID = 1_000
+"""Characters of each that a page shows; what is longer ends in an ellipsis."""
+
+MOST_TEXT, LEAST_TEXT, ALL_TEXTS = 400, 60, 24_000_000
+"""Characters of a document's text: at most, at least, and in all, whichever is reached first."""
+
+_TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1", "u1": "<u1"}
+
+
+def blocks(contents: Contents) -> Iterator[tuple[str, str]]:
+    """Yield the name of each block and its text; the first is all that a list of queries needs."""
+    yield "overview", packed(*_overview(contents))
+    for number, start in enumerate(range(0, len(contents.query_ids), QUERIES_A_BLOCK)):
+        yield f"answers-{number}", packed(*_answers(contents, start, start + QUERIES_A_BLOCK))
+    longest = text_length(contents)
+    for number, start in enumerate(range(0, len(contents.doc_ids), DOCUMENTS_A_BLOCK)):
+        part = slice(start, start + DOCUMENTS_A_BLOCK)
+        texts = {
+            "ids": _short(contents.doc_ids[part], LONGEST_ID),
+            "titles": _short(contents.titles[part], LONGEST_TITLE),
+            "texts": _short(contents.beginnings[part], longest),
+        }
+        yield f"documents-{number}", packed(texts, {})
+
+
+def text_length(contents: Contents) -> int:
+    """Return how many characters of a document's text there is room for."""
+    documents = max(sum(text is not None for text in contents.beginnings), 1)
+    return min(max(ALL_TEXTS // documents, LEAST_TEXT), MOST_TEXT)
+
+
+def packed(texts: Mapping[str, Any], columns: Mapping[str, tuple[str, npt.NDArray[Any]]]) -> str:
+    """Return a block; each column comes with its type."""
+    where, parts, offset = {}, [], 0
+    for name, (kind, values) in columns.items():
+        content = np.ascontiguousarray(values, _TYPES[kind]).tobytes()
+        where[name] = [kind, offset, len(values)]
+        parts.append(content)
+        offset += len(content)
+    head = json.dumps({**texts, "columns": where}, ensure_ascii=False, separators=(",", ":"))
+    line = head.encode("utf-8", "replace") + b"\n"
+    content = gzip.compress(line + b"".join(parts), 6, mtime=0)
+    return base64.b64encode(content).decode("ascii")
+
+
+def unpacked(block: str) -> bytes:
+    """Return what a block holds."""
+    return gzip.decompress(base64.b64decode(block))
+
+
+_BLOCK = re.compile(r'(<script type="text/plain" id="data-[a-z0-9-]+">)([A-Za-z0-9+/=]*)(</s)')
+
+
+def without_compression(page: str) -> str:
+    """Return a page with what its blocks hold in the place of how it is compressed.
+
+    Two builds of zlib may write the same content differently.
+    """
+    return _BLOCK.sub(lambda match: f"{match[1]}{unpacked(match[2]).hex()}{match[3]}", page)
+
+
+def _short(texts: Sequence[str | None], longest: int) -> list[str | None]:
+    """Cut what is too long."""
+
+    def cut(text: str) -> str:
+        return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+    return [None if text is None else cut(text) for text in texts]
+
+
+def _overview(contents: Contents) -> tuple[dict[str, Any], dict[str, Any]]:
+    columns: dict[str, tuple[str, npt.NDArray[Any]]] = {
+        "disagreement": ("f4", contents.disagreement()),
+        "relevant": ("i4", contents.relevant),
+    }
+    for at, system in enumerate(contents.systems):
+        for row, values in enumerate(system.values):
+            columns[f"value-{at}-{row}"] = ("f8", values)
+        columns[f"cause-{at}"] = ("i1", system.cause)
+        columns[f"unjudged-{at}"] = ("i4", contents.unjudged(system))
+        columns[f"retrieved-{at}"] = ("i4", contents.sizes(at))
+    fields = []
+    for at, (name, values) in enumerate(contents.fields.items()):
+        known: dict[str | None, int] = {None: -1}
+        short = _short(values, LONGEST_VALUE)
+        codes = np.array([known.setdefault(value, len(known) - 1) for value in short], np.int64)
+        fields.append({"name": name[:LONGEST_VALUE], "values": list(known)[1:]})
+        columns[f"field-{at}"] = ("i4", codes)
+    texts: dict[str, Any] = {
+        "queries": _short(contents.query_ids, LONGEST_ID),
+        "texts": _short(contents.texts, LONGEST_QUERY),
+        "fields": fields,
+        "systems": [{"name": system.name, "group": system.group} for system in contents.systems],
+        "measures": [
+            {"name": shown.name, "up": shown.higher_is_better} for shown in contents.measures
+        ],
+        "causes": list(contents.causes),
+        "baseline": contents.baseline,
+        "focus": contents.focus,
+        "cutoff": contents.cutoff,
+        "top": contents.top,
+        "withText": contents.with_text,
+        "documents": len(contents.doc_ids),
+        "queriesABlock": QUERIES_A_BLOCK,
+        "documentsABlock": DOCUMENTS_A_BLOCK,
+        "textLength": text_length(contents),
+        "notes": list(contents.notes),
+    }
+    return texts, columns
+
+
+def _answers(contents: Contents, low: int, high: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers to some queries, and the best order of what is judged."""
+    high = min(high, len(contents.query_ids))
+    bounds = np.arange(low, high + 1)
+    columns: dict[str, tuple[str, npt.NDArray[Any]]] = {}
+    for at, system in enumerate(contents.systems):
+        offsets = np.searchsorted(system.query, bounds)
+        part = slice(offsets[0], offsets[-1])
+        columns[f"offsets-{at}"] = ("i4", offsets - offsets[0])
+        columns[f"doc-{at}"] = ("i4", system.doc[part])
+        columns[f"score-{at}"] = ("f8", system.score[part])
+        columns[f"grade-{at}"] = ("f4", system.grade[part])
+        columns[f"adds-{at}"] = ("f4", system.adds[part])
+    offsets = np.searchsorted(contents.ideal_query, bounds)
+    part = slice(offsets[0], offsets[-1])
+    columns["offsets-ideal"] = ("i4", offsets - offsets[0])
+    columns["doc-ideal"] = ("i4", contents.ideal_doc[part])
+    columns["grade-ideal"] = ("f4", contents.ideal_grade[part])
+    return {}, columns
