@@ -18,6 +18,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
@@ -36,6 +37,7 @@ from pydantic_core import core_schema
 from rankscope.errors import FormatError, shown
 
 Model = TypeVar("Model", bound=BaseModel)
+AnyPart = TypeVar("AnyPart", bound="Part")
 
 Location: TypeAlias = tuple[int | str, ...]
 """Where in nested data something is: keys and numbers, outermost first."""
@@ -147,6 +149,37 @@ class Part(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of `to_dict`."""
         return cls.model_json_schema(schema_generator=DocumentedSchema)
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Marks a field that holds a user's own text."""
+
+
+PrivateText = Annotated[str | None, Private()]
+"""What a query asks, a document's title or text: what `without_texts` leaves out."""
+
+
+def without_texts(part: AnyPart) -> AnyPart:
+    """Return a part without the texts of queries and documents, which may be private."""
+    changes: dict[str, Any] = {}
+    for name, field in type(part).model_fields.items():
+        value = getattr(part, name)
+        if any(isinstance(mark, Private) for mark in field.metadata):
+            changes[name] = None
+        else:
+            changes[name] = _without_texts(value)
+    return part.model_copy(update=changes)
+
+
+def _without_texts(value: Any) -> Any:
+    if isinstance(value, Part):
+        return without_texts(value)
+    if isinstance(value, tuple | list):
+        return type(value)(map(_without_texts, value))
+    if isinstance(value, dict):
+        return {key: _without_texts(each) for key, each in value.items()}
+    return value
 
 
 class Record(Part):

@@ -49,8 +49,7 @@ from rankscope.records import (
 )
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.reports.benchmark import benchmark_document
-from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.of_folder import contents_of_experiment
+from rankscope.reports.explorer.of_folder import Kept, contents_of_experiments
 from rankscope.reports.explorer.whole_page import report_page
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
@@ -155,21 +154,21 @@ def pages(report: BenchmarkReport, folder: Path) -> dict[str, str]:
     document = benchmark_document(report)
     return {
         "BenchmarkComparison.md": as_markdown(document),
-        "BenchmarkReport.html": report_page(document, experiment_contents(report, folder)),
+        "BenchmarkReport.html": report_page(
+            document, contents_of_experiments([kept_experiment(report, folder)])
+        ),
     }
 
 
-def experiment_contents(
-    report: BenchmarkReport, folder: Path, *, group: str = ""
-) -> Contents | None:
-    """Gather what an explorer shows of an experiment; None if its tables are not there."""
+def kept_experiment(report: BenchmarkReport, folder: Path, *, group: str = "") -> Kept:
+    """Return an experiment as an explorer reads it: tables that are not there are none."""
 
     def table(name: str) -> pl.DataFrame | None:
         if not os.path.lexists(folder / name):
             return None
         return parquet_frame(str(inside(folder, name)), source=name)
 
-    return contents_of_experiment(report, table, group=group)
+    return Kept(report, table, group)
 
 
 def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:

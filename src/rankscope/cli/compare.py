@@ -23,11 +23,13 @@ from rankscope.cli.options import (
     measures_option,
     named_runs,
     ontology_options,
+    page_options,
     query_field_options,
     query_fields,
     table_options,
 )
 from rankscope.cli.output import METRICS, emit
+from rankscope.cli.page_contents import page_contents
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TESTS
 
 
@@ -93,7 +95,9 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 )
 @query_field_options
 @click.option("--by", metavar="FIELD", help="Compare within each value of this field of --queries.")
+@click.option("--corpus", metavar="FILE", help="In html, titles and texts of the documents.")
 @format_option(METRICS)
+@page_options
 @TARGET
 @table_options
 @NO_ANSWER
@@ -112,7 +116,10 @@ def compare(
     cluster: str | None,
     weights: str | None,
     by: str | None,
+    corpus: str | None,
     format: str,
+    top: int | None,
+    text: bool,
     target: str | None,
     **options: Any,
 ) -> None:
@@ -125,28 +132,43 @@ def compare(
     Result files of MTEB, or folders of them, in the place of all files are put side by side.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
+    from rankscope.scoring.scored import keeping
     from rankscope.statistics.compare import compare as compare_runs
     from rankscope.statistics.reported import compare_reported
 
-    check_standard_input(qrels, *run, queries_file)
+    check_standard_input(qrels, *run, queries_file, corpus)
     reported = _reported(qrels, run)
     if reported:
         means = compare_reported(reported, measures or None, baseline=options["baseline"])
         emit(means, format=format, target=target)
         return
-    fields = query_fields(queries_file, by=by, cluster=cluster, weights=weights)
-    comparison = compare_runs(
-        qrels,
-        named_runs(run),
-        list(measures or DEFAULT_MEASURES),
-        queries="both" if intersect else None,
-        strata=fields["by"],
-        clusters=fields["cluster"],
-        weights=fields["weights"],
-        seeds=_seeds(seeds),
-        **options,
+    is_page = format == "html"
+    fields = query_fields(queries_file, texts=is_page, by=by, cluster=cluster, weights=weights)
+    with keeping(enabled=is_page) as scored:
+        comparison = compare_runs(
+            qrels,
+            named_runs(run),
+            list(measures or DEFAULT_MEASURES),
+            queries="both" if intersect else None,
+            strata=fields["by"],
+            clusters=fields["cluster"],
+            weights=fields["weights"],
+            seeds=_seeds(seeds),
+            **options,
+        )
+    emit(
+        comparison,
+        format=format,
+        target=target,
+        contents=lambda: page_contents(
+            scored,
+            queries=queries_file or qrels,
+            corpus=corpus,
+            top=top,
+            with_text=text,
+            baseline=comparison.baseline,
+        ),
     )
-    emit(comparison, format=format, target=target)
 
 
 def _reported(qrels: str, runs: tuple[str, ...]) -> list[str]:

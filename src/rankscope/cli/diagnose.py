@@ -23,12 +23,15 @@ from rankscope.cli.options import (
     measures_option,
     named_runs,
     ontology_options,
+    page_options,
     table_options,
 )
 from rankscope.cli.output import emit
+from rankscope.cli.page_contents import page_contents
 
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
+    from rankscope.reports.explorer.contents import Contents
 
 
 @click.command()
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
 @SEED
 @PROFILE
 @format_option()
+@page_options
 @TARGET
 @table_options
 @NO_ANSWER
@@ -81,6 +85,8 @@ def diagnose(
     configured: tuple[str, ...],
     pool: str | None,
     format: str,
+    top: int | None,
+    text: bool,
     target: str | None,
     **options: Any,
 ) -> None:
@@ -90,17 +96,52 @@ def diagnose(
     is not applicable and why. In place of qrels and runs, DIR may be the folder of a benchmark:
     then its report is read.
     """
+    from rankscope.part import without_texts
+    from rankscope.scoring.scored import keeping
+
     if pool is not None:
         from rankscope.diagnosis.judge_next import check_pool_name
 
         check_pool_name(pool)
-    if not run and os.path.isdir(qrels):
-        diagnosis = _of_folder(ctx, qrels, options["only"])
-    else:
-        diagnosis = _of_runs(qrels, run, configured, options)
+    of_folder = not run and os.path.isdir(qrels)
+    files = {"queries": options["queries"] or qrels, "corpus": options["corpus"]}
+    with keeping(enabled=format == "html") as scored:
+        if of_folder:
+            diagnosis = _of_folder(ctx, qrels, options["only"])
+        else:
+            diagnosis = _of_runs(qrels, run, configured, options)
     if pool is not None:
         _write_pool(diagnosis, pool)
-    emit(diagnosis, format=format, target=target)
+
+    def contents() -> Contents | None:
+        from rankscope.diagnosis.failures import FAILURES
+        from rankscope.reports.explorer.whole_page import limited
+
+        if of_folder:
+            return limited(_folder_contents(qrels), top=top, with_text=text)
+        return page_contents(
+            scored,
+            **files,
+            top=top,
+            with_text=text,
+            baseline=diagnosis.baseline,
+            failures=FAILURES.of(diagnosis.analyses),
+        )
+
+    shown = diagnosis if text or format != "html" else without_texts(diagnosis)
+    emit(shown, format=format, target=target, contents=contents)
+
+
+def _folder_contents(folder: str) -> Contents | None:
+    """Gather what the tables of an experiment hold."""
+    from pathlib import Path
+
+    from rankscope.benchmark.experiment import kept_experiment
+    from rankscope.benchmark.verify import open_experiment
+    from rankscope.reports.explorer.of_folder import contents_of_experiments
+
+    _, report = open_experiment(Path(folder))
+    return contents_of_experiments([kept_experiment(report, Path(folder))])
 
 
 def _of_runs(
@@ -147,7 +188,7 @@ def _of_folder(ctx: click.Context, folder: str, only: tuple[str, ...]) -> Diagno
     return Diagnosis.of_report(report, only)
 
 
-_OF_FOLDER = ("qrels", "only", "pool", "format", "raw", "target")
+_OF_FOLDER = ("qrels", "only", "pool", "format", "raw", "target", "top", "text")
 """What can be asked of a report that is there."""
 
 

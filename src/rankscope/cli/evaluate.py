@@ -20,9 +20,11 @@ from rankscope.cli.options import (
     measures_option,
     named_runs,
     ontology_options,
+    page_options,
     table_options,
 )
 from rankscope.cli.output import METRICS, emit, print_warnings, write_text
+from rankscope.cli.page_contents import page_contents
 
 
 @click.command()
@@ -39,7 +41,7 @@ from rankscope.cli.output import METRICS, emit, print_warnings, write_text
     metavar="N",
     help="List the N queries with the worst values of the first measure.",
 )
-@click.option("--queries", metavar="FILE", help="Texts of the queries, for --worst.")
+@click.option("--queries", metavar="FILE", help="Texts of the queries, for --worst and html.")
 @click.option(
     "--intervals/--no-intervals",
     default=None,
@@ -52,6 +54,7 @@ from rankscope.cli.output import METRICS, emit, print_warnings, write_text
     help="Exit with 1 if the mean of this run (without one: of any run) is worse (repeatable).",
 )
 @format_option("trec", METRICS)
+@page_options
 @PROFILE
 @click.option(
     "--ties",
@@ -107,6 +110,8 @@ def evaluate(
     corpus: str | None,
     target: str | None,
     ontology: Any,
+    top: int | None,
+    text: bool,
 ) -> int:
     """Score each RUN against the judgments in QRELS.
 
@@ -124,6 +129,7 @@ def evaluate(
     from rankscope.scoring.evaluate import evaluate as score
     from rankscope.scoring.inputs import as_judgments, as_runs
     from rankscope.scoring.limits import read_limits
+    from rankscope.scoring.scored import keeping
     from rankscope.tables.table_options import check_keys
 
     check_standard_input(qrels, *run, corpus, queries)
@@ -140,7 +146,8 @@ def evaluate(
     limits = read_limits(fail_under, runs, profile=profile)
     asked += [limit.asked for limit in limits]
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
-    scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
+    with keeping(enabled=format == "html") as scored:
+        scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
     check_keys()
     if bounds and set(scores.runs) != set(runs):
         raise click.UsageError("--bounds is about one mean; take one language with --language")
@@ -170,7 +177,10 @@ def evaluate(
         bounds=bounds_by_run,
         intervals=False if format == "csv" else intervals,
         worst=worst or 0,
-        texts=_texts(queries, qrels) if worst else None,
+        texts=_texts(queries, qrels) if worst and text else None,
+        contents=lambda: page_contents(
+            scored, queries=queries or qrels, corpus=corpus, top=top, with_text=text
+        ),
         answers={row: runs[row if row in runs else row.rpartition(" (")[0]] for row in scores.runs},
     )
     print_warnings(missed)

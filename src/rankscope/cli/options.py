@@ -86,6 +86,22 @@ TARGET = click.option(
 )
 
 
+def page_options(command: Command) -> Command:
+    """Add the options of pages that show documents."""
+    top = click.option(
+        "--top",
+        type=click.IntRange(1),
+        metavar="N",
+        help="In html, show the first N documents of each answer  [default: 20]",
+    )
+    text = click.option(
+        "--text/--no-text",
+        default=True,
+        help="In html, leave the texts of queries and documents out, as they may be private.",
+    )
+    return top(text(command))
+
+
 def _limited(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
     if size is not None:
         from rankscope.files import max_size, size_in_bytes

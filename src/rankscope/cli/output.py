@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rankscope.document.blocks import Document
+    from rankscope.reports.explorer.contents import Contents
 
 RAW = f"{__name__}.raw"
 """In the context of a command: whether ``--raw`` was given."""
@@ -76,12 +77,14 @@ def emit(
     target: str | None = None,
     data: Callable[[], Any] | None = None,
     metrics: Mapping[str, Any] | None = None,
+    contents: Callable[[], Contents | None] | None = None,
     **options: Any,
 ) -> None:
     """Write a result to standard output or to a file.
 
     The result is a document, or anything that has a view (``options`` are the view's). JSON is what
-    ``data`` returns, or the result's own ``to_dict``; ``metrics`` are options of `metrics_of`.
+    ``data`` returns, or the result's own ``to_dict``; ``metrics`` are options of `metrics_of`;
+    ``contents`` returns what the explorer of a page shows.
     """
     from rankscope.document.blocks import Document
     from rankscope.document.views import document_of
@@ -108,6 +111,10 @@ def emit(
         from rankscope.document.terminal import draw
 
         draw(document, make_console())
+    elif format == "html" and contents is not None:
+        from rankscope.reports.explorer.whole_page import report_page
+
+        write_text(report_page(document, contents()), target)
     else:
         write_text(rendered(document, format), target)
 

@@ -30,7 +30,7 @@ from rankscope.diagnosis.registry import (
 from rankscope.diagnosis.shares import share_of
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part
+from rankscope.part import Part, PrivateText
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.judgments import Judgments
 
@@ -93,7 +93,7 @@ class CopyMember(Part):
 
     doc_id: str
     """The document."""
-    title: str | None
+    title: PrivateText
     """Its title, or the beginning of its text."""
 
 
@@ -133,7 +133,7 @@ class GradedApart(Part):
 
     query_id: str
     """The query."""
-    text: str | None
+    text: PrivateText
     """What is asked; null if it is not known."""
     relevant: str
     """The document that is judged relevant."""
@@ -146,7 +146,7 @@ class GradedApart(Part):
     similarity: float
     """How much of their texts is the same; 1 for exact copies, and where they differ in nothing but
     punctuation or the order of longer passages."""
-    title: str | None
+    title: PrivateText
     """Title of the copy, or the beginning of its text."""
 
 

@@ -31,7 +31,7 @@ from rankscope.diagnosis.registry import (
 )
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part, left_out_if_empty
+from rankscope.part import Part, PrivateText, left_out_if_empty
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking, Rankings
@@ -105,7 +105,7 @@ class Expected(Part):
     """The document."""
     grade: float
     """Its grade."""
-    title: str | None = None
+    title: PrivateText = None
     """Its title, or the beginning of its text; null if it is not known."""
     ranks: dict[str, int | None]
     """By system: its rank; null where the system did not retrieve it."""
@@ -118,7 +118,7 @@ class Above(Part):
     """The document."""
     grade: float | None
     """Its grade; null: unjudged."""
-    title: str | None = None
+    title: PrivateText = None
     """Its title, or the beginning of its text; null if it is not known."""
 
 
@@ -127,7 +127,7 @@ class FailingQuery(Part):
 
     query_id: str
     """The question."""
-    text: str | None
+    text: PrivateText
     """What is asked; null if it is not known."""
     value: float | None
     """The main measure."""

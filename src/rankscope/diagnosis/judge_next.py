@@ -16,7 +16,7 @@ import polars as pl
 
 from rankscope.errors import InputError
 from rankscope.files import replacing, source_name, suffix_of
-from rankscope.part import Part
+from rankscope.part import Part, PrivateText
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import KeyArray, Ranking, Rankings
@@ -40,9 +40,9 @@ class ToJudge(Part):
     """The query."""
     doc_id: str
     """The document."""
-    text: str | None = None
+    text: PrivateText = None
     """What the query asks; null if it is not known."""
-    title: str | None = None
+    title: PrivateText = None
     """The document's title, or the beginning of its text; null if it is not known."""
     ranks: dict[str, int]
     """By system: the document's rank, where the measure looks at it."""

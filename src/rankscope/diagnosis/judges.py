@@ -42,7 +42,7 @@ from rankscope.diagnosis.registry import (
 from rankscope.diagnosis.regrading import PAIR
 from rankscope.document.blocks import Section
 from rankscope.findings import NotApplicable
-from rankscope.part import Part
+from rankscope.part import Part, PrivateText
 from rankscope.statistics.intervals import FEWEST
 from rankscope.statistics.rater_agreement import (
     Agreements,
@@ -111,11 +111,11 @@ class AgainPair(Part):
 
     query_id: str
     """The query."""
-    text: str | None
+    text: PrivateText
     """What is asked; null if it is not known."""
     doc_id: str
     """The document."""
-    title: str | None
+    title: PrivateText
     """Its title, or the beginning of its text; null if it is not known."""
     grades: dict[str, float]
     """By rater: the grade."""

@@ -122,7 +122,7 @@ def _examples(result: Leaks) -> Table:
     rows = [
         (
             Cell(count.kind),
-            Cell(shortened(example.text)),
+            Cell(shortened(example.text or "")),
             Cell(
                 shortened(f"{example.source}: {example.source_text or ''}".rstrip(": ")),
                 note="" if example.similarity is None else f"{example.similarity:.2f}",

@@ -39,7 +39,7 @@ from rankscope.diagnosis.registry import (
 )
 from rankscope.errors import counted
 from rankscope.findings import Code, Finding, NotApplicable, declare
-from rankscope.part import Part
+from rankscope.part import Part, PrivateText
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.unpaired import group_difference
@@ -131,11 +131,11 @@ class LeakExample(Part):
 
     query_id: str
     """The question."""
-    text: str
+    text: PrivateText
     """What is asked."""
     source: str
     """The document, or the training question, by its id."""
-    source_text: str | None
+    source_text: PrivateText
     """Its title, the beginning of its text, or what was asked in training."""
     similarity: float | None = None
     """For near copies: how much is the same."""

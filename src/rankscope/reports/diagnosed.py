@@ -32,6 +32,8 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         sections = [replace(each, blocks=each.all_blocks, details=()) for each in sections]
     findings, kpis = diagnosis.findings, diagnosis.figure_kpis
     several = len(sections) > 1
+    if several:
+        sections = [replace(each, part="diagnosis") for each in sections]
     first: Block = sentences(["nothing to remark"])
     if findings:
         first = Findings(
@@ -67,7 +69,7 @@ def _only_on_pages(sections: Sequence[Section]) -> Iterator[Section]:
     names = [section.title for section in sections if section.details and not section.blocks]
     if names:
         text = f"{', '.join(names)}: all of it with --only NAME, or with --format html"
-        yield Section("Also looked at", (sentences([text], "quiet"),))
+        yield Section("Also looked at", (sentences([text], "quiet"),), part="diagnosis")
 
 
 def _not_applicable(diagnosis: Diagnosis) -> Iterator[Section]:
@@ -78,4 +80,4 @@ def _not_applicable(diagnosis: Diagnosis) -> Iterator[Section]:
             reasons.setdefault(answer.reason, []).append(analysis.name)
     if reasons:
         lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        yield Section("Not applicable", (sentences(lines, listed=True),))
+        yield Section("Not applicable", (sentences(lines, listed=True),), part="diagnosis")

@@ -34,6 +34,7 @@ from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.overlap import overlapping
 from rankscope.scoring.rules import profile_named
+from rankscope.scoring.scored import Scored, keep
 from rankscope.scoring.soundness import (
     KnownCorpus,
     check_levels,
@@ -443,7 +444,7 @@ def evaluate(
     apart = len(of_languages) > 1
     if not apart:
         (judgments,) = of_languages.values()
-    return Scores(
+    scores = Scores(
         results,
         asked,
         main,
@@ -451,6 +452,8 @@ def evaluate(
         single=single and not apart,
         is_by_language=apart,
     )
+    keep(Scored(scores, judgments, named))
+    return scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,9 @@ def added_values(
 
     A measure that cannot be computed of a part of a run has no such values (NaN).
     """
+    if measure.needs == "lengths":
+        queries = judgments.query_ids
+        return queries, np.full((len(queries), depth), np.nan)
     rules = profile.rules_for(measure)
     judged = align(
         judgments, run, ties=rules.ties, precision=rules.precision, sound=False

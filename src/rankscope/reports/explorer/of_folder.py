@@ -1,13 +1,14 @@
-"""The contents of an experiment: its tables, as they are in its folder."""
+"""The contents of experiments: their tables, as they are in their folders."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankscope.diagnosis.failures import FAILURES
+from rankscope.diagnosis.failures import FAILURES, Failures
 from rankscope.measures.language import Measure
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.scoring.tops import best_judged
@@ -16,30 +17,86 @@ if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport
 
 TableReader = Callable[[str], pl.DataFrame | None]
-"""Returns a table of the folder by its name; None if it is not there."""
+"""Returns a table of a folder by its name; None if it is not there."""
 
 
-def contents_of_experiment(
-    report: BenchmarkReport, table: TableReader, *, group: str = ""
-) -> Contents | None:
-    """Gather what the tables of an experiment hold; None if the main ones are not there."""
-    queries, judged = table("queries.parquet"), table("qrels.parquet")
-    answers = _answers(report, table, group)
-    if queries is None or judged is None or not answers:
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """An experiment: its report, its tables, and what its systems are called after."""
+
+    report: BenchmarkReport
+    table: TableReader
+    group: str = ""
+
+
+def contents_of_experiments(experiments: Sequence[Kept]) -> Contents | None:
+    """Gather what the tables of experiments hold; None if the main ones are not there.
+
+    What judges and documents say is taken from the last one that says it.
+    """
+    parts = [part for kept in experiments if (part := _Part.of(kept)) is not None]
+    if not parts:
         return None
-    pairs = judged.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64))
-    asked = [info.measure for info in report.measures]
-    return gathered(
-        queries.select("query_id", "text", "metadata"),
-        answers,
-        asked,
-        counted_best(pairs, report.top),
-        document=_documents(report, table, judged),
-        baseline=report.baseline,
-        focus=next(iter(report.measures[0].best), None) if report.measures else None,
-        cutoff=Measure.parse(asked[0]).cutoff if asked else None,
-        top=report.top,
+    queries = pl.concat([part.queries for part in parts]).unique(
+        "query_id", keep="last", maintain_order=True
     )
+    report = parts[-1].kept.report
+    measures = dict.fromkeys(info.measure for part in parts for info in part.kept.report.measures)
+    asked = [name for name in measures if all(name in _measures(part) for part in parts)]
+    asked = asked or list(measures)
+    judged = pl.concat([part.judged for part in parts]).unique(
+        ["query_id", "doc_id"], keep="last", maintain_order=True
+    )
+    top = max(part.kept.report.top for part in parts)
+    main = next(info for info in report.measures if info.measure == asked[0] or len(parts) > 1)
+    return gathered(
+        queries,
+        [answer for part in parts for answer in part.answers],
+        asked,
+        counted_best(judged, top),
+        document=_documents(parts),
+        baseline=_named(report.baseline, parts[-1].kept),
+        focus=_named(next(iter(main.best), None), parts[-1].kept),
+        cutoff=Measure.parse(asked[0]).cutoff,
+        top=top,
+    )
+
+
+def _measures(part: _Part) -> set[str]:
+    return {info.measure for info in part.kept.report.measures}
+
+
+def _named(system: str | None, kept: Kept) -> str | None:
+    """Return what the page calls a system."""
+    return f"{kept.group} / {system}" if kept.group and system is not None else system
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The tables of one experiment."""
+
+    kept: Kept
+    queries: pl.DataFrame
+    judged: pl.DataFrame
+    answers: list[Answers]
+    titles: pl.DataFrame
+    texts: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, kept: Kept) -> _Part | None:
+        queries, judged = kept.table("queries.parquet"), kept.table("qrels.parquet")
+        answers = _answers(kept)
+        if queries is None or judged is None or not answers or not kept.report.measures:
+            return None
+        titled = [judged, *(kept.table(system.results.path) for system in kept.report.systems)]
+        return cls(
+            kept,
+            queries.select("query_id", "text", "metadata"),
+            judged.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64)),
+            answers,
+            pl.concat([each.select("doc_id", "title") for each in titled if each is not None]),
+            kept.table("documents.parquet"),
+        )
 
 
 def counted_best(pairs: pl.DataFrame, top: int) -> pl.DataFrame:
@@ -48,32 +105,35 @@ def counted_best(pairs: pl.DataFrame, top: int) -> pl.DataFrame:
     return best.with_columns(pl.len().over("query_id").alias("count")).filter(pl.col("rank") <= top)
 
 
-def _answers(report: BenchmarkReport, table: TableReader, group: str) -> list[Answers]:
-    failures = FAILURES.of(report.analyses)
-    failed: dict[str, dict[str, tuple[str, ...]]] = {
+def failed_queries(failures: Failures | None) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return by system and cause which queries fail."""
+    return {
         system.system: {str(count.cause): count.query_ids for count in system.causes}
         for system in (() if failures is None else failures.systems)
     }
+
+
+def _answers(kept: Kept) -> list[Answers]:
+    failed = failed_queries(FAILURES.of(kept.report.analyses))
     answers = []
-    for system in report.systems:
-        values, top = table(system.per_query.path), table(system.results.path)
+    for system in kept.report.systems:
+        values, top = kept.table(system.per_query.path), kept.table(system.results.path)
         if values is None or top is None:
             return []
         if "adds" not in top.columns:
             top = top.with_columns(pl.lit(None, pl.Float64).alias("adds"))
-        answers.append(Answers(system.name, values, top, failed.get(system.name, {}), group))
+        answers.append(Answers(system.name, values, top, failed.get(system.name, {}), kept.group))
     return answers
 
 
-def _documents(
-    report: BenchmarkReport, table: TableReader, judged: pl.DataFrame
-) -> Callable[[str], tuple[str | None, str | None]]:
+def _documents(parts: Iterable[_Part]) -> Callable[[str], tuple[str | None, str | None]]:
     """Return what looks titles and texts up."""
-    tables = [judged, *(table(system.results.path) for system in report.systems)]
-    titled = [each.select("doc_id", "title") for each in tables if each is not None]
-    titles = dict(pl.concat(titled).unique("doc_id", keep="first").iter_rows())
-    kept = table("documents.parquet")
-    texts = {} if kept is None else dict(kept.select("doc_id", "text").iter_rows())
+    titles: dict[str, str | None] = {}
+    texts: dict[str, str | None] = {}
+    for part in parts:
+        titles |= dict(part.titles.unique("doc_id", keep="first").iter_rows())
+        if part.texts is not None:
+            texts |= dict(part.texts.select("doc_id", "text").iter_rows())
 
     def document(doc_id: str) -> tuple[str | None, str | None]:
         return titles.get(doc_id), texts.get(doc_id)

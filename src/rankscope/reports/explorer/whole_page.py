@@ -52,3 +52,14 @@ def report_page(document: Document, contents: Contents | None) -> str:
         data=blocks(contents),
     )
     return page(document, explorer)
+
+
+def limited(
+    contents: Contents | None, *, top: int | None = None, with_text: bool = True
+) -> Contents | None:
+    """Return less of some contents: fewer documents of each answer, no texts."""
+    if contents is not None and top is not None:
+        contents = contents.cut(top)
+    if contents is not None and not with_text:
+        contents = contents.without_text()
+    return contents

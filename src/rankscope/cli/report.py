@@ -1,0 +1,172 @@
+"""``rankscope report``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankscope.cli.options import MAX_SIZE, OutputName, page_options
+from rankscope.cli.output import print_line, write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankscope.document.blocks import Document
+    from rankscope.part import Record
+    from rankscope.records import BenchmarkReport
+    from rankscope.reports.explorer.contents import Contents
+
+
+@click.command()
+@click.argument("source", metavar="DIR|RECORD", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=OutputName(),
+    metavar="FILE",
+    default="report.html",
+    show_default=True,
+    help="Where the page goes.",
+)
+@click.option("--open", "is_opened", is_flag=True, help="Show it in a browser.")
+@page_options
+@MAX_SIZE
+def report(
+    *, source: tuple[str, ...], target: str, is_opened: bool, top: int | None, text: bool
+) -> None:
+    """Make one page of an experiment, of several, or of a record.
+
+    DIR is the folder of a benchmark; RECORD is a JSON file that a benchmark, evaluate, compare,
+    gate, diagnose or power wrote. The page needs no network and no other file: verdict and charts,
+    every query with the rankings of all systems, diagnosis, definitions, and how to repeat it.
+    Several experiments are shown as a history, and side by side.
+    """
+    document, contents = _made(source, keep_text=text)
+    from rankscope.reports.explorer.whole_page import limited, report_page
+
+    write_file(target, report_page(document, limited(contents, top=top, with_text=text)))
+    print_line(f"written to {target}")
+    if is_opened:
+        import webbrowser
+        from pathlib import Path
+
+        webbrowser.open(Path(target).absolute().as_uri())
+
+
+def _made(source: tuple[str, ...], *, keep_text: bool) -> tuple[Document, Contents | None]:
+    """Read what is named, and make its document and what its explorer shows."""
+    from pathlib import Path
+
+    from rankscope.document.views import document_of
+    from rankscope.errors import InputError
+    from rankscope.part import without_texts
+    from rankscope.records import BenchmarkReport
+    from rankscope.scoring.score_files import ScoreRecord
+
+    records: list[tuple[Any, Path | None]] = []
+    for name in source:
+        path = Path(name)
+        if not os.path.lexists(path):
+            raise InputError(f"{name}: file or folder not found")
+        records.append(_experiment(path) if path.is_dir() else _record(path))
+    kinds = [isinstance(record, BenchmarkReport) for record, _ in records]
+    if len(records) > 1 and not all(kinds):
+        other = source[kinds.index(False)]
+        raise InputError(f"{other}: only experiments can be put side by side; name this one alone")
+    if not keep_text:
+        records = [(without_texts(record), folder) for record, folder in records]
+    if len(records) > 1:
+        return _history(records)
+    record, folder = records[0]
+    contents = None
+    if isinstance(record, BenchmarkReport) and folder is not None:
+        from rankscope.benchmark.experiment import kept_experiment
+        from rankscope.reports.explorer.of_folder import contents_of_experiments
+
+        contents = contents_of_experiments([kept_experiment(record, folder)])
+    elif isinstance(record, ScoreRecord):
+        from rankscope.reports.explorer.of_runs import contents_of_record
+
+        contents = contents_of_record(record)
+    return document_of(record), contents
+
+
+def _experiment(folder: Path) -> tuple[Any, Path]:
+    """Read the report of an experiment's folder."""
+    from rankscope.benchmark.folders import LANGUAGE_REPORT, REPORT
+    from rankscope.benchmark.in_languages import LanguageReport
+    from rankscope.errors import InputError
+    from rankscope.records import BenchmarkReport
+
+    if (folder / REPORT).is_file():
+        return BenchmarkReport.read(folder / REPORT), folder
+    if (folder / LANGUAGE_REPORT).is_file():
+        return LanguageReport.read(folder / LANGUAGE_REPORT), folder
+    raise InputError(
+        f"{folder}: no {REPORT} in this folder; name the folder of an experiment, as "
+        "'rankscope benchmark list' does"
+    )
+
+
+def _record(path: Path) -> tuple[Record, Path | None]:
+    """Read a record, whatever its kind."""
+    from rankscope.benchmark.in_languages import LanguageReport
+    from rankscope.errors import FormatError
+    from rankscope.files import check_regular, decoded, read_bytes
+    from rankscope.records import BenchmarkReport
+    from rankscope.records.assertions import AssertionReport
+    from rankscope.records.diagnosis import Diagnosis
+    from rankscope.scoring.score_files import ScoreRecord
+    from rankscope.statistics.compare import Comparison
+    from rankscope.statistics.gate import GateResult
+    from rankscope.statistics.power import PowerReport
+    from rankscope.tables.jsontext import parse_json
+
+    source = str(path)
+    check_regular(path)
+    data = parse_json(decoded(read_bytes(path), source=source), source=source, only_finite=True)
+    kinds: tuple[type[Record], ...] = (
+        *(BenchmarkReport, LanguageReport, Diagnosis, Comparison),
+        *(GateResult, PowerReport, AssertionReport, ScoreRecord),
+    )
+    for kind in kinds:
+        if isinstance(data, dict) and kind.is_kind_of(data):
+            record = kind.from_data(data, source=source)
+            return record, path.parent if isinstance(record, BenchmarkReport) else None
+    schema = data.get("schema") if isinstance(data, dict) else None
+    raise FormatError(
+        f"is no record that can be shown (its schema is {schema!r}); give a folder of a benchmark, "
+        "or what evaluate, compare, gate, diagnose or power write with --format json",
+        source=source,
+    )
+
+
+def _history(
+    records: list[tuple[BenchmarkReport, Path | None]],
+) -> tuple[Document, Contents | None]:
+    """Make the document of several experiments, and one explorer of all their systems."""
+    from rankscope.benchmark.experiment import kept_experiment
+    from rankscope.benchmark.folders import MANIFEST
+    from rankscope.document.views import document_of
+    from rankscope.records import ExperimentManifest
+    from rankscope.reports.explorer.of_folder import contents_of_experiments
+    from rankscope.reports.history import History
+
+    described = []
+    folders = {}
+    for record, folder in records:
+        manifest = None
+        if folder is not None and (folder / MANIFEST).is_file():
+            manifest = ExperimentManifest.read(folder / MANIFEST)
+        described.append((record, manifest))
+        folders[id(record)] = folder
+    history = History.of(described)
+    kept = []
+    for past in history.experiments:
+        place = folders[id(past.report)]
+        if place is not None:
+            kept.append(kept_experiment(past.report, place, group=past.label))
+    return document_of(history), contents_of_experiments(kept)

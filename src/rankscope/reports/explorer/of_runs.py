@@ -1,0 +1,159 @@
+"""The contents of runs that were just scored, with texts as far as they are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankscope.measures.language import Measure
+from rankscope.reports.explorer.contents import Answers, Contents, gathered
+from rankscope.reports.explorer.of_folder import counted_best, failed_queries
+from rankscope.runs.table import Run, as_run
+from rankscope.scoring.tops import SCHEMA, tops
+
+if TYPE_CHECKING:
+    from rankscope.collection.corpus import Corpus
+    from rankscope.diagnosis.failures import Failures
+    from rankscope.scoring.evaluate import Scores
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.score_files import ScoreRecord
+    from rankscope.scoring.scored import Scored
+
+TOP = 20
+"""So many documents of each answer are shown, unless told otherwise."""
+
+_TOP_COLUMNS = {**SCHEMA, "grade": pl.Float64}
+_GRADED = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+
+QueryRow = tuple[str, str, Mapping[str, Any]]
+"""A query: id, text and metadata."""
+
+
+def contents_of_scored(
+    scored: Scored,
+    *,
+    queries: Iterable[QueryRow] = (),
+    corpus: Corpus | None = None,
+    baseline: str | None = None,
+    failures: Failures | None = None,
+    top: int = TOP,
+) -> Contents:
+    """Gather what an explorer shows of scores and the runs behind them."""
+    scores, judgments = scored.scores, scored.judgments
+    failed = failed_queries(failures)
+    answers = [
+        Answers(name, values, _top(scored, name, top), failed.get(name, {}))
+        for name, values in _values(scores, scored.runs)
+    ]
+    pairs = _graded(judgments)
+    main = Measure.parse(scores.measures[0])
+    return gathered(
+        _queries(judgments, queries),
+        answers,
+        scores.measures,
+        counted_best(pairs, top),
+        document=_documents(judgments, corpus),
+        baseline=baseline,
+        focus=_best(scores, main),
+        cutoff=main.cutoff,
+        top=top,
+    )
+
+
+def _best(scores: Scores, main: Measure) -> str | None:
+    if len(scores.runs) < 2 or scores.is_by_language:
+        return None
+    pick = max if main.definition.higher_is_better else min
+    return pick(scores.runs, key=lambda name: scores.run(name).means[str(main)])
+
+
+def _values(scores: Scores, runs: Mapping[str, Any]) -> Iterable[tuple[str, pl.DataFrame]]:
+    """Return the values of each run; of several languages, those of all of them."""
+    table = scores.per_query
+    for name in runs:
+        rows = [row for row in scores.runs if row == name]
+        if scores.is_by_language:
+            rows = [row for row in scores.runs if row.rpartition(" (")[0] == name]
+        of_run = table.filter(pl.col("run").is_in(rows)).drop("run")
+        if rows:
+            yield name, of_run
+
+
+def _top(scored: Scored, name: str, top: int) -> pl.DataFrame:
+    """Return the first documents of each answer, with their grades."""
+    judgments, run = scored.judgments, scored.runs[name]
+    if judgments.gold is not None:  # pieces of text have no ids to show
+        return pl.DataFrame(schema=_TOP_COLUMNS)
+    table = run if isinstance(run, Run) else as_run(run, name=name)
+    main = Measure.parse(scored.scores.measures[0])
+    first = tops(judgments, table, main, profile=scored.scores.profile, depth=top)
+    judged = first.filter(pl.col("query_id").is_in(list(judgments.query_ids)))
+    return judged.join(
+        _graded(judgments), on=["query_id", "doc_id"], how="left", maintain_order="left"
+    )
+
+
+def _graded(judgments: Judgments) -> pl.DataFrame:
+    if judgments.gold is not None:
+        return pl.DataFrame(schema=_GRADED)
+    return judgments.pairs.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64))
+
+
+def _queries(judgments: Judgments, queries: Iterable[QueryRow]) -> pl.DataFrame:
+    known = {query_id: (text, metadata) for query_id, text, metadata in queries}
+    rows = []
+    for query_id in judgments.query_ids:
+        text, metadata = known.get(query_id, (None, {}))
+        plain = json.dumps(dict(metadata), ensure_ascii=False, default=str) if metadata else None
+        rows.append((query_id, text, plain))
+    columns = dict.fromkeys(("query_id", "text", "metadata"), pl.String)
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _documents(
+    judgments: Judgments, corpus: Corpus | None
+) -> Callable[[str], tuple[str | None, str | None]]:
+    """Return what looks titles and texts up: in the corpus, or in the ontology."""
+    ontology = judgments.ontology
+
+    def document(doc_id: str) -> tuple[str | None, str | None]:
+        if corpus is not None and doc_id in corpus:
+            known = corpus[doc_id]
+            return known.title or None, known.text or None
+        if ontology is not None and doc_id in ontology:
+            return ontology.labels[ontology.number(doc_id)] or None, None
+        return None, None
+
+    return document
+
+
+def contents_of_record(record: ScoreRecord) -> Contents | None:
+    """Gather the values of a score file; None if it holds none by query."""
+    answers: list[Answers] = []
+    query_ids: dict[str, None] = {}
+    for name, run in record.runs.items():
+        if run.per_query is None:
+            return None
+        rows = [
+            (query_id, measure, value)
+            for query_id, values in run.per_query.items()
+            for measure, value in values.items()
+            if value is not None
+        ]
+        columns = {"query_id": pl.String, "measure": pl.String, "value": pl.Float64}
+        values = pl.DataFrame(rows, schema=columns, orient="row")
+        query_ids |= dict.fromkeys(run.per_query)
+        answers.append(Answers(name, values, pl.DataFrame(schema=_TOP_COLUMNS)))
+    queries = pl.DataFrame({"query_id": list(query_ids)}, schema={"query_id": pl.String})
+    unknown = [pl.lit(None, pl.String).alias(name) for name in ("text", "metadata")]
+    return gathered(
+        queries.with_columns(unknown),
+        answers,
+        list(record.measures),
+        counted_best(pl.DataFrame(schema=_GRADED), TOP),
+        document=lambda _: (None, None),
+        top=TOP,
+    )

@@ -1,0 +1,253 @@
+"""Several experiments as one document: the main measure over time, and all of them side by side.
+
+Everything shown is in the records. Differences between experiments are plain ones: whether they
+could be chance is the question of ``rankscope benchmark compare``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rankscope.document.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Curve,
+    Document,
+    Plot,
+    Section,
+    Table,
+    ends,
+    sentences,
+    text_columns,
+)
+from rankscope.document.links import queries_link
+from rankscope.document.views import view
+from rankscope.errors import counted
+
+if TYPE_CHECKING:
+    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import BenchmarkReport, MeasureValue
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An experiment of a history, and what it is called there."""
+
+    label: str
+    report: BenchmarkReport
+    manifest: ExperimentManifest | None = None
+
+    @property
+    def commit(self) -> str | None:
+        """What was checked out, if that is known; a plus sign: with changes."""
+        git = None if self.manifest is None else self.manifest.git
+        return None if git is None else f"{git.commit[:10]}{'+' if git.dirty else ''}"
+
+    def value(self, system: str, measure: str) -> MeasureValue | None:
+        """Return a mean."""
+        for record in self.report.systems:
+            if record.name == system:
+                return next((each for each in record.measures if each.measure == measure), None)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Experiments, oldest first."""
+
+    experiments: tuple[Past, ...]
+
+    @classmethod
+    def of(cls, reports: Sequence[tuple[BenchmarkReport, ExperimentManifest | None]]) -> History:
+        """Order experiments by time, and give each a name of its own."""
+        ordered = sorted(reports, key=lambda pair: pair[0].created)
+        labels: list[str] = []
+        for report, _ in ordered:
+            label, number = report.experiment, 2
+            while label in labels:
+                label, number = f"{report.experiment} ({number})", number + 1
+            labels.append(label)
+        return cls(
+            tuple(
+                Past(label, report, manifest)
+                for label, (report, manifest) in zip(labels, ordered, strict=True)
+            )
+        )
+
+    @property
+    def main(self) -> str:
+        """The measure that is shown over time: the main one of the newest experiment."""
+        return self.experiments[-1].report.measures[0].measure
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems of all experiments."""
+        names = (system.name for past in self.experiments for system in past.report.systems)
+        return list(dict.fromkeys(names))
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures of all experiments, those of the newest first."""
+        newest_first = reversed(self.experiments)
+        return list(dict.fromkeys(i.measure for past in newest_first for i in past.report.measures))
+
+
+@view
+def history_document(history: History) -> Document:
+    """Show the main measure over time, and every number of all experiments side by side."""
+    first, last = history.experiments[0], history.experiments[-1]
+    return Document(
+        f"History of {counted(len(history.experiments), 'experiment')}",
+        (
+            Section("What it says", (sentences(list(_says(history)), listed=True),)),
+            Section("Over time", (_plot(history), _table(history))),
+            Section("Side by side", (), _side_by_side(history)),
+            Section("Verdicts", (), tuple(_verdicts(history)), part="diagnosis"),
+            Section("Is a difference real?", (), _ask(history), part="method"),
+        ),
+        subtitle=f"From {first.report.created[:10]} to {last.report.created[:10]}, "
+        f"{counted(len(history.systems), 'system')}.",
+        names=frozenset([*history.systems, *history.measures]),
+        data=lambda: _data(history),
+    )
+
+
+def _says(history: History) -> Iterator[str]:
+    """Say what changed from the first to the last, and what makes them hard to compare."""
+    main, first, last = history.main, history.experiments[0], history.experiments[-1]
+    for system in history.systems:
+        before, after = first.value(system, main), last.value(system, main)
+        if before is not None and after is not None:
+            change = after.value - before.value
+            yield (
+                f"{system}: {main} {before.value:.4f} in {first.label}, {after.value:.4f} in "
+                f"{last.label} ({change:+.4f}; not tested)"
+            )
+    for what in ("queries", "qrels", "corpus"):
+        hashes = {getattr(past.report.collection, f"{what}_sha256") for past in history.experiments}
+        if len(hashes) > 1:
+            noun = {"qrels": "judgments"}.get(what, what)
+            yield f"The {noun} are not the same in all of them: some of a change may be theirs."
+
+
+def _plot(history: History) -> Plot:
+    main = history.main
+    curves = []
+    for system in history.systems:
+        points, names = [], []
+        for place, past in enumerate(history.experiments, start=1):
+            value = past.value(system, main)
+            if value is not None:
+                points.append((float(place), value.value))
+                names.append("")
+        curves.append(Curve(system, tuple(points), tuple(names)))
+    return Plot(
+        f"{main} over time",
+        "experiment, oldest first",
+        main,
+        tuple(curves),
+        x_range=(1.0, max(float(len(history.experiments)), 2.0)),
+    )
+
+
+def _table(history: History) -> Table:
+    main = history.main
+    rows = []
+    previous: Past | None = None
+    for number, past in enumerate(history.experiments, start=1):
+        cells = []
+        for system in history.systems:
+            value = past.value(system, main)
+            if value is None:
+                cells.append(Cell())
+                continue
+            before = None if previous is None else previous.value(system, main)
+            cell = Cell(
+                value.value,
+                ends(value.interval),
+                link=queries_link(measure=main, a=f"{past.label} / {system}", sort="a"),
+            )
+            cells.append(
+                cell if before is None else replace(cell, change=value.value - before.value)
+            )
+        about = (Cell(number), Cell(past.label), Cell(past.report.created.replace("T", " ")[:16]))
+        rows.append((*about, Cell(past.commit), *cells))
+        previous = past
+    return Table(
+        (
+            Column("", digits=0),
+            *text_columns("experiment", "made", "commit"),
+            *(Column(system) for system in history.systems),
+        ),
+        tuple(rows),
+        title=main,
+        notes=(
+            (
+                "in brackets: interval of the mean; in parentheses: change against the experiment "
+                "before, not tested"
+            ),
+        ),
+        name_columns=2,
+    )
+
+
+def _side_by_side(history: History) -> tuple[Block, ...]:
+    """Show every mean of every system, a column for each experiment."""
+    rows = []
+    for system in history.systems:
+        for measure in history.measures:
+            values = [past.value(system, measure) for past in history.experiments]
+            if not any(values):
+                continue
+            cells = (
+                Cell()
+                if value is None
+                else Cell(
+                    value.value,
+                    ends(value.interval),
+                    link=queries_link(measure=measure, a=f"{past.label} / {system}", sort="a"),
+                )
+                for past, value in zip(history.experiments, values, strict=True)
+            )
+            rows.append((Cell(system), Cell(measure), *cells))
+    columns = (*text_columns("system", "measure"), *(Column(p.label) for p in history.experiments))
+    return (Table(columns, tuple(rows), name_columns=2),)
+
+
+def _verdicts(history: History) -> Iterator[Block]:
+    for past in history.experiments:
+        rows = tuple((Cell(sentence),) for sentence in past.report.verdict)
+        if rows:
+            yield Table(text_columns("verdict"), rows, title=past.label)
+
+
+def _ask(history: History) -> tuple[Block, ...]:
+    text = (
+        "The numbers here are those of the records. Whether a change is more than chance is "
+        "answered by this command, for any two of the folders:"
+    )
+    first, last = history.experiments[-2:] if len(history.experiments) > 1 else (None, None)
+    if first is None or last is None:
+        return ()
+    return (
+        sentences([text]),
+        Code(f"rankscope benchmark compare {first.label} {last.label}", "sh"),
+    )
+
+
+def _data(history: History) -> Table:
+    rows = []
+    for past in history.experiments:
+        for system in past.report.systems:
+            for value in system.measures:
+                low, high = ends(value.interval) or (None, None)
+                about = (past.label, past.report.created, past.commit, system.name)
+                rows.append(
+                    tuple(map(Cell, (*about, value.measure, value.value, low, high, value.n)))
+                )
+    titles = ("experiment", "created", "commit", "system", "measure", "value", "low", "high")
+    return Table(text_columns(*titles, "queries"), tuple(rows))
