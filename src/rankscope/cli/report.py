@@ -168,5 +168,5 @@ def _history(
     for past in history.experiments:
         place = folders[id(past.report)]
         if place is not None:
-            kept.append(kept_experiment(past.report, place, group=past.label))
+            kept.append(kept_experiment(past.report, place, group=past.group))
     return document_of(history), contents_of_experiments(kept)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.shares import share_of
 from rankscope.document.blocks import Block, Cell, Column, Notes, Section, Table, text_columns
+from rankscope.document.links import queries_link, query_link
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ def _counts(result: Failures, causes: list[Cause]) -> Table:
         cells = [
             Cell(0)
             if count is None
-            else Cell(count.queries, note=share_of(count.queries, result.queries))
-            for count in counts
+            else Cell(
+                count.queries,
+                note=share_of(count.queries, result.queries),
+                link=queries_link(a=system.system, cause=cause),
+            )
+            for count, system in zip(counts, result.systems, strict=True)
         ]
         rows.append((Cell(cause), *cells))
     failing = [
-        Cell(system.failing, note=share_of(system.failing, result.queries))
+        Cell(
+            system.failing,
+            note=share_of(system.failing, result.queries),
+            link=queries_link(a=system.system, show="failing"),
+        )
         for system in result.systems
     ]
     rows.append((Cell("questions that fail", tone="strong"), *failing))
@@ -96,7 +105,7 @@ def _table(result: Failures, system: SystemFailures) -> Table:
     """List the worst questions of one system."""
     rows = [
         (
-            Cell(_cut(question.text or question.query_id, 60)),
+            Cell(_cut(question.text or question.query_id, 60), link=query_link(question.query_id)),
             Cell(question.value),
             Cell(question.cause),
             Cell(_expected(question)),

@@ -37,9 +37,19 @@ if TYPE_CHECKING:
 class Past:
     """An experiment of a history, and what it is called there."""
 
+    number: int
     label: str
     report: BenchmarkReport
     manifest: ExperimentManifest | None = None
+
+    @property
+    def group(self) -> str:
+        """What its systems are called after where those of several experiments are listed."""
+        return f"#{self.number}"
+
+    def link(self, system: str, measure: str) -> str:
+        """Return a link to the queries behind a mean."""
+        return queries_link(measure=measure, a=f"{self.group} {system}", sort="a")
 
     @property
     def commit(self) -> str | None:
@@ -73,8 +83,10 @@ class History:
             labels.append(label)
         return cls(
             tuple(
-                Past(label, report, manifest)
-                for label, (report, manifest) in zip(labels, ordered, strict=True)
+                Past(number, label, report, manifest)
+                for number, (label, (report, manifest)) in enumerate(
+                    zip(labels, ordered, strict=True), start=1
+                )
             )
         )
 
@@ -123,9 +135,12 @@ def _says(history: History) -> Iterator[str]:
         before, after = first.value(system, main), last.value(system, main)
         if before is not None and after is not None:
             change = after.value - before.value
+            if abs(change) < 0.00005:
+                yield f"{system}: {main} {after.value:.4f}, as in {first.group}"
+                continue
             yield (
-                f"{system}: {main} {before.value:.4f} in {first.label}, {after.value:.4f} in "
-                f"{last.label} ({change:+.4f}; not tested)"
+                f"{system}: {main} {after.value:.4f}, in {first.group} {before.value:.4f} "
+                f"({change:+.4f}; not tested)"
             )
     for what in ("queries", "qrels", "corpus"):
         hashes = {getattr(past.report.collection, f"{what}_sha256") for past in history.experiments}
@@ -158,7 +173,7 @@ def _table(history: History) -> Table:
     main = history.main
     rows = []
     previous: Past | None = None
-    for number, past in enumerate(history.experiments, start=1):
+    for past in history.experiments:
         cells = []
         for system in history.systems:
             value = past.value(system, main)
@@ -169,18 +184,21 @@ def _table(history: History) -> Table:
             cell = Cell(
                 value.value,
                 ends(value.interval),
-                link=queries_link(measure=main, a=f"{past.label} / {system}", sort="a"),
+                link=past.link(system, main),
             )
             cells.append(
                 cell if before is None else replace(cell, change=value.value - before.value)
             )
-        about = (Cell(number), Cell(past.label), Cell(past.report.created.replace("T", " ")[:16]))
+        about = (
+            Cell(past.group),
+            Cell(past.label),
+            Cell(past.report.created.replace("T", " ")[:16]),
+        )
         rows.append((*about, Cell(past.commit), *cells))
         previous = past
     return Table(
         (
-            Column("", digits=0),
-            *text_columns("experiment", "made", "commit"),
+            *text_columns("#", "experiment", "made", "commit"),
             *(Column(system) for system in history.systems),
         ),
         tuple(rows),
@@ -209,12 +227,15 @@ def _side_by_side(history: History) -> tuple[Block, ...]:
                 else Cell(
                     value.value,
                     ends(value.interval),
-                    link=queries_link(measure=measure, a=f"{past.label} / {system}", sort="a"),
+                    link=past.link(system, measure),
                 )
                 for past, value in zip(history.experiments, values, strict=True)
             )
             rows.append((Cell(system), Cell(measure), *cells))
-    columns = (*text_columns("system", "measure"), *(Column(p.label) for p in history.experiments))
+    columns = (
+        *text_columns("system", "measure"),
+        *(Column(past.group, note=past.label) for past in history.experiments),
+    )
     return (Table(columns, tuple(rows), name_columns=2),)
 
 

@@ -606,7 +606,7 @@
 
   const ready = (async () => {
     overview = await explorerData.load("overview");
-    systems = overview.systems.map(({ name, group }) => group ? `${group} / ${name}` : name);
+    systems = overview.systems.map(({ name, group }) => group ? `${group} ${name}` : name);
     state = plainState();
     list = explorerList.create("Queries", { onSort: sortBy, onOpen: (query) => { location.hash = queryLink(query); } });
     place.replaceChildren(

@@ -48,15 +48,15 @@ def contents_of_experiments(experiments: Sequence[Kept]) -> Contents | None:
         ["query_id", "doc_id"], keep="last", maintain_order=True
     )
     top = max(part.kept.report.top for part in parts)
-    main = next(info for info in report.measures if info.measure == asked[0] or len(parts) > 1)
+    best = next(iter(report.measures[0].best), None)
     return gathered(
         queries,
         [answer for part in parts for answer in part.answers],
         asked,
         counted_best(judged, top),
         document=_documents(parts),
-        baseline=_named(report.baseline, parts[-1].kept),
-        focus=_named(next(iter(main.best), None), parts[-1].kept),
+        baseline=_named(report.baseline if len(parts) == 1 else best, parts[-2:][0].kept),
+        focus=_named(best, parts[-1].kept),
         cutoff=Measure.parse(asked[0]).cutoff,
         top=top,
     )
@@ -68,7 +68,7 @@ def _measures(part: _Part) -> set[str]:
 
 def _named(system: str | None, kept: Kept) -> str | None:
     """Return what the page calls a system."""
-    return f"{kept.group} / {system}" if kept.group and system is not None else system
+    return f"{kept.group} {system}" if kept.group and system is not None else system
 
 
 @dataclass(frozen=True, slots=True, eq=False)
