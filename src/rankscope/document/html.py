@@ -12,7 +12,17 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Chart, Findings, Notes, Plot, Sentences, Table
+from rankscope.document.blocks import (
+    Chart,
+    Entries,
+    Findings,
+    Formula,
+    Notes,
+    Plot,
+    Sentences,
+    Table,
+)
+from rankscope.document.entries_html import entries_html, formula_html
 from rankscope.document.plots import plot
 from rankscope.document.text import (
     SIGNS,
@@ -96,7 +106,9 @@ def _opening(document: Document) -> Iterator[str]:
     if document.subtitle:
         yield f'<p class="subtitle">{_safe(document.subtitle)}</p>'
     titled = [
-        (place, section.title) for place, section in enumerate(document.sections) if section.title
+        (place, section.title)
+        for place, section in enumerate((*document.sections, *document.appendix))
+        if section.title
     ]
     if len(titled) > 3:
         links = (f'<a href="#section-{place}">{_safe(title)}</a>' for place, title in titled)
@@ -105,7 +117,8 @@ def _opening(document: Document) -> Iterator[str]:
 
 def _sections(document: Document, level: int = 2) -> Iterator[str]:
     """Yield the sections; only those of a page, with headings of level 2, can be linked to."""
-    for place, section in enumerate(document.sections):
+    appendix = document.appendix if level == 2 else ()
+    for place, section in enumerate((*document.sections, *appendix)):
         if not section.all_blocks:
             continue
         link = f' id="section-{place}"' if level == 2 else ""
@@ -146,6 +159,10 @@ def _block(block: Block, level: int) -> str:
         return findings or "<p>No findings.</p>"
     if isinstance(block, Notes):
         return _notes(block.texts)
+    if isinstance(block, Formula):
+        return formula_html(block.text)
+    if isinstance(block, Entries):
+        return entries_html(block, level)
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"
 
 

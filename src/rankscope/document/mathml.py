@@ -43,7 +43,7 @@ _RELATIONS = ("=", "∝", "<", ">", "≤", "≥")
 _OVER = ("over", "down", "of")
 """What follows a sign that goes over something."""
 _ENDS_PHRASE = ("if", "else")
-_SPACE = "\N{NO-BREAK SPACE}"
+_SPACE = '<mspace width="0.3em"></mspace>'
 _DEEPEST = 40
 """Parentheses and signs inside each other; a formula with more is text."""
 
@@ -141,11 +141,11 @@ def _phrase(words: Sequence[str]) -> str:
             pending.append(word)
             continue
         if pending:
-            parts.append(_words(_SPACE.join(pending) + _SPACE))
-        parts.append(_name(word))
-        pending = [""] if place + 1 < len(words) else []  # a space before the next word
+            parts += [_words(" ".join(pending)), _SPACE]
+            pending = []
+        parts += [_name(word)] if place + 1 == len(words) else [_name(word), _SPACE]
     if pending:
-        parts.append(_words(_SPACE.join(pending)))
+        parts.append(_words(" ".join(pending)))
     return _row(*parts)
 
 
@@ -209,11 +209,11 @@ class _Reader:
     def clause(self) -> str:
         parts = [self.sides().markup]
         if self.word("if"):
-            parts += [_words(f"{_SPACE}if{_SPACE}"), self.sides().markup]
+            parts += [_SPACE, _words("if"), _SPACE, self.sides().markup]
             if self.take(","):
                 if not self.word("else"):
                     raise _NotMathematicsError
-                parts += [_operator(","), _words(f"{_SPACE}else{_SPACE}"), self.sum().markup]
+                parts += [_operator(","), _words("else"), _SPACE, self.sum().markup]
         self.expect_end()
         return _row(*parts)
 
@@ -333,8 +333,8 @@ class _Reader:
         letter = self.expect("name")
         if len(letter.text) > 1 or self.next.kind == "(":
             raise _NotMathematicsError
-        behind = _words(_SPACE + letter.text) if letter.spaced else _name(letter.text)
-        return _Node(_row(markup, behind), "product")
+        behind = [_SPACE, _words(letter.text)] if letter.spaced else [_name(letter.text)]
+        return _Node(_row(markup, *behind), "product")
 
     def named(self) -> _Node:
         """Return a name, a function of something, or words."""
@@ -344,7 +344,7 @@ class _Reader:
         if self.next.kind in ("@", "_") and not self.next.spaced:
             return self.suffixed(_name(first.text))
         if first.text == "ln" and self.next.kind == "name":
-            return _Node(_row(_name("ln"), _words(_SPACE), self.power().markup))
+            return _Node(_row(_name("ln"), _SPACE, self.power().markup))
         words = [first.text]
         while self.next.kind == "name" and self.next.text not in _ENDS_PHRASE:
             if self.after.kind in ("(", "@", "_") and not self.after.spaced:
@@ -363,7 +363,7 @@ class _Reader:
             words.append(self.expect("name").text)
         if not words:
             return _Node(markup)
-        return _Node(_row(markup, _words(_SPACE), _phrase(words)), "phrase")
+        return _Node(_row(markup, _SPACE, _phrase(words)), "phrase")
 
     def index(self) -> str:
         if self.next.kind == "{":
@@ -397,12 +397,12 @@ class _Reader:
             self.word("of")
             body = self.body(self.sum)
         elif self.word("of"):
-            mark = _row(mark, _words(f"{_SPACE}of{_SPACE}"))
+            mark = _row(mark, _SPACE, _words("of"), _SPACE)
             body = self.body(self.sum)
         else:
             body = self.body(self.product)
         if is_word:
-            mark = _row(mark, _words(_SPACE))
+            mark = _row(mark, _SPACE)
         return _Node(_row(mark, _fenced(body.markup) if body.kind == "sum" else body.markup))
 
     def limits(self, mark: str) -> str:
@@ -496,8 +496,9 @@ def clauses(text: str) -> list[Clause]:
             behind = "," if place + 1 < len(pieces) else ""
             markup = _markup(piece)
             if place and not markup and not lines[-1].markup:
-                piece = f"{lines.pop().text}, {piece}"
-            lines.append(Clause(piece, markup, behind))
+                lines[-1] = Clause(f"{lines[-1].text}, {piece}", "", behind)
+            else:
+                lines.append(Clause(piece, markup, behind))
     return lines
 
 
