@@ -108,7 +108,7 @@ def _opening(document: Document) -> Iterator[str]:
     titled = [
         (place, section.title)
         for place, section in enumerate((*document.sections, *document.appendix))
-        if section.title
+        if section.title and section.all_blocks
     ]
     if len(titled) > 3:
         links = (f'<a href="#section-{place}">{_safe(title)}</a>' for place, title in titled)
