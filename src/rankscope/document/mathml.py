@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-__all__ = ["clauses", "formula_lines", "mathml"]
-
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<number>\d+(?:\.\d+)?)"

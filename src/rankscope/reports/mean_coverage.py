@@ -111,7 +111,8 @@ def coverage_section(covered: Mapping[str, Covered], *, profile: str) -> Section
     apart = any(_differing(each) for each in covered.values())
     rows = []
     for name, each in covered.items():
-        names = [Cell(name), *([Cell("all others")] if apart else [])]
+        which = "all others" if _differing(each) else "all"
+        names = [Cell(name), *([Cell(which)] if apart else [])]
         rows.append((*names, *_numbers(each, counts, cutoffs)))
         rows += [
             (Cell(name), Cell(measure), Cell(queries), *(Cell("") for _ in (*counts[1:], *cutoffs)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from rankscope.document.blocks import Entries, Entry, Section
+from rankscope.document.blocks import Entries, Entry, Section, sentences
 from rankscope.errors import RankscopeError
 from rankscope.measures.definition import (
     BY_DEPTH,
@@ -49,7 +49,10 @@ def definitions_section(
         changed = {key: rules[key] for key in ("queries", "no_relevant") if key in rules}
         known = replace(known, **cast("dict[str, Any]", changed))
     entries = tuple(_entry(name, asked.get(name, name), profile, known) for name in measures)
-    return Section(TITLE, details=(Entries(entries, "measure"),) if entries else ())
+    if not entries:
+        return Section(TITLE)
+    whose = f"Rules of {profile}" + ("." if known is None else f": {known.summary}.")
+    return Section(TITLE, details=(Entries(entries, "measure"), sentences([whose])))
 
 
 def _entry(name: str, asked: str, profile: str, rules: Profile | None) -> Entry:
@@ -63,11 +66,11 @@ def _entry(name: str, asked: str, profile: str, rules: Profile | None) -> Entry:
         "parameters": "; ".join(parameters_of(measure)),
         **facts_of(definition),
         **_edges(measure, rules),
-        "rules": profile if rules is None else f"{profile}: {rules.summary}",
     }
+    reference = facts.pop("reference")
     doubt = "" if rules is None else rules.doubt(measure)
-    if doubt:
-        facts["rules"] += f"; this measure may differ from that of {profile}: {doubt}"
+    facts["doubt"] = f"may differ from that of {profile}: {doubt}" if doubt else ""
+    facts["reference"] = reference
     return Entry(
         name,
         definition.summary,
