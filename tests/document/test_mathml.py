@@ -169,6 +169,7 @@ def test_shapes(name: str, expected: list[str]) -> None:
         ("((a + b) / c)²", "([a+b | c])^{2}"),
         ("a − b - c", "a−b-c"),
         ("x × y", "x×y"),
+        ("two words + more words", "two words + more words"),
         ("a <b", "a<b"),
     ],
 )

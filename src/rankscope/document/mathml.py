@@ -99,7 +99,7 @@ def _operator(text: str) -> str:
 
 
 def _between(text: str) -> str:
-    """Return an operator between two things; beside words only its form gives it its spaces."""
+    """Return an operator between two things, also where one of them is words."""
     return _element("mo", escape(text), form="infix")
 
 
@@ -234,7 +234,11 @@ class _Reader:
         first = self.product()
         parts = [_operator(sign.text), first.markup] if sign else [first.markup]
         while added := self.take(*_ADDED):
-            parts += [_between(added.text), self.product().markup]
+            term = self.product()
+            between = _between(added.text)
+            if first.kind == term.kind == "phrase":  # between words alone it has no spaces
+                between = _row(_SPACE, between, _SPACE)
+            parts += [between, term.markup]
         self.depth -= 1
         return first if len(parts) == 1 else _Node(_row(*parts), "sum")
 
