@@ -107,9 +107,12 @@ def test_structure(text: str) -> None:
         "## Time",
         "## Findings",
         "## What was run",
+        "## What each mean covers",
+        "## Definitions",
         "## How to repeat it",
+        "### By content",
     ]
-    assert check_tables(text) == 15
+    assert check_tables(text) == 18
     assert "4 systems on recipes (test): 200 documents, 120 queries, 2,735 judgments" in text
     assert "Made 2025-06-01 09:30 UTC, experiment 3f9ac2d71b04." in text
     assert "rankscope benchmark verify DIR" in text
@@ -241,6 +244,8 @@ def test_nothing_to_say_is_left_out(report: BenchmarkReport) -> None:
         "Time",
         "Findings",
         "What was run",
+        "What each mean covers",
+        "Definitions",
         "How to repeat it",
     ]
     assert "Nothing stands out." in section(text, "What would gain most")

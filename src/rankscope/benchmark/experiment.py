@@ -109,8 +109,6 @@ def write_experiment(
     for name, evaluation in evaluations.items():
         _write_text(folder, report_file(name), evaluation.to_json())
     _write_text(folder, REPORT, report.to_json())
-    for name, text in pages(report, folder.folder).items():
-        _write_text(folder, name, text)
     manifest = experiment.manifest(
         report,
         started=started,
@@ -118,8 +116,11 @@ def write_experiment(
         models=models,
         git=git_state(experiment.benchmark.loaded.folder),
         machine=machine(),
-        artifacts=folder.files(),
+        artifacts=[],
     )
+    for name, text in pages(report, manifest, folder.folder).items():
+        _write_text(folder, name, text)
+    manifest = manifest.model_copy(update={"artifacts": folder.files()})
     _write_text(folder, MANIFEST, manifest.to_json())
     return report
 
@@ -149,13 +150,13 @@ def results_file(system: str) -> str:
     return f"results/{system}.parquet"
 
 
-def pages(report: BenchmarkReport, folder: Path) -> dict[str, str]:
+def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
     """Draw the pages of a report of what is in its folder, by file."""
-    document = benchmark_document(report)
     return {
-        "BenchmarkComparison.md": as_markdown(document),
+        "BenchmarkComparison.md": as_markdown(benchmark_document(report)),
         "BenchmarkReport.html": report_page(
-            document, contents_of_experiments([kept_experiment(report, folder)])
+            benchmark_document(report, manifest=manifest),
+            contents_of_experiments([kept_experiment(report, folder)]),
         ),
     }
 

@@ -278,7 +278,8 @@ class _Comparing:
         """Draw the pages of the report again, those that there were then."""
         listed = {artifact.path for artifact in self._recorded.manifest.artifacts}
         try:
-            drawn = pages(self._recorded.report, self._recorded.folder)
+            recorded = self._recorded
+            drawn = pages(recorded.report, recorded.manifest, recorded.folder)
         except Exception:  # a record may have the right form and fit together nowhere
             yield Checked(what=f"{REPORT}, its pages", problem="cannot be drawn from what it says")
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rankscope.document.blocks import Document
     from rankscope.part import Record
-    from rankscope.records import BenchmarkReport
+    from rankscope.records import BenchmarkReport, ExperimentManifest
     from rankscope.reports.explorer.contents import Contents
 
 
@@ -87,7 +87,8 @@ def _made(source: tuple[str, ...], *, keep_text: bool) -> tuple[Document, Conten
         from rankscope.reports.explorer.of_folder import contents_of_experiments
 
         contents = contents_of_experiments([kept_experiment(record, folder)])
-    elif isinstance(record, ScoreRecord):
+        return document_of(record, manifest=_manifest(folder)), contents
+    if isinstance(record, ScoreRecord):
         from rankscope.reports.explorer.of_runs import contents_of_record
 
         contents = contents_of_record(record)
@@ -109,6 +110,15 @@ def _experiment(folder: Path) -> tuple[Any, Path]:
         f"{folder}: no {REPORT} in this folder; name the folder of an experiment, as "
         "'rankscope benchmark list' does"
     )
+
+
+def _manifest(folder: Path) -> ExperimentManifest | None:
+    """Read what is needed to repeat an experiment, if it is there."""
+    from rankscope.benchmark.folders import MANIFEST
+    from rankscope.records import ExperimentManifest
+
+    path = folder / MANIFEST
+    return ExperimentManifest.read(path) if path.is_file() else None
 
 
 def _record(path: Path) -> tuple[Record, Path | None]:
@@ -149,19 +159,14 @@ def _history(
 ) -> tuple[Document, Contents | None]:
     """Make the document of several experiments, and one explorer of all their systems."""
     from rankscope.benchmark.experiment import kept_experiment
-    from rankscope.benchmark.folders import MANIFEST
     from rankscope.document.views import document_of
-    from rankscope.records import ExperimentManifest
     from rankscope.reports.explorer.of_folder import contents_of_experiments
     from rankscope.reports.history import History
 
     described = []
     folders = {}
     for record, folder in records:
-        manifest = None
-        if folder is not None and (folder / MANIFEST).is_file():
-            manifest = ExperimentManifest.read(folder / MANIFEST)
-        described.append((record, manifest))
+        described.append((record, None if folder is None else _manifest(folder)))
         folders[id(record)] = folder
     history = History.of(described)
     kept = []

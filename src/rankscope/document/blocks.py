@@ -195,7 +195,37 @@ class Code:
     language: str = ""
 
 
-Block: TypeAlias = Table | Sentences | Chart | Plot | Findings | Notes | Code
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula as plain text; a page sets what it can read of it as mathematics."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What there is to say about one thing that has a name and a formula."""
+
+    name: str
+    text: str
+    """What it means, in one sentence."""
+    formula: str = ""
+    note: str = ""
+    """A few words behind the name."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Titles and texts, such as its range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Things explained one after the other; forms other than pages show a table of them."""
+
+    entries: tuple[Entry, ...]
+    title: str = ""
+    """What they are, such as "measure"."""
+
+
+Block: TypeAlias = Table | Sentences | Chart | Plot | Findings | Notes | Code | Formula | Entries
 
 PICTURES = Chart, Plot
 """What forms without pictures leave out."""
@@ -250,6 +280,8 @@ class Document:
     """Names of systems, measures and queries that sentences may hold: a form may set them apart."""
     data: Callable[[], Table] | None = None
     """Makes the numbers in full, one fact a row: what csv writes; None: the first table."""
+    appendix: tuple[Section, ...] = ()
+    """What only a page has room for, behind all sections."""
     cases: tuple[Case, ...] = ()
     properties: dict[str, str] = field(default_factory=dict)
     """What a machine may want to know about the report as a whole (JUnit's properties)."""
@@ -417,5 +449,6 @@ def together(title: str, documents: Sequence[Document]) -> Document:
         tuple(sections),
         names=frozenset().union(*(document.names for document in documents)),
         data=data if makers else None,
+        appendix=tuple(section for document in documents for section in document.appendix),
         cases=tuple(case for document in documents for case in document.cases),
     )

@@ -13,7 +13,17 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Chart, Findings, Notes, Plot, Sentences, Table
+from rankscope.document.blocks import (
+    Chart,
+    Entries,
+    Findings,
+    Formula,
+    Notes,
+    Plot,
+    Sentences,
+    Table,
+)
+from rankscope.document.entries_html import entries_html, formula_html
 from rankscope.document.plots import plot
 from rankscope.document.text import (
     SIGNS,
@@ -130,6 +140,10 @@ def _block(block: Block, level: int, *, linked: bool) -> str:
         return findings or "<p>No findings.</p>"
     if isinstance(block, Notes):
         return _notes(block.texts)
+    if isinstance(block, Formula):
+        return formula_html(block.text)
+    if isinstance(block, Entries):
+        return entries_html(block, level)
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"
 
 

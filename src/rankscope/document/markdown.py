@@ -11,9 +11,18 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import PICTURES, Code, Findings, Notes, Table
+from rankscope.document.blocks import (
+    PICTURES,
+    Code,
+    Entries,
+    Findings,
+    Formula,
+    Notes,
+    Table,
+)
 from rankscope.document.text import (
     behind,
+    entries_table,
     findings_table,
     interval_of,
     readable,
@@ -118,6 +127,10 @@ class _Writer:
             yield self.listed(block.texts)
         elif isinstance(block, Code):
             yield _fenced(block)
+        elif isinstance(block, Formula):
+            yield _fenced(Code(block.text, "text"))
+        elif isinstance(block, Entries):
+            yield from self.table(entries_table(block))
         elif block.listed:
             yield self.listed(sentence.text for sentence in block.sentences)
         else:

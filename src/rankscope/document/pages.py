@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, get_args
@@ -134,13 +134,14 @@ Placed = list[tuple[str, "Section"]]
 
 
 def _parts(document: Document) -> dict[str, Placed]:
-    links = section_ids(section.title for section in document.sections)
-    placed = [pair for pair in zip(links, document.sections, strict=True) if pair[1].all_blocks]
+    appendix = (replace(section, part="method") for section in document.appendix)
+    sections = [section for section in (*document.sections, *appendix) if section.all_blocks]
+    placed = list(zip(section_ids(section.title for section in sections), sections, strict=True))
     parts: dict[str, Placed] = {}
     for name in get_args(Part):
-        sections = [(link, section) for link, section in placed if section.part == name]
-        if sections:
-            parts[name] = sections
+        chosen = [(link, section) for link, section in placed if section.part == name]
+        if chosen:
+            parts[name] = chosen
     return parts
 
 

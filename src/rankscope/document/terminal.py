@@ -20,7 +20,9 @@ from rankscope.document.blocks import (
     Cell,
     Code,
     Column,
+    Entries,
     Findings,
+    Formula,
     Notes,
     Sentence,
     Sentences,
@@ -30,6 +32,7 @@ from rankscope.document.text import (
     NOTHING,
     SIGNS,
     behind,
+    entries_table,
     interval_of,
     readable,
     table_notes,
@@ -105,6 +108,10 @@ def _draw_block(block: Block, console: Console) -> None:
         _draw_findings(block, console)
     elif isinstance(block, Notes):
         _draw_notes(block.texts, console)
+    elif isinstance(block, Entries):
+        _draw_table(entries_table(block), console)
+    elif isinstance(block, Formula):
+        _line(console, Text(readable(block.text)))
     elif isinstance(block, Code):
         for line in block.text.split("\n"):
             console.print(Text(visible(line)), soft_wrap=True)

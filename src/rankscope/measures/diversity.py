@@ -141,7 +141,8 @@ def _perfect(cutoff: int, alpha: float, weights: FloatArray) -> float:
 def alpha_discounted_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Discounted gain that rewards new subtopics, as a share of a list that serves all of them.
 
-    Formula: Σ down to k of gain / log2(rank + 1), over S Σ (1 − α)^(rank − 1) / log2(rank + 1)
+    Formula: (Σ down to k of gain / log2(rank + 1)) / (S Σ down to k of (1 − α)^(rank − 1) /
+    log2(rank + 1))
     No relevant document: 0
     Reference: Clarke et al. 2008; ndeval
     """
@@ -178,7 +179,7 @@ def alpha_normalised_gain(run: JudgedRun, *, cutoff: int, alpha: float, rel: flo
 def intent_aware_reciprocal(run: JudgedRun, *, cutoff: int, alpha: float, rel: float) -> FloatArray:
     """Expected reciprocal rank over subtopics, as a share of a list that serves all of them.
 
-    Formula: Σ down to k of gain / rank, divided by S Σ (1 − α)^(rank − 1) / rank
+    Formula: (Σ down to k of gain / rank) / (S Σ down to k of (1 − α)^(rank − 1) / rank)
     No relevant document: 0
     Reference: Chapelle et al. 2009; ndeval
     """

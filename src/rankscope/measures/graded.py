@@ -233,7 +233,7 @@ def scaled_discounted_gain(
 ) -> FloatArray:
     """Discounted gain as a share of k documents of the highest grade, whether they exist or not.
 
-    Formula: Σ down to k of g / log2(rank + 1), over Σ down to k of 1 / log2(rank + 1), g = (grade −
+    Formula: (Σ down to k of g / log2(rank + 1)) / (Σ down to k of 1 / log2(rank + 1)), g = (grade −
     min_rel) / (max_rel − min_rel)
     No relevant document: 0
     Reference: Järvelin & Kekäläinen 2002; Azzopardi, Thomas & Moffat 2019

@@ -56,7 +56,7 @@ def binary_preference(run: JudgedRun, *, rel: float, pooled: bool) -> FloatArray
 def geometric_binary_preference(run: JudgedRun, *, rel: float) -> FloatArray:
     """Binary preference, its geometric mean over queries taken.
 
-    Formula: Bpref by query; over queries exp(mean of ln max(Bpref, 0.00001))
+    Formula: Bpref by query; exp(mean over queries of ln max(Bpref, 0.00001))
     No relevant document: 0, counted as 0.00001 in the mean
     Reference: Buckley & Voorhees 2004; Robertson 2006
     """

@@ -167,7 +167,7 @@ def average_precision_at_r(run: JudgedRun, *, rel: float) -> FloatArray:
 def geometric_average_precision(run: JudgedRun, *, cutoff: int | None, rel: float) -> FloatArray:
     """Average precision, its geometric mean over queries taken: weak queries count more.
 
-    Formula: AP by query; over queries exp(mean of ln max(AP, 0.00001))
+    Formula: AP by query; exp(mean over queries of ln max(AP, 0.00001))
     No relevant document: 0, counted as 0.00001 in the mean
     Reference: Robertson 2006
     """

@@ -68,7 +68,7 @@ def set_f(run: JudgedRun, *, rel: float, beta: float) -> FloatArray:
 def set_average_precision(run: JudgedRun, *, rel: float) -> FloatArray:
     """Set precision times set recall.
 
-    Formula: relevant retrieved² / (retrieved · R)
+    Formula: (relevant retrieved)² / (retrieved · R)
     No relevant document: 0
     Short run: 0 if it is empty
     Reference: Buckley & Voorhees 2005

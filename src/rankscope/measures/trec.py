@@ -53,7 +53,7 @@ def binary_gain(run: JudgedRun, *, rel: float) -> FloatArray:
 def normalised_gain(run: JudgedRun, *, gain: Gain, rel: float) -> FloatArray:
     """Gains discounted by how far they lag behind the best possible ranking.
 
-    Formula: Σ gain / log2(2 + c − s), divided by the sum of all gains; down to the rank, s = gains,
+    Formula: (Σ gain / log2(2 + c − s)) / (sum of all gains); down to the rank, s = gains,
     c = Σ over the best order of max(gain, 1), and 1 a rank past its end
     No relevant document: 0
     Reference: Buckley 2008 (trec_eval)

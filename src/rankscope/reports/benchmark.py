@@ -14,10 +14,8 @@ from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.summary import TITLE, summary_section
 from rankscope.document.blocks import (
     Bar,
-    Block,
     Cell,
     Chart,
-    Code,
     Column,
     Document,
     Findings,
@@ -38,11 +36,15 @@ from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.comparison import how_tested, pairs_table, shows_letters
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
+from rankscope.reports.mean_coverage import coverage_of
+from rankscope.reports.measure_definitions import definitions_section
+from rankscope.reports.reproduction import numbers_section, reproduction_section
 from rankscope.statistics.choices import METHODS
 
 if TYPE_CHECKING:
     from rankscope.records import (
         BenchmarkReport,
+        ExperimentManifest,
         Kpi,
         MeasureInfo,
         MeasureValue,
@@ -54,8 +56,13 @@ _LONGEST_SPEC = 300
 
 
 @view
-def benchmark_document(report: BenchmarkReport) -> Document:
-    """Show a benchmark, from the verdict down to how to repeat it."""
+def benchmark_document(
+    report: BenchmarkReport, *, manifest: ExperimentManifest | None = None
+) -> Document:
+    """Show a benchmark, from the verdict down to how to repeat it.
+
+    With its ``manifest``, config, versions and machine are shown, too.
+    """
     sections = (
         Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
         Section("Results", (_chart(report), _main_table(report))),
@@ -66,7 +73,14 @@ def benchmark_document(report: BenchmarkReport) -> Document:
         Section("Time", details=(_time_table(report),) if report.systems else ()),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),), part="method"),
-        Section("How to repeat it", details=_repeat(), part="method"),
+        coverage_of(report),
+        definitions_section(
+            [info.measure for info in report.measures],
+            asked={info.measure: info.asked for info in report.measures},
+            profile=report.profile,
+            rules=report.rules,
+        ),
+        reproduction_section(report, manifest=manifest),
     )
     return Document(
         f"Benchmark: {report.name}",
@@ -79,6 +93,7 @@ def benchmark_document(report: BenchmarkReport) -> Document:
             ]
         ),
         data=lambda: _data(report),
+        appendix=(numbers_section(report),),
     )
 
 
@@ -412,15 +427,6 @@ def _trained_on(report: BenchmarkReport) -> Iterator[str]:
         )
     elif source is not None:
         yield f"what is trained learnt from {source}, and not from these queries"
-
-
-def _repeat() -> tuple[Block, ...]:
-    text = (
-        "DIR is the folder of this page. The command checks that it is what its manifest says, and "
-        "that the scores follow from the runs. ExperimentManifest.json holds the config, hashes "
-        "and versions to repeat all of it; BenchmarkReport.json holds every number of this page."
-    )
-    return (Code("rankscope benchmark verify DIR", "sh"), sentences([text]))
 
 
 def _data(report: BenchmarkReport) -> Table:

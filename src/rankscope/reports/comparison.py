@@ -26,12 +26,13 @@ from rankscope.document.blocks import (
     warning_lines,
 )
 from rankscope.document.views import view
-from rankscope.errors import counted, shown
+from rankscope.errors import counted
+from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
+from rankscope.reports.measure_definitions import definitions_section
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.scoring.accounting import Accounting
     from rankscope.statistics.compare import Comparison, SystemMean
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.pairwise import Pair, Verdict
@@ -73,6 +74,15 @@ def comparison_document(comparison: Comparison) -> Document:
         ),
         names=frozenset([*comparison.runs, *comparison.measures]),
         data=lambda: _data(comparison),
+        appendix=(
+            coverage_section(
+                {name: Covered(each) for name, each in comparison.accounting.items()},
+                profile=comparison.profile,
+            ),
+            definitions_section(
+                list(comparison.measures), asked=comparison.measures, profile=comparison.profile
+            ),
+        ),
     )
 
 
@@ -160,43 +170,6 @@ def how_tested(settings: Settings) -> str:
     if settings.test not in ("t", "wilcoxon", "sign"):
         drawn = f", {settings.resamples:,} resamples, seed {settings.seed}"
     return f"{PAIR_TESTS[settings.test]}, two-sided{drawn}"
-
-
-def data_sentences(accounting: Accounting) -> list[str]:
-    """Say how the data became what is scored: questions left out, chunks collapsed, overlaps."""
-    parts = []
-    if accounting.no_answer:
-        verb = "has" if accounting.no_answer == 1 else "have"
-        parts.append(f"{counted(accounting.no_answer, 'question')} {verb} no answer, left out")
-    if accounting.collapsed is not None:
-        chunks = accounting.collapsed
-        parts.append(
-            f"{counted(chunks.chunks, 'chunk')} collapsed to "
-            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)} ({chunks.collapse})"
-        )
-        if chunks.unmatched:
-            noun = "a whole document" if chunks.unmatched == 1 else "whole documents"
-            parts.append(f"{counted(chunks.unmatched, 'id')} taken as {noun}")
-    if accounting.spans is not None:
-        spans = accounting.spans
-        parts.append(
-            f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
-            f"{spans.unit} are retrieved; gains by the share"
-        )
-    if accounting.ontology is not None:
-        terms = accounting.ontology
-        version = f", {terms.version}" if terms.version else ""
-        parts.append(
-            f"nearness in {shown(terms.source)[1:-1]}{version}: {counted(terms.terms, 'term')}, "
-            f"{counted(terms.depth, 'step')} deep (longest path"
-            f"{', by ' + ', '.join(terms.relations) if len(terms.relations) > 1 else ''})"
-        )
-    if accounting.languages:
-        parts.append(
-            f"{len(accounting.languages)} languages together ({', '.join(accounting.languages)}), "
-            "as asked for"
-        )
-    return parts
 
 
 def _queries(comparison: Comparison) -> str:

@@ -28,16 +28,11 @@ def measures_document(definitions: Sequence[Definition]) -> Document:
 @view
 def definition_document(definition: Definition, *, asked: str = "") -> Document:
     """Show everything about one measure."""
-    better = "higher" if definition.higher_is_better else "lower"
     facts = {
         "asked": asked,
         "formula": definition.formula,
         "cutoff": definition.cutoff,
-        "range": f"{_range(definition)}, {better} is better",
-        "over queries": definition.aggregate,
-        "no relevant document": definition.no_relevant,
-        "short run": definition.short_run,
-        "reference": definition.reference,
+        **facts_of(definition),
         "example": definition.example,
     }
     rows = [(f"{title}:", text) for title, text in facts.items() if text]
@@ -52,6 +47,18 @@ def definition_document(definition: Definition, *, asked: str = "") -> Document:
     if definition.needs == "terms":
         sections.append(_similarities())
     return Document(definition.name, tuple(sections))
+
+
+def facts_of(definition: Definition) -> dict[str, str]:
+    """Return what is true of a measure whatever its parameters; '' for what it does not say."""
+    better = "higher" if definition.higher_is_better else "lower"
+    return {
+        "range": f"{_range(definition)}, {better} is better",
+        "over queries": definition.aggregate,
+        "no relevant document": definition.no_relevant,
+        "short run": definition.short_run,
+        "reference": definition.reference,
+    }
 
 
 def _similarities() -> Section:

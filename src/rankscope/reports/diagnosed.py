@@ -13,6 +13,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
 from rankscope.reports.figure_targets import figure_table
+from rankscope.reports.measure_definitions import definitions_section
 
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
@@ -61,6 +62,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         ),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
         names=frozenset([*diagnosis.runs, *diagnosis.measures]),
+        appendix=(definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),),
     )
 
 

@@ -25,7 +25,9 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.comparison import aliases, data_sentences, interval_methods
+from rankscope.reports.comparison import aliases, interval_methods
+from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
+from rankscope.reports.measure_definitions import definitions_section
 from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
@@ -79,6 +81,17 @@ def scores_document(
         (Section("", tuple(blocks)),),
         names=frozenset([*scores.runs, *scores.measures]),
         data=lambda: _per_query_data(scores) if per_query else _means_data(scores),
+        appendix=(
+            coverage_section(
+                {run.name: Covered(run.accounting) for run in runs}, profile=scores.profile.name
+            ),
+            definitions_section(
+                scores.measures,
+                asked=scores.asked,
+                profile=scores.profile.name,
+                rules=scores.rules,
+            ),
+        ),
     )
 
 
