@@ -13,7 +13,7 @@ from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.environment import git_state, machine, now
-from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
+from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, slug
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
@@ -21,9 +21,10 @@ from rankscope.benchmark.workflow import Workflow, fault_of
 from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed, all_analyses
 from rankscope.diagnosis.summary import SummaryLine, summarise
-from rankscope.document.blocks import Document
+from rankscope.document.blocks import PICTURES, Document, Picture
 from rankscope.document.html import page
 from rankscope.document.markdown import as_markdown
+from rankscope.document.pictures import standalone
 from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
@@ -144,8 +145,28 @@ def pages(report: BenchmarkReport) -> dict[str, str]:
 
 
 def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:
-    """Draw a document as the two files of these names."""
-    return {markdown: as_markdown(document), html: page(document)}
+    """Draw a document as the two files of these names, and its pictures as files beside them."""
+    charts = chart_files(document)
+    return {
+        markdown: as_markdown(document, pictures=charts),
+        html: page(document),
+        **{name: standalone(picture) for picture, name in charts.items()},
+    }
+
+
+def chart_files(document: Document) -> dict[Picture, str]:
+    """Return where each picture of a document is kept: a file named after section and title."""
+    names: dict[Picture, str] = {}
+    for section in document.sections:
+        for block in section.all_blocks:
+            if not isinstance(block, PICTURES) or block in names or not standalone(block):
+                continue
+            stem = f"{slug(section.title)}-{slug(block.title)}"
+            taken = set(names.values())
+            numbers = (f"{stem}-{number}" for number in range(2, len(taken) + 3))
+            free = (f"charts/{name}.svg" for name in (stem, *numbers))
+            names[block] = next(name for name in free if name not in taken)
+    return names
 
 
 @dataclass(frozen=True, slots=True)
