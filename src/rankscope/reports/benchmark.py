@@ -19,8 +19,10 @@ from rankscope.document.blocks import (
     Chart,
     Code,
     Column,
+    Curve,
     Document,
     Findings,
+    Plot,
     Section,
     Table,
     Tone,
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
         SystemRecord,
     )
 
+_WIDE = 10
+"""Latencies that differ by a larger factor are drawn by their ratios."""
+
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
 
@@ -65,7 +70,9 @@ def benchmark_document(report: BenchmarkReport) -> Document:
         _targets_section(report),
         _summary(report),
         *_analyses(report),
-        Section("Time", details=(_time_table(report),) if report.systems else ()),
+        Section(
+            "Time", details=(*_time_plot(report), _time_table(report)) if report.systems else ()
+        ),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),)),
         Section("How to repeat it", details=_repeat()),
@@ -346,6 +353,31 @@ def _milliseconds(seconds: float | None) -> Value:
     if seconds is None:
         return None
     return 1000 * seconds if seconds >= 0.00001 else "< 0.01"
+
+
+def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
+    """Draw the main measure against the latency, where two systems at least have both."""
+    main = report.measures[0].measure
+    points, names, intervals = [], [], []
+    for system in report.systems:
+        value, seconds = _value(system, main), system.timing.p50
+        if value is not None and seconds is not None and seconds > 0:
+            points.append((1000 * seconds, value.value))
+            names.append(system.name)
+            intervals.append(ends(value.interval))
+    if len(points) < 2:
+        return ()
+    times = [time for time, _ in points]
+    curve = Curve("", tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
+    return (
+        Plot(
+            f"{main} against latency",
+            "p50, ms",
+            main,
+            (curve,),
+            log_x=max(times) > _WIDE * min(times),
+        ),
+    )
 
 
 def _time_table(report: BenchmarkReport) -> Table:
