@@ -76,7 +76,7 @@ def standalone(block: Picture) -> str:
     if drawing is None:
         return ""
     edge = 16
-    lines = wrapped(block.title, drawing.width)
+    lines = wrapped(block.title, drawing.width / 1.1)  # bold letters are wider
     top = (LINE + 2) * len(lines) + 8
     title = (
         label(text, 0, (LINE + 2) * (number + 0.5), "title") for number, text in enumerate(lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rankscope.document.canvas import (
@@ -175,6 +176,16 @@ class _Room:
         return across and self.top < other.bottom and other.top < self.bottom
 
 
+def _along(way: Sequence[tuple[float, float]]) -> Iterator[_Room]:
+    """Yield what the line through some points takes, in small pieces."""
+    for (x1, y1), (x2, y2) in pairwise(way):
+        pieces = max(int(math.hypot(x2 - x1, y2 - y1) / 8), 1)
+        for number in range(pieces + 1):
+            share = number / pieces
+            at, up = x1 + share * (x2 - x1), y1 + share * (y2 - y1)
+            yield _Room(at - 1, up - 1, at + 1, up + 1)
+
+
 def _names(block: Plot, x: Scale, y: Scale) -> Iterator[str]:
     """Write the names of points where there is room: beside them, above or below."""
     taken = [
@@ -183,6 +194,9 @@ def _names(block: Plot, x: Scale, y: Scale) -> Iterator[str]:
         if curve.names
         for at, up in ((x.at(across), y.at(height)) for across, height in _finite(curve))
     ]
+    for curve in block.curves:
+        if curve.joined and curve.names:
+            taken += _along([(x.at(across), y.at(up)) for across, up in _finite(curve)])
     for curve in block.curves:
         for (across, up), name in zip(curve.points, curve.names, strict=False):
             if not (name and math.isfinite(across) and math.isfinite(up)):
@@ -232,7 +246,7 @@ def _end_names(block: Plot, named: Sequence[int], x: Scale, y: Scale) -> Iterato
         curve = block.curves[number]
         at, up = x.at(ends[number][0]), y.at(ends[number][1])
         kind = _kind(curve, number)
-        yield line(at + 2, up, x.end + 8, height, f"leader {kind}")
+        yield line(at + 2, up, x.end + 8, height, f"leader {kind}", dashes="1 2")
         yield label(curve.label, x.end + 12, height, f"ending {kind}", room=_LONGEST + 1)
 
 

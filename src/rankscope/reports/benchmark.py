@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankscope.diagnosis.pareto import WIDE
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.summary import TITLE, summary_section
 from rankscope.document.blocks import (
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
         MeasureValue,
         SystemRecord,
     )
-
-_WIDE = 10
-"""Latencies that differ by a larger factor are drawn by their ratios."""
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""
@@ -375,7 +373,7 @@ def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
             "p50, ms",
             main,
             (curve,),
-            log_x=max(times) > _WIDE * min(times),
+            log_x=max(times) > WIDE * min(times),
         ),
     )
 
