@@ -22,9 +22,9 @@ from rankscope.diagnosis.languages import LANGUAGES, LanguagesConfig
 from rankscope.diagnosis.registry import Inputs
 from rankscope.document.blocks import Document, Findings, Section, Sentences, Table
 from rankscope.document.csv_text import as_csv
-from rankscope.document.pages import page
 from rankscope.document.latex import as_latex
 from rankscope.document.markdown import as_markdown
+from rankscope.document.pages import page
 from rankscope.document.terminal import as_text
 from rankscope.errors import InputError
 from rankscope.findings import NotApplicable

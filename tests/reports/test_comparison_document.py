@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rankscope.document.csv_text import as_csv
-from rankscope.document.pages import page
 from rankscope.document.latex import as_latex
 from rankscope.document.markdown import as_markdown
+from rankscope.document.pages import page
 from rankscope.document.terminal import as_text
 from rankscope.reports.comparison import comparison_document, notes, verdicts
 from rankscope.statistics.compare import Comparison, compare

@@ -15,7 +15,7 @@ from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.environment import git_state, machine, now
-from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, inside
+from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, inside, slug
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
@@ -23,9 +23,10 @@ from rankscope.benchmark.workflow import Workflow, fault_of
 from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed, all_analyses
 from rankscope.diagnosis.summary import SummaryLine, summarise
-from rankscope.document.blocks import Document
+from rankscope.document.blocks import PICTURES, Document, Picture
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
+from rankscope.document.pictures import standalone
 from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
@@ -50,6 +51,7 @@ from rankscope.records import (
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.explorer.of_folder import Kept, contents_of_experiments
+from rankscope.reports.explorer.query_pictures import with_query_pictures
 from rankscope.reports.explorer.whole_page import report_page
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
@@ -151,13 +153,15 @@ def results_file(system: str) -> str:
 
 
 def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
-    """Draw the pages of a report of what is in its folder, by file."""
+    """Draw the pages of a report of what is in its folder, and their pictures, by file."""
+    contents = contents_of_experiments([kept_experiment(report, folder)])
+    plain = with_query_pictures(benchmark_document(report), contents)
+    charts = chart_files(plain)
+    document = benchmark_document(report, manifest=manifest)
     return {
-        "BenchmarkComparison.md": as_markdown(benchmark_document(report)),
-        "BenchmarkReport.html": report_page(
-            benchmark_document(report, manifest=manifest),
-            contents_of_experiments([kept_experiment(report, folder)]),
-        ),
+        "BenchmarkComparison.md": as_markdown(plain, pictures=charts),
+        "BenchmarkReport.html": report_page(document, contents),
+        **{name: standalone(picture) for picture, name in charts.items()},
     }
 
 
@@ -173,8 +177,28 @@ def kept_experiment(report: BenchmarkReport, folder: Path, *, group: str = "") -
 
 
 def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:
-    """Draw a document as the two files of these names."""
-    return {markdown: as_markdown(document), html: page(document)}
+    """Draw a document as the two files of these names, and its pictures as files beside them."""
+    charts = chart_files(document)
+    return {
+        markdown: as_markdown(document, pictures=charts),
+        html: page(document),
+        **{name: standalone(picture) for picture, name in charts.items()},
+    }
+
+
+def chart_files(document: Document) -> dict[Picture, str]:
+    """Return where each picture of a document is kept: a file named after section and title."""
+    names: dict[Picture, str] = {}
+    for section in document.sections:
+        for block in section.all_blocks:
+            if not isinstance(block, PICTURES) or block in names or not standalone(block):
+                continue
+            stem = f"{slug(section.title)}-{slug(block.title)}"
+            taken = set(names.values())
+            numbers = (f"{stem}-{number}" for number in range(2, len(taken) + 3))
+            free = (f"charts/{name}.svg" for name in (stem, *numbers))
+            names[block] = next(name for name in free if name not in taken)
+    return names
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from rankscope.diagnosis.document_texts import DocumentTexts, keyed, same_keys
 from rankscope.diagnosis.failure_tables import failure_section
-from rankscope.diagnosis.ranked_run import counts_as_relevant
+from rankscope.diagnosis.ranked_run import counts_as_relevant, first_ranks
 from rankscope.diagnosis.registry import (
     Advice,
     Analysed,
@@ -236,10 +236,8 @@ class _Answers:
     @cached_property
     def best_rank(self) -> IntArray:
         """By query: the rank of the first relevant document; 0 if none is retrieved."""
-        ranks = np.zeros(self.gold.queries, np.int64)
-        queries, first = np.unique(self.ranking.query[self.hits], return_index=True)
-        ranks[queries] = self.ranking.rank[self.hits[first]]
-        return ranks
+        ranking, hits = self.ranking, self.hits
+        return first_ranks(ranking.query[hits], ranking.rank[hits], self.gold.queries)
 
     @cached_property
     def best_on_top(self) -> FloatArray:

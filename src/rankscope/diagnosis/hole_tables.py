@@ -41,7 +41,7 @@ def holes_section(result: Holes, title: str) -> Section:
         details.append(_conclusions(result))
     if result.judge:
         details.append(_judge(result))
-    details.append(_chart(result))
+    details += [_chart(result), *_bands(result)]
     if result.notes:
         details.append(Notes(result.notes))
     return Section(title, (_shares(result),), tuple(details))
@@ -250,6 +250,27 @@ def _chart(result: Holes) -> Chart:
         tuple(Bar(system.system, _on_top(system, result.cutoff)) for system in result.systems),
         high=1.0,
     )
+
+
+def _bands(result: Holes) -> list[Chart]:
+    """Draw how far unjudged documents could move each mean, if they can move any."""
+    known = [
+        (row, (row.lowest, row.highest))
+        for row in result.values
+        if row.measure == result.measure
+        and row.value is not None
+        and row.lowest is not None
+        and row.highest is not None
+    ]
+    if not any(high > low for _, (low, high) in known):
+        return []
+    return [
+        Chart(
+            f"How far unjudged documents could move {result.measure}",
+            tuple(Bar(row.system, row.value or 0.0, band=band) for row, band in known),
+            note="band and brackets: the mean over all ways to judge what is unjudged",
+        )
+    ]
 
 
 def _on_top(system: SystemHoles, cutoff: int) -> float:

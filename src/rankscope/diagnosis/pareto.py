@@ -54,6 +54,10 @@ COSTS_MISSING = declare(
 )
 
 
+WIDE = 10
+"""Costs that differ by a larger factor are drawn by their ratios."""
+
+
 class PricedSystem(Part):
     """What one system costs, and what it gives for that."""
 
@@ -357,11 +361,13 @@ def _plot(front: ParetoFront) -> Plot:
                 tone="quiet",
             )
         )
+    costs = [system.cost for system in front.systems]
     return Plot(
         title=f"{front.measure} against {front.cost}",
         x=front.cost,
         y=front.measure,
         curves=tuple(curves),
+        log_x=min(costs) > 0 and max(costs) > WIDE * min(costs),
     )
 
 

@@ -55,6 +55,14 @@ def counts_as_relevant(measure: Measure, grades: FloatArray) -> BoolArray:
     return np.asarray(grades >= (RELEVANT if level is None else cast("float", level)))
 
 
+def first_ranks(query: IntArray, rank: IntArray, queries: int) -> IntArray:
+    """By query: the rank of the first of some documents, which come by query and rank; 0: none."""
+    ranks = np.zeros(queries, np.int64)
+    numbers, first = np.unique(query, return_index=True)
+    ranks[numbers] = rank[first]
+    return ranks
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedRun:
     """One run, ranked and judged, with the numbers of its judged documents.

@@ -23,7 +23,7 @@ from rankscope.diagnosis.registry import (
     register,
 )
 from rankscope.diagnosis.shares import share_of
-from rankscope.document.blocks import Cell, Column, Section, Table
+from rankscope.document.blocks import Bar, Cell, Chart, Column, Section, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.measures.language import Measure
@@ -416,7 +416,25 @@ def _section(result: TieEffects) -> Section:
             *ending,
         ),
     )
-    return Section(TIES.title, details=(table,))
+    return Section(TIES.title, details=(table, *_chart(result)))
+
+
+def _chart(result: TieEffects) -> list[Chart]:
+    """Draw how far ties could move each mean, if they can move any."""
+    bars = [
+        Bar(system.system, system.value, band=(system.lowest, system.highest))
+        for system in result.systems
+        if system.value is not None and system.lowest is not None and system.highest is not None
+    ]
+    if not any(system.width > 0 for system in result.systems):
+        return []
+    return [
+        Chart(
+            f"How far ties could move {result.measure}",
+            tuple(bars),
+            note="band and brackets: the mean over all orders of documents with equal scores",
+        )
+    ]
 
 
 _RULES = {

@@ -120,6 +120,8 @@ class Bar:
     value: float
     interval: tuple[float, float] | None = None
     tone: Tone = "plain"
+    band: tuple[float, float] | None = None
+    """How far something else than chance could move the value, drawn behind the interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class Chart:
     high: float | None = None
     """The upper end of the scale; None: the largest value."""
     digits: int = 3
+    note: str = ""
+    """What the bands are, or what is left out: small print below the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,8 @@ class Curve:
     joined: bool = True
     """Whether a line goes through the points; otherwise each is a mark of its own."""
     tone: Tone = "plain"
+    intervals: tuple[tuple[float, float] | None, ...] = ()
+    """The interval of each point's y, drawn as a whisker; none: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,67 @@ class Plot:
     """The ends of the axis; None: those of the points."""
     y_range: tuple[float, float] | None = None
     """The ends of the axis; None: those of the points."""
+    log_x: bool = False
+    """Whether equal ratios of x are equally far apart; not where an x is 0 or below."""
+    note: str = ""
+    """What is left out, and the like: small print below the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """One row of a heatmap."""
+
+    label: str
+    values: tuple[float | None, ...]
+    """One for each column; None: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heatmap:
+    """Values by row and column, each as a figure on a colour; left out where there are no pictures.
+
+    What it shows must also be in a table: it is there to be seen at a glance.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[HeatRow, ...]
+    what: str
+    """What the values are, such as "nDCG@10"."""
+    signed: bool = False
+    """Whether values are differences: they have signs, and colours diverge around 0."""
+    digits: int = 3
+    note: str = ""
+    """What is left out, and the like: small print below the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a waterfall."""
+
+    label: str
+    value: float
+    """Where it ends."""
+    start: float | None = None
+    """Where it starts, so that it shows a change; None: at 0."""
+    ceiling: float | None = None
+    """The most it could have reached."""
+    note: str = ""
+    """A few words behind the label, such as what it starts from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """Steps below each other on one scale from 0: how each change leads to the next value.
+
+    What it shows must also be in a table: it is there to be seen at a glance.
+    """
+
+    title: str
+    steps: tuple[Step, ...]
+    digits: int = 3
+    note: str = ""
+    """What the marks are, and the like: small print below the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +292,10 @@ class Entries:
     """What they are, such as "measure"."""
 
 
-Block: TypeAlias = Table | Sentences | Chart | Plot | Findings | Notes | Code | Formula | Entries
+Picture: TypeAlias = Chart | Plot | Heatmap | Waterfall
+Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code | Formula | Entries
 
-PICTURES = Chart, Plot
+PICTURES = Chart, Plot, Heatmap, Waterfall
 """What forms without pictures leave out."""
 
 

@@ -14,23 +14,20 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
-    Chart,
+    PICTURES,
     Entries,
     Findings,
     Formula,
     Notes,
-    Plot,
     Sentences,
     Table,
 )
 from rankscope.document.entries_html import entries_html, formula_html
-from rankscope.document.plots import plot
+from rankscope.document.pictures import PICTURE_STYLE, figure
 from rankscope.document.text import (
     SIGNS,
     behind,
-    interval,
     interval_of,
-    number,
     readable,
     table_notes,
     title_of,
@@ -40,10 +37,10 @@ from rankscope.errors import counted
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Bar, Block, Cell, Column, Document, Section, Tone
+    from rankscope.document.blocks import Block, Cell, Column, Document, Section, Tone
     from rankscope.findings import Finding
 
-STYLE = (files("rankscope.document") / "style.css").read_text("utf-8")
+STYLE = PICTURE_STYLE + (files("rankscope.document") / "style.css").read_text("utf-8")
 
 _MOST_BESIDE = 3
 """With more columns of intervals than this, intervals are drawn below their values."""
@@ -72,7 +69,7 @@ def _sections(document: Document, level: int) -> Iterator[str]:
     """Yield the sections of a fragment."""
     for place, section in enumerate(document.sections):
         if section.all_blocks:
-            yield from section_parts(section, level, is_first=place == 0)
+            yield from section_parts(section, level, key=str(place), is_first=place == 0)
 
 
 def section_ids(titles: Iterable[str]) -> list[str]:
@@ -96,11 +93,18 @@ _TAKEN = frozenset(
 
 
 def section_parts(
-    section: Section, level: int, *, link: str = "", is_first: bool = False, linked: bool = False
+    section: Section,
+    level: int,
+    *,
+    key: str,
+    link: str = "",
+    is_first: bool = False,
+    linked: bool = False,
 ) -> Iterator[str]:
     """Yield a section with headings of a level, which can be linked to by ``link``.
 
-    ``linked`` says whether there is an explorer that cells lead to.
+    ``key`` tells it from other sections; ``linked`` says whether there is an explorer that cells
+    lead to.
     """
     name = f' id="{link}"' if link else ""
     lead = _lead(section) if is_first else ""
@@ -108,7 +112,8 @@ def section_parts(
     if section.title:
         yield _heading(section.title, level)
     inner = level + 1 if section.title else level
-    yield from (_block(block, inner, linked=linked) for block in section.all_blocks)
+    for number, block in enumerate(section.all_blocks):
+        yield _block(block, inner, f"{key}-{number}", linked=linked)
     yield "</section>"
 
 
@@ -125,16 +130,14 @@ def _lead(section: Section) -> str:
     return f' class="lead {tone}"' if tone in _TONE_SIGNS else ' class="lead"'
 
 
-def _block(block: Block, level: int, *, linked: bool) -> str:
-    """Return a block; ``level`` is that of headings in it."""
+def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
+    """Return a block; ``level`` is that of headings in it, ``key`` is where it is."""
     if isinstance(block, Table):
         return _table(block, level, linked=linked)
     if isinstance(block, Sentences):
         return _sentences(block)
-    if isinstance(block, Plot):
-        return plot(block, _heading(block.title, level))
-    if isinstance(block, Chart):
-        return _chart(block, level)
+    if isinstance(block, PICTURES):
+        return figure(block, _heading(block.title, level), key)
     if isinstance(block, Findings):
         findings = _join(_finding(finding, level) for finding in block.findings)
         return findings or "<p>No findings.</p>"
@@ -291,39 +294,4 @@ def _bar(value: float, ends: tuple[float, float], scale: tuple[float, float]) ->
         f'<line x1="{at(ends[0])}" x2="{at(ends[1])}" y1="6" y2="6" stroke="currentColor" '
         'stroke-width="2.5" stroke-linecap="round"/>'
         f'<circle cx="{at(value)}" cy="6" r="3.2" fill="currentColor"/></svg>'
-    )
-
-
-# --- charts --------------------------------------------------------------------------------------
-
-
-def _chart(chart: Chart, level: int) -> str:
-    """Draw a bar for each value, its interval as a line on it, and the numbers beside it."""
-    tops = [max(bar.value, *(bar.interval or (bar.value,))) for bar in chart.bars]
-    high = chart.high or max([top for top in tops if math.isfinite(top)], default=1.0) or 1.0
-    rows = [_chart_row(bar, high, chart.digits) for bar in chart.bars]
-    title = _heading(chart.title, level)
-    return f'{title}\n<div class="chart">\n{_join(rows)}\n</div>' if rows else ""
-
-
-def _chart_row(bar: Bar, high: float, digits: int) -> str:
-    def at(number: float) -> str:
-        return f"{100 * min(max(number / high, 0), 1):.1f}%"
-
-    drawn = (
-        f'<rect width="{at(bar.value)}" y="2" height="12" rx="2" fill="currentColor" '
-        'fill-opacity=".35"/>'
-    )
-    shown = number(bar.value, digits=digits)
-    if bar.interval is not None:
-        low, top = bar.interval
-        drawn += (
-            f'<line x1="{at(low)}" x2="{at(top)}" y1="8" y2="8" stroke="currentColor" '
-            'stroke-width="2.5" stroke-linecap="round"/>'
-            f'<circle cx="{at(bar.value)}" cy="8" r="3.6" fill="currentColor"/>'
-        )
-        shown += f' <span class="range">{interval(bar.interval, digits=digits)}</span>'
-    return (
-        f'<span class="{bar.tone}">{_safe(bar.label)}</span><span>'
-        f'<svg aria-hidden="true">{drawn}</svg></span><span>{shown}</span>'
     )

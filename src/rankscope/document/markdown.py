@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -20,6 +20,7 @@ from rankscope.document.blocks import (
     Notes,
     Table,
 )
+from rankscope.document.picture_words import described
 from rankscope.document.text import (
     behind,
     entries_table,
@@ -33,7 +34,7 @@ from rankscope.document.text import (
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Cell, Column, Document
+    from rankscope.document.blocks import Block, Cell, Column, Document, Picture
 
 _LONGEST_NAME = 100
 """Longer names are cut in code spans: one could fill a whole comment."""
@@ -73,18 +74,35 @@ def _spelt(code: int) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def as_markdown(document: Document, *, level: int = 1, names_as_code: bool = False) -> str:
-    """Return a document as Markdown; its title is a heading of ``level``."""
-    return _Writer(document, level, names_as_code=names_as_code).text()
+def as_markdown(
+    document: Document,
+    *,
+    level: int = 1,
+    names_as_code: bool = False,
+    pictures: Mapping[Picture, str] | None = None,
+) -> str:
+    """Return a document as Markdown; its title is a heading of ``level``.
+
+    ``pictures`` are the files in which its pictures are; those that are in none are left out.
+    """
+    return _Writer(document, level, names_as_code=names_as_code, pictures=pictures or {}).text()
 
 
 class _Writer:
     """Writes one document; parts are lists of lines with a blank line between them."""
 
-    def __init__(self, document: Document, level: int, *, names_as_code: bool) -> None:
+    def __init__(
+        self,
+        document: Document,
+        level: int,
+        *,
+        names_as_code: bool,
+        pictures: Mapping[Picture, str],
+    ) -> None:
         self.document = document
         self.level = level
         self.names_as_code = names_as_code
+        self.pictures = pictures
         names = sorted(filter(None, document.names), key=len, reverse=True)
         self.names = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names))
 
@@ -116,8 +134,9 @@ class _Writer:
 
     def block(self, block: Block, below: int) -> Iterable[list[str]]:
         if isinstance(block, PICTURES):
-            return
-        if isinstance(block, Table):
+            if file := self.pictures.get(block):
+                yield [f"![{escaped(described(block))}]({file})"]
+        elif isinstance(block, Table):
             if block.title:
                 yield [self.heading(below, block.title)]
             yield from self.table(block)

@@ -168,7 +168,9 @@ def _part(name: str, title: str, sections: Placed, explorer: Explorer | None) ->
     level = 3 if title else 2
     for number, (link, section) in enumerate(sections):
         is_first = name == "overview" and number == 0
-        pieces = section_parts(section, level, link=link, is_first=is_first, linked=linked)
+        pieces = section_parts(
+            section, level, key=link, link=link, is_first=is_first, linked=linked
+        )
         yield "\n".join(pieces)
         yield "\n"
         if explorer is not None and name == "overview" and link == after:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankscope.diagnosis.pareto import WIDE
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.diagnosis.summary import TITLE, summary_section
 from rankscope.document.blocks import (
@@ -17,8 +18,10 @@ from rankscope.document.blocks import (
     Cell,
     Chart,
     Column,
+    Curve,
     Document,
     Findings,
+    Plot,
     Section,
     Table,
     Tone,
@@ -70,7 +73,9 @@ def benchmark_document(
         _summary(report),
         *_analyses(report),
         Section("Differences", details=(*_best_table(report), *_differences(report))),
-        Section("Time", details=(_time_table(report),) if report.systems else ()),
+        Section(
+            "Time", details=(*_time_plot(report), _time_table(report)) if report.systems else ()
+        ),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),), part="method"),
         coverage_of(report),
@@ -361,6 +366,31 @@ def _milliseconds(seconds: float | None) -> Value:
     if seconds is None:
         return None
     return 1000 * seconds if seconds >= 0.00001 else "< 0.01"
+
+
+def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
+    """Draw the main measure against the latency, where two systems at least have both."""
+    main = report.measures[0].measure
+    points, names, intervals = [], [], []
+    for system in report.systems:
+        value, seconds = _value(system, main), system.timing.p50
+        if value is not None and seconds is not None and seconds > 0:
+            points.append((1000 * seconds, value.value))
+            names.append(system.name)
+            intervals.append(ends(value.interval))
+    if len(points) < 2:
+        return ()
+    times = [time for time, _ in points]
+    curve = Curve("", tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
+    return (
+        Plot(
+            f"{main} against latency",
+            "p50, ms",
+            main,
+            (curve,),
+            log_x=max(times) > WIDE * min(times),
+        ),
+    )
 
 
 def _time_table(report: BenchmarkReport) -> Table:
