@@ -218,7 +218,7 @@ TIMES = {"created", "started", "finished", "seconds", "timing"}
 def without_times(value: Any) -> Any:
     """Return plain data without what depends on the clock, and hashes of files that hold it."""
     if isinstance(value, dict):
-        clocked = str(value.get("path", "")).endswith((".json", ".md", ".html"))
+        clocked = str(value.get("path", "")).endswith((".json", ".md", ".html", ".svg"))
         dropped = TIMES | ({"sha256", "bytes"} if clocked else set())
         return {key: without_times(one) for key, one in value.items() if key not in dropped}
     return [without_times(one) for one in value] if isinstance(value, list) else value
@@ -233,15 +233,15 @@ def contents(folder: Path) -> dict[str, Any]:
             found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
         elif path.suffix in (".md", ".html"):
             found[name] = _undated(path.read_text(encoding="utf-8"))
-        elif path.is_file():
+        elif path.is_file() and not name.startswith("charts/time-"):
             found[name] = path.read_bytes()
     return found
 
 
 def _undated(text: str) -> str:
     text = re.sub(r"## Time\n.*?\n## ", "## ", text, flags=re.DOTALL)
-    text = re.sub(r">Time</h2>.*?<h2", "<h2", text, flags=re.DOTALL)
-    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "#", text)
+    text = re.sub(r'<section id="time">.*?</section>', "", text, flags=re.DOTALL)
+    return re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:[\d.]+)?( UTC|Z|\+00:00)", "#", text)
 
 
 def only_experiment(output: Path) -> Path:

@@ -20,7 +20,7 @@ import polars as pl
 import rankscope
 from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.differences import Difference, differences
-from rankscope.benchmark.experiment import pages, report_file
+from rankscope.benchmark.experiment import DOCUMENTS, pages, report_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
 from rankscope.benchmark.signatures import SIGNATURE, signed_by
@@ -205,6 +205,8 @@ class _Comparing:
     def tables(self) -> Iterator[Checked]:
         """Compare questions, judgments, values by query and results."""
         for name, table in self._experiment.tables():
+            if name == DOCUMENTS and not (self._recorded.folder / name).exists():
+                continue  # earlier versions kept none
             yield Checked(what=f"{name}, its content", problem=self._table_problem(name, table))
 
     def _table_problem(self, name: str, table: pl.DataFrame) -> str:
@@ -212,6 +214,10 @@ class _Comparing:
             recorded = self._recorded.table(name)
         except Exception as error:  # likewise
             return f"cannot be read ({error})"
+        if "rank" in table.columns:  # earlier versions kept less of each answer
+            table = table.filter(pl.col("rank") <= self._recorded.report.top)
+            if "adds" not in recorded.columns:
+                table = table.drop("adds")
         if recorded.columns != table.columns:
             return f"has the columns {', '.join(recorded.columns)}"
         if len(recorded) != len(table):

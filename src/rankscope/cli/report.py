@@ -161,7 +161,7 @@ def _history(
     from rankscope.benchmark.experiment import kept_experiment
     from rankscope.document.views import document_of
     from rankscope.reports.explorer.of_folder import contents_of_experiments
-    from rankscope.reports.history import History
+    from rankscope.reports.past_experiments import History
 
     described = []
     folders = {}

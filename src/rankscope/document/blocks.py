@@ -300,7 +300,7 @@ PICTURES = Chart, Plot, Heatmap, Waterfall
 
 
 Part = Literal["overview", "diagnosis", "method"]
-"""The parts of a long page: what came out, what lies behind it, and how it was made."""
+"""The parts of a long page: the result, what lies behind it, and how it was made."""
 
 
 @dataclass(frozen=True, slots=True)

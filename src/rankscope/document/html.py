@@ -211,7 +211,7 @@ def _table(table: Table, level: int, *, linked: bool) -> str:
     return _join(
         [
             title,
-            f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{layout}>',
+            f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table{layout}>',
             *([f"<thead><tr>{head}</tr></thead>"] if has_titles else []),
             "<tbody>",
             *(f"<tr>{''.join(row)}</tr>" for row in rows),

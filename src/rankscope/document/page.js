@@ -104,12 +104,12 @@ const rankscope = (() => {
       const table = region.querySelector("table");
       if (!table) continue;
       const tools = make("div", { class: "tabletools" }, copyTools(() => tableRows(table), nameOf(region)));
-      const frame = make("div", { class: "frame" });
+      const frame = make("div", { class: "tabled" });
       region.replaceWith(frame);
       frame.append(tools, region);
     }
     for (const block of document.querySelectorAll("pre")) {
-      const frame = make("div", { class: "frame code" });
+      const frame = make("div", { class: "tabled code" });
       block.replaceWith(frame);
       block.tabIndex = 0;
       frame.append(make("div", { class: "tabletools" },

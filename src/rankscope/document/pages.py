@@ -44,6 +44,8 @@ class Explorer:
     """Its HTML, as it is before the script fills it."""
     overview: str
     """HTML for the overview."""
+    overview_link: tuple[str, str] | None
+    """What that is linked by, and its title; None: there is nothing for the overview."""
     follows: str
     """The section of the overview that it comes after, by its link; otherwise it is at the end."""
     script: str
@@ -156,15 +158,19 @@ def _part(name: str, title: str, sections: Placed, explorer: Explorer | None) ->
     """Yield the sections of a part, below links to them where there are many."""
     if title:
         yield f'<h2 class="part">{title}</h2>\n'
-    titled = [(link, section.title) for link, section in sections if section.title]
+    links = [link for link, _ in sections]
+    after = explorer.follows if explorer and explorer.follows in links else links[-1]
+    titled = []
+    for link, section in sections:
+        titled += [(link, section.title)] if section.title else []
+        if explorer and explorer.overview_link and name == "overview" and link == after:
+            titled.append(explorer.overview_link)
     if len(titled) > 3:
         targets = "".join(
             f'<a href="#{link}">{escape(readable(text))}</a>' for link, text in titled
         )
         yield f'<nav class="sections" aria-label="Sections">{targets}</nav>\n'
     linked = explorer is not None
-    links = [link for link, _ in sections]
-    after = explorer.follows if explorer and explorer.follows in links else links[-1]
     level = 3 if title else 2
     for number, (link, section) in enumerate(sections):
         is_first = name == "overview" and number == 0

@@ -60,7 +60,7 @@ def figure(block: Picture, heading: str, key: str) -> str:
     wide = drawing.width > _FITS * WIDTH
     size = f'width="{place(SCALE * drawing.width)}" height="{place(SCALE * drawing.height)}"'
     kind = "picture wide" if wide else "picture"
-    focus = f' tabindex="0" role="region" aria-label="{safe(block.title)}"' if wide else ""
+    focus = f' tabindex="0" role="group" aria-label="{safe(block.title)}"' if wide else ""
     return (
         f'<figure>\n{heading}\n<div class="frame"{focus}>'
         f'<svg class="{kind}" {size} {_inside(block, drawing, key)}</svg></div>\n</figure>'

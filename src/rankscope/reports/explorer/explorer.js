@@ -222,7 +222,7 @@
           button("CSV", () => download(csv(list.everything()), "queries.csv", "text/csv"), { class: "small", "aria-label": "Save the queries as CSV" }),
           button("Judge these", () => exportPool(order), { class: "small",
             title: "Save the unjudged documents on top as a pool: rankscope judge POOL" }),
-          button("Keys", () => help.showModal(), { class: "small", "aria-label": "Keyboard" }))),
+          button("Keys", () => help.showModal(), { class: "small", title: "What keys do" }))),
     ];
     return make("div", { class: "controls" }, parts);
   };
@@ -421,8 +421,8 @@
     const all = () => [["measure", ...systems], ...overview.measures.map(({ name }, at) =>
       [name, ...systems.map((system) => column(`value-${systemAt(system)}-${at}`)[query])])];
     return make("details", {}, make("summary", {}, "All measures of this query"),
-      make("div", { class: "frame" }, make("div", { class: "tabletools" }, rankscope.copyTools(all, "values of this query")),
-        make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values of this query" }, table)));
+      make("div", { class: "tabled" }, make("div", { class: "tabletools" }, rankscope.copyTools(all, "values of this query")),
+        make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Values of this query" }, table)));
   };
 
   const ranking = (name, rows, documents, options) => {
@@ -598,7 +598,7 @@
         Escape: () => { location.hash = listLink(); } } : {}),
     };
     const isArrow = event.key.startsWith("Arrow");
-    if (isArrow && event.target.closest?.(".scroll, [role=region]")) return;
+    if (isArrow && event.target.closest?.(".scroll")) return;
     if (Object.hasOwn(actions, event.key)) { event.preventDefault(); actions[event.key](); }
   };
 
@@ -619,8 +619,6 @@
     select();
     setControls();
     list.show(order, columnsNow(), state.sort);
-    const charts = byId("query-charts");
-    if (charts && systems.length > 1) charts.hidden = false;
     drawCharts();
     document.documentElement.dataset.ready = "1";
   })();

@@ -8,7 +8,7 @@ const explorerList = (() => {
   const create = (name, { onSort, onOpen }) => {
     const head = make("tr"), body = make("tbody");
     const table = make("table", { class: "long" }, make("thead", {}, head), body);
-    const region = make("div", { class: "scroll list", tabindex: "0", role: "region", "aria-label": name }, table);
+    const region = make("div", { class: "scroll list", tabindex: "0", role: "group", "aria-label": name }, table);
     let columns = [], rows = [], isAll = false;
 
     const rowOf = (at) => {

@@ -20,7 +20,7 @@ _BODY = """\
 """
 
 _CHARTS = """\
-<section id="query-charts" hidden>
+<section id="query-charts">
 <h3>Query by query</h3>
 <div class="row">
 <label class="picker"><span>Measure</span><select id="chart-measure"></select></label>
@@ -42,10 +42,12 @@ def report_page(document: Document, contents: Contents | None) -> str:
     """Return the page of a document; without contents it has no explorer."""
     if contents is None:
         return page(document)
+    several = len(contents.systems) > 1
     explorer = Explorer(
         title="Queries",
         body=_BODY,
-        overview=_CHARTS,
+        overview=_CHARTS if several else "",
+        overview_link=("query-charts", "Query by query") if several else None,
         follows="what-would-gain-most",
         script="".join(map(_asset, _SCRIPTS)),
         style=_asset("explorer.css"),
