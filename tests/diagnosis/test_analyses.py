@@ -158,7 +158,7 @@ def test_segments_are_configured_by_a_list() -> None:
 def test_the_section_of_segments() -> None:
     found = SEGMENTS.answer(SegmentsConfig(fields=("kind",)), inputs())
     assert isinstance(found, Segments)
-    [table] = SEGMENTS.section(found).details
+    _, table = SEGMENTS.section(found).details
     assert isinstance(table, Table)
     assert [column.title for column in table.columns] == ["group", "queries", *RUNS]
     label, size, first, second, *_ = table.rows[0]

@@ -20,7 +20,15 @@ from rankscope.diagnosis.language_means import Languages, SystemLanguages, langu
 from rankscope.diagnosis.language_section import languages_section
 from rankscope.diagnosis.languages import LANGUAGES, LanguagesConfig
 from rankscope.diagnosis.registry import Inputs
-from rankscope.document.blocks import Document, Findings, Section, Sentences, Table
+from rankscope.document.blocks import (
+    Chart,
+    Document,
+    Findings,
+    Heatmap,
+    Section,
+    Sentences,
+    Table,
+)
 from rankscope.document.csv_text import as_csv
 from rankscope.document.latex import as_latex
 from rankscope.document.markdown import as_markdown
@@ -279,9 +287,14 @@ def test_thirty_languages() -> None:
     assert result.findings == ()
     section = languages_section(result)
     [_, summary] = section.blocks
-    [by_language] = section.details
+    [bars, heat, by_language] = section.details
     assert isinstance(summary, Table)
     assert isinstance(by_language, Table)
+    assert isinstance(bars, Chart)
+    assert [bar.label for bar in bars.bars] == names
+    assert isinstance(heat, Heatmap)
+    assert heat.columns == ("a", "b", "c")
+    assert [row.label for row in heat.rows] == names
     assert [row[0].value for row in summary.rows] == ["a", "b", "c"]
     assert [row[0].value for row in by_language.rows] == names
     text = as_text(Document("", (Section("", section.all_blocks),)))
@@ -439,7 +452,7 @@ def test_all_measures_that_are_means() -> None:
     result = look(world)
     assert [row.measure for row in result.systems] == ["RR", "R@3"]
     assert result.measure == "RR"
-    [details] = LANGUAGES.section(result).details
+    *_, details = LANGUAGES.section(result).details
     assert isinstance(details, Table)
     assert details.title == "R@3"
     asked = look(world, measures=("recall_3",))

@@ -16,7 +16,7 @@ from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.segment_fields import Conditions, Grouping
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
 from rankscope.diagnosis.slices import Search, search_slices
-from rankscope.document.blocks import Sentences, Table
+from rankscope.document.blocks import Heatmap, Sentences, Table
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from rankscope.statistics.correction import corrected
@@ -150,7 +150,9 @@ def test_the_section() -> None:
     assert row[0].value == "kind = bad"
     assert (row[4].marker, row[4].tone) == ("↓", "bad")
     assert "corrected by Holm over 2 groups" in " ".join(costs.notes)
-    means, slices = section.details
+    heat, means, slices = section.details
+    assert isinstance(heat, Heatmap)
+    assert [row.label for row in heat.rows] == ["kind: good", "kind: bad"]
     assert isinstance(means, Table)
     assert means.title == "By kind"
     assert isinstance(slices, Sentences)

@@ -28,8 +28,8 @@ from rankscope.document.blocks import (
     Waterfall,
 )
 from rankscope.document.canvas import WIDTH, Scale, cut, round_ends, ticks, width_of, wrapped
-from rankscope.document.html import page
 from rankscope.document.markdown import as_markdown
+from rankscope.document.pages import page
 from rankscope.document.picture_words import described
 from rankscope.document.pictures import drawn, figure, standalone
 from rankscope.document.plots import spread

@@ -91,11 +91,12 @@ def test_structure(text: str) -> None:
         "# Benchmark: recipes",
         "## Verdict",
         "## Results",
-        "### Best system",
-        "### Against words",
         "## Targets",
         "### Bands",
         "## What would gain most",
+        "## Differences",
+        "### Best system",
+        "### Against words",
         "## Stages",
         "### What each stage has",
         "### What each stage changed in other measures",
@@ -126,7 +127,8 @@ def test_tables_line_up_in_the_source(text: str) -> None:
 
 
 def test_main_table(report: BenchmarkReport, text: str) -> None:
-    results, best, against = tables(section(text, "Results"))
+    (results,) = tables(section(text, "Results"))
+    best, against = tables(section(text, "Differences"))
     head, _, *rows = results
     assert cells(head) == ["measure", "words (baseline)", "letters", "hybrid", "reranked"]
     by_name = {cells(row)[0]: cells(row)[1:] for row in rows}
@@ -241,6 +243,7 @@ def test_nothing_to_say_is_left_out(report: BenchmarkReport) -> None:
     assert titles == [
         "Results",
         "What would gain most",
+        "Differences",
         "Time",
         "Findings",
         "What was run",
@@ -250,7 +253,7 @@ def test_nothing_to_say_is_left_out(report: BenchmarkReport) -> None:
     ]
     assert "Nothing stands out." in section(text, "What would gain most")
     assert "No findings." in text
-    best = list(tables(section(text, "Results")))[1]
+    best = next(iter(tables(section(text, "Differences"))))
     assert {cells(row)[2] for row in best[2:]} == {"not tested"}
 
 

@@ -55,7 +55,7 @@ def test_no_name_breaks_a_form() -> None:
     runs = {HOSTILE: RUNS["weak"], "plain": RUNS["strong"]}
     document = comparison_document(compare(QRELS, runs, ["RR"], baseline=HOSTILE, resamples=200))
     for text in (page(document), as_markdown(document)):
-        assert "<script>" not in text
+        assert "<script>" not in text.replace('<script>"use strict"', "")
         assert "&lt;script&gt;" in text
     markdown = as_markdown(document)
     rows = [line for line in markdown.splitlines() if line.startswith("|")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rankscope as rs
 from rankscope.document.blocks import Section, Table
-from rankscope.document.html import page
+from rankscope.document.pages import page
 from rankscope.document.terminal import as_text
 from rankscope.document.text import plain_cell
 from rankscope.document.views import document_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rankscope.document.blocks import Document, Entries, Entry, Section
-from rankscope.document.html import fragment, page
+from rankscope.document.html import fragment
 from rankscope.document.markdown import as_markdown
+from rankscope.document.pages import page
 from rankscope.document.terminal import as_text
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions

@@ -159,7 +159,7 @@ def _table(result: Cutoffs) -> Table:
             *(Column(f"k = {result.cutoffs[place]:,}", digits=3) for place in places),
         ),
         tuple(rows),
-        title=f"{result.measure} by cutoff",
+        title=f"{result.measure} at some cutoffs",
         notes=tuple(_notes(result)),
         columns_are="cutoff",
     )

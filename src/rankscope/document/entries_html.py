@@ -14,7 +14,7 @@ from rankscope.document.text import readable
 if TYPE_CHECKING:
     from rankscope.document.blocks import Entries, Entry
 
-_PAGE_LEVEL = 3
+_PAGE_LEVEL = 4
 """Headings up to this level are those of a page; a fragment has lower ones."""
 
 

@@ -29,6 +29,9 @@ SCALE = 1.3
 _FITS = 1.25
 """Pictures that are wider than usual by more than this scroll on a narrow screen."""
 
+_MOST_LINES = 4
+"""A title in a file has at most so many lines."""
+
 PICTURE_STYLE = (files("rankscope.document") / "pictures.css").read_text("utf-8")
 """The rules of pictures; all are for what is inside ``.rankscope``."""
 
@@ -76,7 +79,7 @@ def standalone(block: Picture) -> str:
     if drawing is None:
         return ""
     edge = 16
-    lines = wrapped(block.title, drawing.width / 1.1)  # bold letters are wider
+    lines = wrapped(block.title, drawing.width / 1.1)[:_MOST_LINES]  # bold letters are wider
     top = (LINE + 2) * len(lines) + 8
     title = (
         label(text, 0, (LINE + 2) * (number + 0.5), "title") for number, text in enumerate(lines)

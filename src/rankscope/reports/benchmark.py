@@ -71,8 +71,8 @@ def benchmark_document(
         Section("Results", (_chart(report), _main_table(report))),
         _targets_section(report),
         _summary(report),
-        *_analyses(report),
         Section("Differences", details=(*_best_table(report), *_differences(report))),
+        *_analyses(report),
         Section(
             "Time", details=(*_time_plot(report), _time_table(report)) if report.systems else ()
         ),
