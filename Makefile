@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-torch test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
+.PHONY: demo test test-torch test-browser test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
 
 # What tests keep of ontologies stays here, out of the home of whoever runs them.
-test test-torch test-pythons test-minimum test-sdist: export RANKSCOPE_CACHE := $(CURDIR)/$(VENV)/kept
+test test-torch test-browser test-pythons test-minimum test-sdist: export RANKSCOPE_CACHE := $(CURDIR)/$(VENV)/kept
 
 demo: $(VENV)/installed
 	@$(BIN)/rankscope demo
@@ -18,6 +18,12 @@ test: lint
 # What needs PyTorch, which `make test` does without.
 test-torch: $(VENV)/installed-torch
 	$(BIN)/python -m pytest -n 2 tests/with_torch
+
+# The pages in a real browser: Chromium, driven by Playwright, with axe-core for accessibility.
+test-browser: export RANKSCOPE_BROWSER := 1
+test-browser: export RANKSCOPE_AXE := $(CURDIR)/$(VENV)/axe/node_modules/axe-core/axe.min.js
+test-browser: $(VENV)/installed-browser
+	$(BIN)/python -m pytest -n 2 -rs tests/browser
 
 # The fast part of the tests under every Python there is; `PYTHONS="--all 3.12"` for all tests of one.
 test-pythons: $(VENV)/installed-dev
@@ -81,6 +87,16 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/installed-docs: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[docs]'
+	@touch $@
+
+# Chromium is a package of the system: it is installed by whoever may, and otherwise asked for.
+$(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
+	$(PIP) install 'playwright>=1.50'
+	npm install --silent --no-fund --no-audit --prefix $(VENV)/axe axe-core@4 \
+		|| echo "no axe-core, which needs npm: accessibility is not tested"
+	command -v chromium || command -v chromium-browser || command -v google-chrome \
+		|| { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium; } \
+		|| echo "no Chromium: install it, or the tests in a browser are skipped"
 	@touch $@
 
 # The exact version: a newer one would bring gigabytes for graphics cards. all-MiniLM-L6-v2 carries

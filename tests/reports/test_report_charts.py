@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import rankscope as rs
-from rankscope.benchmark.experiment import chart_files, pages
+from rankscope.benchmark.experiment import chart_files, pages_of
 from rankscope.diagnosis.holes import HOLES
 from rankscope.diagnosis.segment_means import Segment, SegmentGroup, SegmentMean
 from rankscope.diagnosis.segments import SEGMENTS, Segments
@@ -49,11 +49,11 @@ def test_every_picture_has_a_file_of_its_own() -> None:
     ]
     assert set(files) == set(drawings)
     assert len(set(files.values())) == len(files) >= 4
-    made = pages(report)
+    made = pages_of(document, "BenchmarkComparison.md", "BenchmarkReport.html")
     for name in files.values():
         ET.fromstring(made[name])
         assert f"]({name})" in made["BenchmarkComparison.md"]
-    assert made == pages(report)
+    assert made == pages_of(document, "BenchmarkComparison.md", "BenchmarkReport.html")
 
 
 def test_files_of_the_same_title_are_numbered() -> None:
