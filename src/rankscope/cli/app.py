@@ -144,6 +144,7 @@ CACHES = LazyGroup(
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
+        "judge": ("judge", "judge", "A page to judge documents on: one key, saved at once."),
         "power": ("power", "power", "What these queries can and cannot show."),
         "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
         "cases": ("app", "CASES", "Check golden sets: validate."),

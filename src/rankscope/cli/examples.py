@@ -27,6 +27,10 @@ EXAMPLES = {
     "compare": f"rankscope compare {_QRELS} {_LEXICAL} {_HYBRID} --baseline lexical",
     "gate": f"rankscope gate {_LEXICAL} {_HYBRID} --qrels {_QRELS} --max-drop 0.02",
     "diagnose": f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID}",
+    "judge": (
+        f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID} --only holes --pool pool.jsonl\n"
+        "rankscope judge pool.jsonl --corpus demo/corpus.jsonl --status"
+    ),
     "power": f"rankscope power {_QRELS} {_LEXICAL} {_HYBRID} --difference 0.03",
     "explain": f"rankscope explain {_QRELS} {_LEXICAL} --query q001 -m nDCG@10",
     "why": f"rankscope why {_QRELS} {_LEXICAL} -m AP@100 --theirs 0.65",
