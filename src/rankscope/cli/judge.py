@@ -261,6 +261,21 @@ def _export(log_path: Path, target: str, format: str | None, existing: str | Non
     chosen = export_format(target, format)
     log = _read_log(log_path)
     write_export(log.judgments, target, chosen, existing=_existing(existing))
+    _say_disputed(log)
+
+
+def _say_disputed(log: JudgmentLog) -> None:
+    """Say that qrels hide differences, where they do."""
+    from rankscope.cli import say
+    from rankscope.errors import counted
+    from rankscope.reports.judging.judging_agreement import judging_agreement
+
+    disputed = len(judging_agreement(log.judgments).again)
+    if disputed:
+        say(
+            f"raters differ on {counted(disputed, 'pair')}: qrels have the median grade, and "
+            "--status lists them"
+        )
 
 
 def _print_status(log_path: Path) -> None:

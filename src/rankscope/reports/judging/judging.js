@@ -543,7 +543,7 @@
     byId("act-reason").setAttribute("aria-expanded", "true");
     byId("reason").value = value !== undefined ? value
       : (current.judged ? current.judged.reason : "");
-    if (focus !== false) byId("reason").focus();
+    if (focus !== false) byId("reason").focus({ preventScroll: true });
   }
   function closeReason() {
     byId("reason-row").hidden = true;
@@ -553,13 +553,14 @@
   const toggleReason = () => {
     if (byId("reason-row").hidden) openReason();
     else if (document.activeElement === byId("reason")) closeReason();
-    else byId("reason").focus();
+    else byId("reason").focus({ preventScroll: true });
   };
 
   // --- panels
 
   const narrow = matchMedia("(max-width: 60rem)");
   function cover() {
+    document.body.dataset.panel = panelName === null ? "false" : "true";
     const covers = panelName !== null && narrow.matches;
     for (const each of ["top", "main", "desk"]) byId(each).inert = covers;
   }

@@ -220,11 +220,17 @@ class JudgmentLog:
                 added = stream.read()
             self._offset += len(added)
             *lines, self._rest = (self._rest + added).split(b"\n")
+            problem = None
             for line in lines:
                 self._lines += 1
-                self._take(line, self._lines)
+                try:
+                    self._take(line, self._lines)
+                except FormatError as error:  # what follows counts nevertheless
+                    problem = problem or error
             with suppress(ValueError):  # whole but for its line end: an editor may have removed it
                 self._keep(_parsed(json.loads(self._rest)))
+            if problem is not None:
+                raise problem
 
     def _take(self, line: bytes, number: int) -> None:
         if not line.strip():
