@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Rankscope
 
-from cli.conftest import Rankscope
 from reports.judging_client import serving, stop, write_pool
 
-LOG = [
+LOG: list[dict[str, Any]] = [
     {"id": "a", "rater": "ann", "query_id": "q1", "doc_id": "d1", "grade": 3},
     {"id": "b", "rater": "bob", "query_id": "q1", "doc_id": "d1", "grade": 1},
     {"id": "c", "rater": "bob", "query_id": "q1", "doc_id": "d2", "grade": None, "cannot": True},
@@ -37,8 +38,10 @@ def judged(tmp_path: Path) -> Path:
         (["out.x", "--as", "trec"], "q1 0 d1 1\nq2 0 d1 2\n"),
         (
             ["out.csv"],
-            'query_id,doc_id,rater,grade,reason\nq1,d1,ann,3,""\nq2,d1,ann,2,""\nq1,d1,bob,1,""\n'
-            'q1,d2,bob,,""\n',
+            (
+                'query_id,doc_id,rater,grade,reason\nq1,d1,ann,3,""\nq2,d1,ann,2,""\n'
+                'q1,d1,bob,1,""\nq1,d2,bob,,""\n'
+            ),
         ),
     ],
 )

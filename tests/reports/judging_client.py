@@ -1,4 +1,4 @@
-"""A client of the judging server as the page is one, and a server in a process that can be killed."""
+"""A client of the judging server as its page is, and a server in a process that can be killed."""
 
 from __future__ import annotations
 

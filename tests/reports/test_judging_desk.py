@@ -131,7 +131,7 @@ def test_what_is_skipped_comes_again_at_the_end(tmp_path: Path) -> None:
 def test_two_tabs_get_different_pairs_and_the_last_one_is_shared(tmp_path: Path) -> None:
     desk = make(tmp_path)
     items = {tab: desk.answer("next", {"rater": "ann", "tab": tab})["item"] for tab in "ab"}
-    judged = []
+    judged: list[str] = []
     while any(items.values()):
         assert items["a"] != items["b"] or len(judged) >= 5
         for tab, item in items.items():

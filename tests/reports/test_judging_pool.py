@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,12 @@ from rankscope.reports.judging.judging_order import ordered
 from rankscope.reports.judging.judging_pool import (
     Asked,
     JudgingPool,
-    Pair,
     asked_in,
     pool_of_runs,
     read_pool,
     shelved_in,
 )
+from rankscope.reports.judging.judgment_log import Pair
 
 PAIRS = [
     ToJudge(query_id=query, doc_id=doc, text=f"what is {query}", title=f"on {doc}",
@@ -116,7 +117,7 @@ def test_a_random_order_is_stable_differs_by_rater_and_keeps_queries_together() 
     assert ann != bob
     assert set(ann) == set(bob) == set(POOL.ranks)
     queries = [pair.query_id for pair in ann]
-    assert len([1 for a, b in zip(queries, queries[1:], strict=False) if a != b]) == 4
+    assert len([1 for a, b in pairwise(queries) if a != b]) == 4
     larger = POOL.joined(JudgingPool("more", {Pair("q9", "d1"): 1}))
     assert [pair for pair in ordered(larger, "ann", "random") if pair.query_id != "q9"] == ann
 

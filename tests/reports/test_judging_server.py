@@ -241,8 +241,7 @@ def test_many_threads_lose_nothing(server: JudgingServer, client: Client) -> Non
     acknowledged: list[str] = []
 
     def work(rater: str) -> None:
-        for key in keys:
-            acknowledged.append(client.judge(rater, key, 1)["saved"]["id"])
+        acknowledged.extend(client.judge(rater, key, 1)["saved"]["id"] for key in keys)
 
     threads = [threading.Thread(target=work, args=(f"rater{number}",)) for number in range(6)]
     for thread in threads:

@@ -112,7 +112,7 @@ def test_a_missing_last_line_end_loses_nothing(log: JudgmentLog) -> None:
 def test_another_file_is_no_log(tmp_path: Path, line: str) -> None:
     path = tmp_path / "other.txt"
     path.write_text(line + "\n")
-    with pytest.raises(FormatError, match="other.txt:1: is not a judgment; name a log"):
+    with pytest.raises(FormatError, match=r"other\.txt:1: is not a judgment; name a log"):
         JudgmentLog(path)
 
 
