@@ -215,7 +215,7 @@ def test_a_server_killed_midway_loses_nothing_and_the_page_says_so(
     served.process.communicate(timeout=30)
     page.keyboard.press("2")
     page.wait_for_selector("#alert:text('NOT SAVED YET: 2 relevant')")
-    assert "what was shown as saved is safe" in page.inner_text("#alert")
+    assert "What was shown as saved is safe" in page.inner_text("#alert")
     assert shown(page) == unsaved, "it does not go on"
     assert kept(folder) == saved
     again = start(folder, *ARGUMENTS, "--rater", "ann")
@@ -407,6 +407,31 @@ def test_single_keys_can_be_turned_off(browser: Browser, served: Served, folder:
     assert kept(folder) == {}
     page.click("#grades [data-grade='2']")
     page.wait_for_selector("#status:text('Saved: 2')")
+
+
+def test_a_covered_document_is_not_judged(browser: Browser, served: Served, folder: Path) -> None:  # noqa: F811
+    page = opened(browser, served.client.link, viewport={"width": 360, "height": 740})
+    page.keyboard.press("g")
+    page.wait_for_selector("#panel")
+    page.keyboard.press("1")
+    page.wait_for_selector("#panel", state="hidden")
+    assert kept(folder) == {}
+    press(page, "1")
+    assert len(kept(folder)) == 1
+
+
+def test_digits_of_keyboards_that_need_shift_for_them(
+    browser: Browser,  # noqa: F811
+    served: Served,
+    folder: Path,
+) -> None:
+    page = opened(browser, served.client.link)
+    page.evaluate(
+        "() => document.body.dispatchEvent(new KeyboardEvent('keydown',"
+        " {key: '\u00e9', code: 'Digit2', bubbles: true}))"
+    )
+    page.wait_for_selector("#status:text('Saved: 2 relevant.')")
+    assert [each.grade for each in kept(folder).values()] == [2]
 
 
 # --- hostile content -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Rankscope
 
@@ -143,6 +144,11 @@ def test_an_experiment_says_what_to_judge(rankscope: Rankscope, tmp_path: Path) 
         assert stop(served)[0] == 0
     assert (tmp_path / "out" / f"{folder.name}.judgments.jsonl").is_file()
     assert rankscope("benchmark", "verify", place).returncode == 0, "nothing is added to it"
+    texts = {"doc_id": [item["document"]["id"]], "title": ["T"], "text": ["all of it"]}
+    pl.DataFrame(texts).write_parquet(folder / "documents.parquet")
+    with serving(tmp_path, place, "--no-open") as served:
+        item = served.client.ask("item", rater="ann", key=item["key"])["item"]
+        assert item["document"]["text"] == {"text": "all of it"}
     inside = rankscope("judge", place, "--log", f"{place}/log.jsonl")
     assert "is inside the experiment" in inside.stderr
     shutil.rmtree(tmp_path / "out")

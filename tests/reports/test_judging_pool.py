@@ -56,6 +56,8 @@ def test_qrels_of_beir_are_a_pool(tmp_path: Path) -> None:
     path = tmp_path / "test.tsv"
     path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
     assert list(read_pool(path).ranks) == [Pair("q1", "d1"), Pair("q1", "d2")]
+    path.write_text("q1\td1\t2\nq1\td2\t0\n")
+    assert list(read_pool(path).ranks) == [Pair("q1", "d1"), Pair("q1", "d2")]
 
 
 @pytest.mark.parametrize(

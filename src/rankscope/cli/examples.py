@@ -28,8 +28,8 @@ EXAMPLES = {
     "gate": f"rankscope gate {_LEXICAL} {_HYBRID} --qrels {_QRELS} --max-drop 0.02",
     "diagnose": f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID}",
     "judge": (
-        f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID} --only holes --pool pool.jsonl\n"
-        "rankscope judge pool.jsonl --corpus demo/corpus.jsonl --status"
+        f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID} --pool pool.jsonl\n"
+        "rankscope judge pool.jsonl --status"
     ),
     "power": f"rankscope power {_QRELS} {_LEXICAL} {_HYBRID} --difference 0.03",
     "explain": f"rankscope explain {_QRELS} {_LEXICAL} --query q001 -m nDCG@10",

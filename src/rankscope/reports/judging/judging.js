@@ -45,10 +45,11 @@
     }
     return null;
   };
-  const say = (text, kind) => {
+  const say = (text, kind, unseen) => {
     const status = byId("status");
     status.className = kind || "";
     status.textContent = text;
+    if (unseen) status.append(make("span", ` ${unseen}`, "unseen"));
   };
   const alarm = (text) => {
     const alert = byId("alert");
@@ -66,6 +67,7 @@
   class Refused extends Error {}
   class Stranger extends Error {}
   class Gone extends Error {}
+  class Failing extends Gone {}
 
   async function ask(request, body) {
     let response, answer;
@@ -84,12 +86,12 @@
       throw new Gone("the server does not answer");
     }
     if (response.status === 403) throw new Stranger(answer.error);
-    if (response.status >= 500) throw new Gone(answer.error);
+    if (response.status >= 500) throw new Failing(answer.error);
     if (!response.ok) throw new Refused(answer.error);
     return answer;
   }
 
-  const RESTART = "Start the same rankscope judge command again";
+  const RESTART = "start the same rankscope judge command again";
   function trouble(error, unsaved) {
     const kept = unsaved
       ? `NOT SAVED YET: ${named(unsaved)} for “${unsaved.title}”. It is kept in this browser and `
@@ -99,8 +101,8 @@
       alarm(`${where}The server was started again: open the link that it printed now.`);
     } else {
       const again = kept ? `${kept}sent again until it is saved. ` : "";
-      alarm(`${again}Problem: ${error.message}. If it was stopped: ${RESTART}; `
-        + "what was shown as saved is safe.");
+      const remedy = error instanceof Failing ? "" : ` If it was stopped: ${RESTART}.`;
+      alarm(`${again}Problem: ${error.message}.${remedy} What was shown as saved is safe.`);
     }
   }
 
@@ -167,6 +169,7 @@
           return null;
         }
         trouble(error, entry);
+        say("Not saved yet: sent again and again, see above.", "warned");
         await pause(WAIT);
       }
     }
@@ -214,7 +217,7 @@
       } else {
         visit(answer);
       }
-      say(`${told}.`, "saved");
+      say(`${told}.`, "saved", current ? `Next: ${titleOf(current)}` : "");
     });
   }
 
@@ -349,7 +352,8 @@
     for (const each of ["welcome", "card", "done"]) byId(each).hidden = each !== name;
     byId("desk").hidden = name === "welcome";
     byId("query").hidden = name !== "card";
-    byId("grades").hidden = name !== "card";
+    for (const each of ["grades", "act-reason", "act-skip"]) byId(each).hidden = name !== "card";
+    for (const each of ["tool-list", "tool-agreement"]) byId(each).hidden = name === "welcome";
   }
 
   function draw() {
@@ -845,10 +849,16 @@
     const isTyping = event.target.matches("input[type=text], textarea, select");
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !singleKeys) return;
     if (byId("card").hidden && byId("done").hidden) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    let key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const digit = /^Digit([0-9])$/.exec(event.code);
+    if (digit && !event.shiftKey && !ACTIONS[key]) [, key] = digit; // digits need Shift on some
     const isGrade = /^[0-9]$/.test(key);
     if (!isGrade && !ACTIONS[key]) return;
     event.preventDefault();
+    if (panelName && narrow.matches && !"gae?".includes(key)) {
+      closePanel(); // it covers the document: nothing is judged that is not seen
+      return;
+    }
     if (event.repeat && key !== "j" && key !== "k") {
       say("A key that is held down counts once.", "warned");
       return;
