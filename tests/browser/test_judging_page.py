@@ -236,6 +236,19 @@ def test_a_server_killed_midway_loses_nothing_and_the_page_says_so(
     assert lost == []
 
 
+def test_what_cannot_be_saved_after_a_restart_is_said(browser: Browser, served: Served) -> None:  # noqa: F811
+    page = opened(browser, served.client.link)
+    entry = {"id": "11111111", "key": "gone", "grade": 2, "rater": "ann", "title": "Old one"}
+    page.evaluate(
+        "entry => localStorage.setItem('rankscope.unsaved.11111111', JSON.stringify(entry))", entry
+    )
+    page.reload()
+    page.wait_for_selector("#alert:text('NOT SAVED: 2 relevant for “Old one”')")
+    assert "not in the pool that is judged now" in page.inner_text("#alert")
+    page.wait_for_selector("#document h2")
+    press(page, "1")
+
+
 def test_a_lost_answer_counts_once(browser: Browser, served: Served, folder: Path) -> None:  # noqa: F811
     page = opened(browser, served.client.link)
     turns = []

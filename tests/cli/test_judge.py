@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,10 @@ def test_the_status_says_who_judged_and_what_to_judge_again(rankscope: Rankscope
         (["pool.jsonl", "--existing", "no.qrels"], "no.qrels: file not found"),
         (["pool.jsonl", "--log", "pool.jsonl"], "pool.jsonl:1: is not a judgment; name a log"),
         (["pool.jsonl", "--log", "no/log.jsonl"], "the log of judgments cannot be written"),
+        (["pool.jsonl", "--corpus", "other.jsonl"], "other.jsonl: holds no document of the pool"),
+        (["pool.jsonl", "--queries", "other.jsonl"], "other.jsonl: holds no query of the pool"),
+        (["pool.jsonl", "--existing", "sub.qrels"], "sub.qrels: judges subtopics"),
+        (["pool.jsonl", "--log", "pipe"], "pipe: expected a regular file"),
         (["-"], "a pool from standard input needs --log FILE"),
         (["."], "not an experiment"),
     ],
@@ -93,6 +98,9 @@ def test_what_cannot_be_done_is_said(
     rankscope: Rankscope, tmp_path: Path, arguments: list[str], problem: str
 ) -> None:
     write_pool(tmp_path / "pool.jsonl")
+    (tmp_path / "other.jsonl").write_text('{"_id": "x", "text": "y"}\n')
+    (tmp_path / "sub.qrels").write_text("q1 1 d1 1\nq1 2 d2 1\n")
+    os.mkfifo(tmp_path / "pipe")
     done = rankscope("judge", *arguments)
     assert done.returncode == 2
     assert problem in done.stderr
@@ -120,7 +128,11 @@ def test_runs_are_judged_to_a_depth(tmp_path: Path) -> None:
     (tmp_path / "b.run").write_text("q1 Q0 d9 1 3 b\nq1 Q0 d1 2 2 b\n")
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "bread", "narrative": "n"}\n')
     arguments = ("--runs", "a.run", "--runs", "b=b.run", "--depth", "2", "--order", "depth")
-    with serving(tmp_path, *arguments, "--queries", "queries.jsonl", "--no-open") as served:
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"_id": "d1", "text": "t"}\n{"_id": "x", "text": "t"}\n'
+    )
+    texts = ("--corpus", "corpus.jsonl", "--queries", "queries.jsonl")
+    with serving(tmp_path, *arguments, *texts, "--no-open") as served:
         items = served.client.ask("list", rater="ann", tab="t")["items"]
         assert [item["document"]["id"] for item in items] == ["d1", "d9", "d2"]
         assert items[0]["query"]["needs"] == [{"name": "narrative", "text": "n"}]
@@ -128,6 +140,7 @@ def test_runs_are_judged_to_a_depth(tmp_path: Path) -> None:
         code, said_last = stop(served)
     assert code == 0
     assert "judge --log a.run.judgments.jsonl --export qrels.txt" in said_last
+    assert "corpus.jsonl: lacks 2 of 3 documents, such as 'd2'" in said_last
 
 
 def test_an_experiment_says_what_to_judge(rankscope: Rankscope, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from rankscope import Run, read_queries
@@ -16,6 +17,7 @@ from rankscope.reports.judging.judging_pool import (
     Asked,
     JudgingPool,
     asked_in,
+    asked_in_experiment,
     pool_of_runs,
     read_pool,
     shelved_in,
@@ -106,6 +108,16 @@ def test_needs_and_fields_come_from_queries_and_corpus(tmp_path: Path) -> None:
         "body",
         (("steps", "one\ntwo"),),
     )
+
+
+def test_needs_in_the_queries_of_an_experiment(tmp_path: Path) -> None:
+    metadata = ['{"narrative": "hot ones", "lang": "en"}', "{}"]
+    columns = {"query_id": ["q1", "q2"], "text": ["fish", "soup"], "metadata": metadata}
+    pl.DataFrame(columns).write_parquet(tmp_path / "queries.parquet")
+    assert asked_in_experiment(read_queries(tmp_path / "queries.parquet")) == {
+        "q1": Asked("fish", (("narrative", "hot ones"),)),
+        "q2": Asked("soup"),
+    }
 
 
 POOL = JudgingPool(

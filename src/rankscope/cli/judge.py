@@ -12,7 +12,7 @@ import click
 from rankscope.cli.options import MAX_SIZE, OutputName, check_standard_input, named_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from rankscope.document.blocks import Document
     from rankscope.reports.judging.judging_desk import Desk
@@ -172,10 +172,33 @@ def _pool(pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]) -
     if options["queries"] is not None:
         from rankscope.collection.queries import read_queries
 
-        whole = whole.with_queries(asked_in(read_queries(options["queries"])))
+        known = asked_in(read_queries(options["queries"]))
+        _check_shared({pair.query_id for pair in whole.ranks}, known, "query", options["queries"])
+        whole = whole.with_queries(known)
     if options["corpus"] is not None:
-        whole = whole.with_documents(shelved_in(options["corpus"]))
+        documents = dict(whole.only(shelved_in(options["corpus"])))
+        wanted = {pair.doc_id for pair in whole.ranks}
+        _check_shared(wanted, documents, "document", options["corpus"])
+        whole = whole.with_documents(documents.items())
     return whole
+
+
+def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str) -> None:
+    """Refuse a file that knows nothing of the pool; say what it does not know."""
+    from rankscope.cli import say
+    from rankscope.errors import InputError, counted, shown
+
+    missing = sorted(wanted.difference(known))
+    if len(missing) == len(wanted):
+        raise InputError(
+            f"{path}: holds no {noun} of the pool, such as {shown(missing[0], 40)}; name the file "
+            "that does"
+        )
+    if missing:
+        of_all = f"{len(missing):,} of {counted(len(wanted), noun)}"
+        say(
+            f"{path}: lacks {of_all}, such as {shown(missing[0], 40)}; what is missing is not shown"
+        )
 
 
 def _of_experiment(folder: Path) -> JudgingPool:

@@ -165,8 +165,8 @@
       } catch (error) {
         if (error instanceof Refused) {
           stored(OUTBOX + entry.id, null);
-          alarm(`Not saved: ${error.message}.`);
-          return null;
+          alarm("");
+          return { refused: error.message };
         }
         trouble(error, entry);
         say("Not saved yet: sent again and again, see above.", "warned");
@@ -179,9 +179,16 @@
     const entries = unsaved();
     let saved = 0;
     for (const entry of entries) {
-      if (await send({ ...entry, next: false })) saved += 1;
+      const answer = await send({ ...entry, next: false });
+      if (answer.refused) {
+        alarm(`NOT SAVED: ${named(entry)} for “${entry.title}”, from before the restart. `
+          + `Problem: ${answer.refused}.`);
+        return false;
+      }
+      saved += 1;
     }
     if (saved) say(`Saved now: ${count(saved, "judgment")} from before the restart.`, "saved");
+    return true;
   }
 
   function judge(grade, item) {
@@ -200,8 +207,8 @@
       stored(OUTBOX + entry.id, JSON.stringify(entry));
       say(`Saving ${named(entry)} …`);
       const answer = await send(entry);
-      if (!answer) {
-        say("Not saved.", "warned");
+      if (answer.refused) {
+        say(`Not saved: ${answer.refused}.`, "warned");
         return;
       }
       mine.push(answer.saved.id);
@@ -801,7 +808,7 @@
     mine = [];
     byId("tool-rater").textContent = `Rater: ${rater}`;
     byId("tool-rater").hidden = false;
-    await sendEarlier();
+    while (!await sendEarlier()) await pause(3 * WAIT); // time to read what was not saved
     if (inList) await openList(null);
     else {
       const first = await asked("next", {});

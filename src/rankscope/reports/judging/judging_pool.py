@@ -110,9 +110,12 @@ class JudgingPool:
 
     def with_documents(self, documents: Iterable[tuple[str, Shelved]]) -> JudgingPool:
         """Return the pool with what is known about its documents; others are passed over."""
+        return replace(self, documents={**self.documents, **dict(self.only(documents))})
+
+    def only(self, documents: Iterable[tuple[str, Shelved]]) -> Iterator[tuple[str, Shelved]]:
+        """Pass over documents, and yield those of the pool."""
         wanted = {pair.doc_id for pair in self.ranks}
-        known = {doc_id: document for doc_id, document in documents if doc_id in wanted}
-        return replace(self, documents={**self.documents, **known})
+        return ((doc_id, document) for doc_id, document in documents if doc_id in wanted)
 
 
 def read_pool(path: PathLike) -> JudgingPool:

@@ -92,7 +92,13 @@ def grades_of(
 
 def existing_grades(path: PathLike) -> dict[Pair, float]:
     """Read judgments that are there already."""
-    frame = read_qrels(path).to_polars()
+    qrels = read_qrels(path)
+    if qrels.subtopics is not None:
+        raise InputError(
+            f"{path}: judges subtopics, and documents are judged here as a whole; give judgments "
+            "without subtopics"
+        )
+    frame = qrels.to_polars()
     columns = (frame["query_id"], frame["doc_id"], frame["grade"])
     return {Pair(query_id, doc_id): grade for query_id, doc_id, grade in zip(*columns, strict=True)}
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankscope.errors import FormatError, InputError
+from rankscope.files import check_regular
 from rankscope.temporary import flush_folder, lock, unlock
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class JudgmentLog:
         self._lines = 0
         self._rest = b""  # after the last line end: a line that is being written, or was cut short
         self._last_seq = 0
+        check_regular(self.path)
         with self._reported("read"):
             if self.path.exists():
                 self.refresh()
