@@ -410,6 +410,17 @@ def test_axe_finds_nothing(browser: Browser, folder: Path, size: str, scheme: st
         assert violations(page) == []
 
 
+def test_all_of_a_long_query_can_be_read(browser: Browser, tmp_path: Path) -> None:  # noqa: F811
+    asked = "a question of some length, " * 4 + "and its end"
+    write_pool(tmp_path / "pool.jsonl", [{"query_id": "q", "doc_id": "d", "text": asked}])
+    with serving(tmp_path, "pool.jsonl", "--rater", "ann", "--no-open") as served:
+        page = opened(browser, served.client.link, viewport={"width": 1600, "height": 900})
+        assert page.is_hidden("#query-whole"), "the heading holds it"
+        page.set_viewport_size({"width": 360, "height": 740})
+        page.wait_for_selector("#query-whole")
+        assert page.inner_text("#query-whole") == asked
+
+
 def test_single_keys_can_be_turned_off(browser: Browser, served: Served, folder: Path) -> None:  # noqa: F811
     page = opened(browser, served.client.link)
     page.keyboard.press("?")

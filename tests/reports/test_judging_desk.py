@@ -18,6 +18,7 @@ from rankscope.reports.judging.judging_desk import (
     Terms,
     checked_rater,
     parse_grades,
+    usual_guidelines,
 )
 from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
 from rankscope.reports.judging.judging_texts import LONGEST_TEXT, LONGEST_TITLE
@@ -311,6 +312,13 @@ def test_grades_are_digits_with_meanings() -> None:
     for text in ("0=no", "0=no,0=yes", "10=no,1=yes", "a=no,1=yes", "-1=bad,1=yes", "0=,1=yes"):
         with pytest.raises(InputError, match="--grades"):
             parse_grades(text)
+
+
+def test_the_usual_guidelines_say_what_these_grades_mean() -> None:
+    assert "3  Perfect: it answers fully" in usual_guidelines()
+    other = usual_guidelines({0: "no", 5: "yes"})
+    assert "\n0  no\n5  yes\n" in other
+    assert "Perfect" not in other
 
 
 def test_names_of_raters() -> None:

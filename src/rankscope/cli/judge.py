@@ -228,20 +228,21 @@ def _desk(pool: JudgingPool, log_path: Path, options: Mapping[str, Any]) -> Desk
     from rankscope.files import decoded, read_bytes
     from rankscope.reports.judging.judging_desk import (
         GRADES,
-        GUIDELINES,
         Desk,
         Terms,
         checked_rater,
         parse_grades,
+        usual_guidelines,
     )
     from rankscope.reports.judging.judgment_exports import check_nothing_lost, qrels_format
     from rankscope.reports.judging.judgment_log import JudgmentLog
 
-    guidelines = GUIDELINES
+    grades = GRADES if options["grades"] is None else parse_grades(options["grades"])
+    guidelines = usual_guidelines(grades)
     if options["guidelines"] is not None:
         guidelines = decoded(read_bytes(options["guidelines"]), source=options["guidelines"])
     terms = Terms(
-        grades=GRADES if options["grades"] is None else parse_grades(options["grades"]),
+        grades=grades,
         order=options["order"],
         guidelines=guidelines,
         rater=None if options["rater"] is None else checked_rater(options["rater"]),

@@ -278,11 +278,9 @@
     byId("query-text").textContent = item.query.text.text || item.query.id;
     const needs = byId("needs");
     needs.replaceChildren();
-    if (item.query.text.length) {
-      needs.append(button("Show the whole query", () => showAll(item), "all"));
-    } else if (item.query.text.text.length > 180) {
-      text(needs, "p", item.query.text, "need", item);
-    }
+    const whole = text(needs, "p", item.query.text, "need", item);
+    whole.id = "query-whole";
+    ifClamped();
     for (const need of item.query.needs) {
       const block = make("div", null, "need");
       block.append(make("strong", need.name.replaceAll("_", " ")));
@@ -290,6 +288,14 @@
       needs.append(block);
     }
   }
+
+  /* The heading shows few lines of a query: below it all of it is shown where that is not all. */
+  function ifClamped() {
+    const heading = byId("query-text");
+    const whole = byId("query-whole");
+    if (whole) whole.hidden = heading.scrollHeight <= heading.clientHeight + 1;
+  }
+  window.addEventListener("resize", ifClamped);
 
   function drawDocument(article, item, heading, short) {
     article.replaceChildren();
@@ -574,6 +580,7 @@
     document.body.dataset.panel = panelName === null ? "false" : "true";
     const covers = panelName !== null && narrow.matches;
     for (const each of ["top", "main", "desk"]) byId(each).inert = covers;
+    ifClamped();
   }
   narrow.addEventListener("change", cover);
 

@@ -45,16 +45,13 @@ if TYPE_CHECKING:
 GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "perfect"}
 """The grades if nothing else is said."""
 
-GUIDELINES = """\
+_GUIDELINES = """\
 Judge each document on its own, for the query and the information need above it.
 
 Ask: would somebody with this need be glad to have this document? Judge what is on the page, not \
 what you know from elsewhere, and not how well it is written.
 
-0  Not relevant: it does not help, even if it shares words with the query.
-1  Related: on the topic, but it does not answer; it may lead to an answer.
-2  Relevant: it answers, in part or among other things.
-3  Perfect: it answers fully and is about this need.
+SCALE
 
 If you hesitate between two grades, take the lower one. The same document may fit several queries, \
 and several documents may deserve the highest grade.
@@ -64,6 +61,19 @@ counts as not judged. A reason in a few words helps whoever looks at disagreemen
 
 If you notice that your standard has shifted, go back and judge again: the last judgment counts.
 """
+
+_SCALE = """\
+0  Not relevant: it does not help, even if it shares words with the query.
+1  Related: on the topic, but it does not answer; it may lead to an answer.
+2  Relevant: it answers, in part or among other things.
+3  Perfect: it answers fully and is about this need."""
+
+
+def usual_guidelines(grades: Mapping[int, str] = GRADES) -> str:
+    """Return what raters are asked to do, with what these grades mean."""
+    meanings = "\n".join(f"{grade}  {label}" for grade, label in grades.items())
+    return _GUIDELINES.replace("SCALE", _SCALE if grades == GRADES else meanings)
+
 
 LONGEST_RATER, LONGEST_REASON = 80, 2_000
 LEASE = 600.0
@@ -117,7 +127,7 @@ class Terms:
 
     grades: Mapping[int, str]
     order: JudgingOrder = "random"
-    guidelines: str = GUIDELINES
+    guidelines: str = usual_guidelines()
     rater: str | None = None
     """Who judges unless somebody else says so."""
     qrels: str | None = None
