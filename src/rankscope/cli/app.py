@@ -145,6 +145,7 @@ CACHES = LazyGroup(
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
         "report": ("report", "report", "One page of experiments or records, to look around in."),
+        "judge": ("judge", "judge", "A page to judge documents on: one key, saved at once."),
         "power": ("power", "power", "What these queries can and cannot show."),
         "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
         "cases": ("app", "CASES", "Check golden sets: validate."),

@@ -28,6 +28,10 @@ EXAMPLES = {
     "gate": f"rankscope gate {_LEXICAL} {_HYBRID} --qrels {_QRELS} --max-drop 0.02",
     "diagnose": f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID}",
     "report": f"{_RUN}\nrankscope report {_EXPERIMENT} -o recipes.html",
+    "judge": (
+        f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID} --pool pool.jsonl\n"
+        "rankscope judge pool.jsonl --status"
+    ),
     "power": f"rankscope power {_QRELS} {_LEXICAL} {_HYBRID} --difference 0.03",
     "explain": f"rankscope explain {_QRELS} {_LEXICAL} --query q001 -m nDCG@10",
     "why": f"rankscope why {_QRELS} {_LEXICAL} -m AP@100 --theirs 0.65",

@@ -72,17 +72,18 @@ def _separated(frame: pl.DataFrame, separator: str) -> bytes:
 
 def write_trec(table: PairTable, path: PathLike) -> None:
     """Write a TREC file; ids that it cannot hold are encoded, and the file says which and how."""
-    columns = table.trec_columns()
+    content = trec_bytes(table)
     with replacing(path) as sink:
-        if unfit_id(columns) is None:
-            sink.write(table.header)
-            sink.write(_separated(columns, " "))
-        else:
-            columns, listed = encoded(columns)
-            sink.write(MARK)
-            sink.write(table.header)
-            sink.write(_separated(columns, " "))
-            sink.write(listed)
+        sink.write(content)
+
+
+def trec_bytes(table: PairTable) -> bytes:
+    """Return a TREC file as `write_trec` writes it."""
+    columns = table.trec_columns()
+    if unfit_id(columns) is None:
+        return table.header + _separated(columns, " ")
+    columns, listed = encoded(columns)
+    return b"".join([MARK, table.header, _separated(columns, " "), listed])
 
 
 def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> None:

@@ -1,0 +1,514 @@
+"""The desk: what a rater sees and does, apart from how it travels.
+
+`Desk.answer` takes a request of the page, a dict, and returns a dict. No rank, score, system or
+priority is in any answer, and no grade of another rater but in the answer to ``agreement``, for
+pairs that the rater has judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankscope.collection.ratings import FINAL
+from rankscope.errors import InputError, counted, shown
+from rankscope.files import suffix_of
+from rankscope.reports.judging.judging_agreement import judging_agreement
+from rankscope.reports.judging.judging_order import JudgingOrder, ordered
+from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
+from rankscope.reports.judging.judging_texts import (
+    LARGEST,
+    LONGEST_TEXT,
+    LONGEST_TITLE,
+    cut,
+    name,
+    shown_line,
+)
+from rankscope.reports.judging.judgment_exports import (
+    ExportFormat,
+    export_bytes,
+    export_format,
+    grades_of,
+    write_export,
+)
+from rankscope.reports.judging.judgment_log import Judgment, JudgmentLog, Pair
+from rankscope.tables.columns import folded
+
+if TYPE_CHECKING:
+    from rankscope.reports.judging.judgment_log import Judgments
+    from rankscope.statistics.rater_agreement import RaterAgreement
+
+GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "perfect"}
+"""The grades if nothing else is said."""
+
+_GUIDELINES = """\
+Judge each document on its own, for the query and the information need above it.
+
+Ask: would somebody with this need be glad to have this document? Judge what is on the page, not \
+what you know from elsewhere, and not how well it is written.
+
+SCALE
+
+If you hesitate between two grades, take the lower one. The same document may fit several queries, \
+and several documents may deserve the highest grade.
+
+Take "cannot judge" where the text is missing, damaged, or in a language you do not read; it \
+counts as not judged. A reason in a few words helps whoever looks at disagreements later.
+
+If you notice that your standard has shifted, go back and judge again: the last judgment counts.
+"""
+
+_SCALE = """\
+0  Not relevant: it does not help, even if it shares words with the query.
+1  Related: on the topic, but it does not answer; it may lead to an answer.
+2  Relevant: it answers, in part or among other things.
+3  Perfect: it answers fully and is about this need."""
+
+
+def usual_guidelines(grades: Mapping[int, str] = GRADES) -> str:
+    """Return what raters are asked to do, with what these grades mean."""
+    meanings = "\n".join(f"{grade}  {label}" for grade, label in grades.items())
+    return _GUIDELINES.replace("SCALE", _SCALE if grades == GRADES else meanings)
+
+
+LONGEST_RATER, LONGEST_REASON = 80, 2_000
+LEASE = 600.0
+"""Seconds for which a pair that is open in one tab is not given to another."""
+MOST_AGAIN = 50
+"""How many pairs to judge again are shown."""
+_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+
+
+def parse_grades(text: str) -> dict[int, str]:
+    """Parse ``0=not relevant,1=relevant``: grades are the keys 0 to 9.
+
+    >>> parse_grades("0=no, 1=yes")
+    {0: 'no', 1: 'yes'}
+    """
+    grades: dict[int, str] = {}
+    for part in text.split(","):
+        number, equals, label = (piece.strip() for piece in part.partition("="))
+        if not re.fullmatch("[0-9]", number) or (equals and not label):
+            raise InputError(
+                f"--grades: expected a digit and its meaning such as 2=relevant, got "
+                f"{shown(part)}; grades are 0 to 9, the key that gives them"
+            )
+        if int(number) in grades:
+            raise InputError(f"--grades: {number} has two meanings; give it one")
+        grades[int(number)] = shown_line(label)[:60]
+    if len(grades) < 2:
+        raise InputError("--grades: give at least two grades, such as 0=not relevant,1=relevant")
+    return dict(sorted(grades.items()))
+
+
+def checked_rater(text: object) -> str:
+    """Return the name of a rater, or say why it cannot be one."""
+    rater = text.strip() if isinstance(text, str) else ""
+    if not rater or len(rater) > LONGEST_RATER:
+        raise InputError(f"a rater needs a name of 1 to {LONGEST_RATER} characters")
+    if not rater.isprintable() or not rater[0].isalnum():
+        raise InputError(
+            "the name of a rater begins with a letter or a digit, and has no control characters"
+        )
+    if folded(rater) in {folded(each) for each in FINAL}:
+        raise InputError(
+            f"{rater} means the grade that raters settled on; choose another name of a rater"
+        )
+    return rater
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How is judged."""
+
+    grades: Mapping[int, str]
+    order: JudgingOrder = "random"
+    guidelines: str = usual_guidelines()
+    rater: str | None = None
+    """Who judges unless somebody else says so."""
+    qrels: str | None = None
+    """A file that is written with each export."""
+
+
+class Desk:
+    """A pool, a log, and what raters do at the moment."""
+
+    def __init__(
+        self,
+        pool: JudgingPool,
+        log: JudgmentLog,
+        terms: Terms,
+        existing: Mapping[Pair, float] | None = None,
+    ) -> None:
+        self.log, self.terms, self.existing = log, terms, dict(existing or {})
+        settled = {pair for pair, grade in self.existing.items() if grade >= 0}
+        self.pool = pool.without(settled - log.judgments.pairs)
+        self.judged_before = len(pool) - len(self.pool)
+        self._key = {pair: _key_of(pair) for pair in self.pool.ranks}
+        self._pair = {key: pair for pair, key in self._key.items()}
+        self._orders: dict[str, list[Pair]] = {}
+        self._skipped: dict[str, dict[Pair, None]] = {}
+        self._leases: dict[tuple[str, Pair], tuple[str, float]] = {}
+        self._answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "state": self.state,
+            "next": self.next_item,
+            "item": self.item,
+            "whole": self.whole,
+            "list": self.listed,
+            "judge": self.judge,
+            "undo": self.undo,
+            "progress": self.progress,
+            "agreement": self.agreement,
+            "export": self.export,
+        }
+
+    @property
+    def requests(self) -> frozenset[str]:
+        """What can be asked."""
+        return frozenset(self._answers)
+
+    def answer(self, request: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one request; what cannot be done is an `InputError`."""
+        with self.log.held():
+            return self._answers[request](body)
+
+    # --- what is shown
+
+    def state(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Say what everybody sees alike, and how far this rater got."""
+        rater = body.get("rater") or self.terms.rater
+        return {
+            "pool": name(self.pool.source),
+            "grades": [
+                {"grade": grade, "label": label} for grade, label in self.terms.grades.items()
+            ],
+            "guidelines": cut(self.terms.guidelines, LONGEST_TEXT * 4)["text"],
+            "order": self.terms.order,
+            "raters": [name(each) for each in self.log.judgments.raters],
+            "rater": None if rater is None else checked_rater(rater),
+            "log": name(self.log.path.name),
+            "judged_before": self.judged_before,
+            "total": len(self.pool),
+            "longest_reason": LONGEST_REASON,
+            "longest_rater": LONGEST_RATER,
+        }
+
+    def next_item(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the next pair that this rater has not judged; ``skip`` puts one at the end."""
+        rater = checked_rater(body.get("rater"))
+        if body.get("skip") is not None:
+            pair = self._named(body["skip"])
+            skipped = self._skipped.setdefault(rater, {})
+            skipped.pop(pair, None)
+            skipped[pair] = None
+        return self._shown(rater, self._next(rater, _tab(body)))
+
+    def item(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Give one pair, judged or not."""
+        return self._shown(checked_rater(body.get("rater")), self._named(body.get("key")))
+
+    def whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Give all of the texts of one pair."""
+        pair = self._named(body.get("key"))
+        return {"item": self._item(checked_rater(body.get("rater")), pair, longest=LARGEST)}
+
+    def listed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Give all documents of a query: that of ``key``, a neighbour's, or of the next pair."""
+        rater = checked_rater(body.get("rater"))
+        pair = None if body.get("key") is None else self._named(body["key"])
+        step = body.get("step", 0)
+        if step not in (-1, 0, 1):
+            raise InputError("the step is -1, 0 or 1")
+        if pair is not None and step:
+            queries = list(dict.fromkeys(each.query_id for each in self._order(rater)))
+            place = (queries.index(pair.query_id) + step) % len(queries)
+            pair = self._of_query(rater, queries[place])[0]
+        pair = pair or self._next(rater, _tab(body))
+        if pair is None:
+            return {"items": None, "progress": self._progress(rater, None)}
+        return {
+            "items": [self._item(rater, each) for each in self._of_query(rater, pair.query_id)],
+            "progress": self._progress(rater, pair),
+        }
+
+    def progress(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Say how far this rater got, and what holds for the pair that is shown."""
+        rater = checked_rater(body.get("rater"))
+        pair = None if body.get("key") is None else self._named(body["key"])
+        judged = None if pair is None else self._judged(rater, pair)
+        return {"progress": self._progress(rater, pair), "judged": judged}
+
+    # --- what is done
+
+    def judge(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Save a judgment; with ``next`` also give the next pair."""
+        rater, pair = checked_rater(body.get("rater")), self._named(body.get("key"))
+        cannot = body.get("cannot", False)
+        grade = body.get("grade")
+        is_grade = isinstance(grade, int) and not isinstance(grade, bool)
+        if cannot is not True and not (is_grade and grade in self.terms.grades):
+            listed = ", ".join(map(str, self.terms.grades))
+            raise InputError(f"{shown(grade)} is not a grade; the grades are {listed}")
+        wanted = Judgment(
+            id=_id(body.get("id")),
+            rater=rater,
+            pair=pair,
+            grade=None if cannot is True else grade,
+            cannot=cannot is True,
+            reason=_reason(body.get("reason", "")),
+        )
+        before = self.log.judgments.get(rater, pair)
+
+        def make(judgments: Judgments) -> Judgment:
+            return _once(judgments, wanted)
+
+        saved = self.log.add(make)
+        self._skipped.get(rater, {}).pop(pair, None)
+        self._leases.pop((rater, pair), None)
+        answer: dict[str, Any] = {"saved": self._spoken(saved), "key": self._key[pair]}
+        if before is not None and before.id not in (saved.id, body.get("seen")):
+            answer["replaced"] = self._spoken(before)
+        if body.get("next"):
+            answer |= self._shown(rater, self._next(rater, _tab(body)))
+        else:
+            answer["progress"] = self._progress(rater, pair)
+        return answer
+
+    def undo(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the last judgment of this rater back, or the one whose id is ``target``."""
+        rater, undo_id, target = checked_rater(body.get("rater")), _id(body.get("id")), None
+        if body.get("target") is not None:
+            target = _id(body["target"])
+
+        def make(judgments: Judgments) -> Judgment:
+            if undo_id in judgments.by_id:
+                return judgments.by_id[undo_id]
+            last = judgments.last_of(rater) if target is None else judgments.by_id.get(target)
+            if last is None or last.rater != rater or last.undo or last.id in judgments.undone:
+                raise InputError("there is nothing to undo")
+            return Judgment(id=undo_id, rater=rater, pair=last.pair, undo=last.id)
+
+        taken_back = self.log.add(make)
+        pair = taken_back.pair
+        if pair not in self._key:
+            return {"item": None, "progress": self._progress(rater, None)}
+        said_before = self.log.judgments.by_id[taken_back.undo]
+        return {**self._shown(rater, pair), "undone": self._spoken(said_before)}
+
+    def agreement(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Say how far raters agree on the pairs that this one judged."""
+        rater = checked_rater(body.get("rater"))
+        judgments = self.log.judgments
+        agreed = judging_agreement(judgments, seen_by=rater)
+        return {
+            "raters": [
+                {"rater": name(each), "graded": sum(j.grade is not None for j in given.values())}
+                for each in judgments.raters
+                if (given := judgments.of(each))
+            ],
+            "shared": agreed.shared,
+            "alpha": _coefficient(agreed.alpha),
+            "pairs": [
+                {
+                    "first": name(two.first),
+                    "second": name(two.second),
+                    "shared": two.shared,
+                    "equal": two.equal,
+                    "kappa": _coefficient(two.kappa),
+                    "quadratic": _coefficient(two.quadratic),
+                }
+                for two in agreed.pairs
+            ],
+            "disputed": len(agreed.again),
+            "again": [
+                {
+                    "key": self._key.get(each.pair),
+                    "query": self._query(each.pair.query_id, LONGEST_TITLE),
+                    "document": self._title(each.pair.doc_id),
+                    "grades": {name(rater): grade for rater, grade in each.grades.items()},
+                }
+                for each in agreed.again[:MOST_AGAIN]
+            ],
+        }
+
+    def export(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the judgments as a file; the qrels that were asked for are written, too."""
+        suffix = body.get("suffix", "")
+        chosen = body.get("as")
+        if not isinstance(suffix, str) or not isinstance(chosen, str):
+            raise InputError("name a format and a suffix")
+        file = f"judgments{suffix[:8]}"
+        format: ExportFormat = export_format(file, chosen)
+        content = export_bytes(
+            self.log.judgments, format, existing=self.existing, suffix=suffix_of(file)
+        )
+        written = self.write_qrels()
+        return {"name": file, "content": content.decode(), "written": written}
+
+    def write_qrels(self) -> str | None:
+        """Write the qrels that were asked for, if there is a judgment; return the file's name."""
+        target = self.terms.qrels
+        with self.log.held() as judgments:
+            if target is None or not grades_of(judgments, self.existing):
+                return None
+            write_export(judgments, target, export_format(target), existing=self.existing)
+        return target
+
+    # --- parts of answers
+
+    def _named(self, key: object) -> Pair:
+        pair = self._pair.get(key) if isinstance(key, str) else None
+        if pair is None:
+            raise InputError("this document is not in the pool that is judged now")
+        return pair
+
+    def _order(self, rater: str) -> list[Pair]:
+        if rater not in self._orders:
+            self._orders[rater] = ordered(self.pool, rater, self.terms.order)
+        return self._orders[rater]
+
+    def _of_query(self, rater: str, query_id: str) -> list[Pair]:
+        return [pair for pair in self._order(rater) if pair.query_id == query_id]
+
+    def _open(self, rater: str) -> Iterator[Pair]:
+        """Yield what is not judged: what was skipped comes last, that skipped first before."""
+        has, skipped = self.log.judgments.has, self._skipped.get(rater, {})
+        yield from (p for p in self._order(rater) if p not in skipped and not has(rater, p))
+        yield from (pair for pair in skipped if not has(rater, pair))
+
+    def _next(self, rater: str, tab: str) -> Pair | None:
+        now = time.monotonic()
+        first = None
+        for pair in self._open(rater):
+            holder, since = self._leases.get((rater, pair), (tab, now))
+            if holder == tab or now - since > LEASE:
+                first = pair
+                break
+            first = first or pair  # open in another tab, and better than nothing
+        for lease in [each for each, (holder, _) in self._leases.items() if holder == tab]:
+            del self._leases[lease]
+        if first is not None:
+            self._leases.setdefault((rater, first), (tab, now))
+        return first
+
+    def _progress(self, rater: str, pair: Pair | None) -> dict[str, Any]:
+        given = self.log.judgments.of(rater)
+        order = self._order(rater)
+        progress: dict[str, Any] = {
+            "judged": sum(each in given for each in order),
+            "total": len(order),
+            "can_undo": bool(given),
+        }
+        if pair is not None:
+            of_query = self._of_query(rater, pair.query_id)
+            progress["query"] = {
+                "judged": sum(each in given for each in of_query),
+                "total": len(of_query),
+                "place": of_query.index(pair) + 1,
+            }
+        return progress
+
+    def _shown(self, rater: str, pair: Pair | None) -> dict[str, Any]:
+        item = None if pair is None else self._item(rater, pair)
+        return {"item": item, "progress": self._progress(rater, pair)}
+
+    def _item(self, rater: str, pair: Pair, longest: int = LONGEST_TEXT) -> dict[str, Any]:
+        title = min(max(LONGEST_TITLE, longest // LONGEST_TEXT * LONGEST_TITLE), LARGEST)
+        if longest == LARGEST:
+            title = LARGEST
+        document = self.pool.documents.get(pair.doc_id, Shelved())
+        fields = [{"name": name(field), **cut(text, longest)} for field, text in document.fields]
+        return {
+            "key": self._key[pair],
+            "query": self._query(pair.query_id, title, longest),
+            "document": {
+                "id": name(pair.doc_id),
+                "title": cut(document.title, title),
+                "text": cut(document.text, longest),
+                "fields": fields,
+            },
+            "judged": self._judged(rater, pair),
+        }
+
+    def _query(self, query_id: str, title: int, longest: int = LONGEST_TEXT) -> dict[str, Any]:
+        asked = self.pool.queries.get(query_id, Asked())
+        return {
+            "id": name(query_id),
+            "text": cut(asked.text, title),
+            "needs": [{"name": name(field), **cut(text, longest)} for field, text in asked.needs],
+        }
+
+    def _title(self, doc_id: str) -> dict[str, Any]:
+        document = self.pool.documents.get(doc_id, Shelved())
+        return {"id": name(doc_id), "title": cut(document.title, LONGEST_TITLE)}
+
+    def _judged(self, rater: str, pair: Pair) -> dict[str, Any] | None:
+        judgment = self.log.judgments.get(rater, pair)
+        return None if judgment is None else self._spoken(judgment)
+
+    def _spoken(self, judgment: Judgment) -> dict[str, Any]:
+        return {
+            "id": judgment.id,
+            "grade": judgment.grade,
+            "cannot": judgment.cannot,
+            "reason": judgment.reason,
+        }
+
+    def summary(self) -> str:
+        """Say in one sentence what there is to judge, and how far that is."""
+        queries = len({pair.query_id for pair in self.pool.ranks})
+        before = (
+            f", {counted(self.judged_before, 'pair')} judged before left out"
+            if self.judged_before
+            else ""
+        )
+        return f"{counted(len(self.pool), 'pair')} of {counted(queries, 'query')} to judge{before}"
+
+
+def _key_of(pair: Pair) -> str:
+    """Return what the page calls a pair: the same after a restart."""
+    digest = hashlib.sha256()
+    for text in pair:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.hexdigest()[:24]
+
+
+def _once(judgments: Judgments, wanted: Judgment) -> Judgment:
+    """Return what is wanted, unless its id is known with another meaning."""
+    known = judgments.by_id.get(wanted.id)
+    if known is not None and (known.rater, known.pair, known.grade, known.undo) != (
+        wanted.rater, wanted.pair, wanted.grade, wanted.undo,
+    ):  # fmt: skip
+        raise InputError("the id of this judgment belongs to another one; judge again")
+    return wanted
+
+
+def _id(text: object) -> str:
+    if not isinstance(text, str) or not _ID.fullmatch(text):
+        raise InputError("a judgment needs an id of 8 to 64 letters, digits and dashes")
+    return text
+
+
+def _tab(body: Mapping[str, Any]) -> str:
+    tab = body.get("tab", "")
+    return tab[:64] if isinstance(tab, str) else ""
+
+
+def _reason(text: object) -> str:
+    if not isinstance(text, str) or len(text) > LONGEST_REASON:
+        raise InputError(f"a reason is text of at most {LONGEST_REASON:,} characters")
+    try:
+        text.encode()
+    except UnicodeError:
+        raise InputError("the reason is not valid text") from None
+    spaced = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(spaced.split())
+
+
+def _coefficient(agreement: RaterAgreement) -> dict[str, Any]:
+    return {"value": agreement.value, "items": agreement.items, "reason": agreement.reason}

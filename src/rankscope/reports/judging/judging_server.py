@@ -1,0 +1,271 @@
+"""The server of the judging page: on this machine only, for whoever has the link.
+
+It listens on 127.0.0.1. A request must name this server as its host, so that no other name can be
+made to lead here; the page is given for the token in its link; and whatever reads or changes
+judgments must come from the page itself (``Origin``) and carry the token in a header, which no
+other site can send. No answer may be framed, kept, or read by another site.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+import socketserver
+import threading
+import time
+import zlib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from rankscope.errors import RankscopeError
+from rankscope.reports.judging.judging_page import judging_page
+from rankscope.reports.judging.judgment_log import LogError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankscope.reports.judging.judging_desk import Desk
+
+HOST = "127.0.0.1"
+LARGEST_BODY = 64 << 10
+"""Bytes of a request."""
+PATIENCE = 20.0
+"""Seconds in which a client must send the next part of a request."""
+MOST_CLIENTS = 128
+"""Connections at a time; more are closed at once."""
+LAUNCH_SECONDS = 60.0
+"""For so long the address that is given to a browser works, once."""
+
+_HEADERS = {
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+_NOTHING = "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'"
+
+
+def usual_port(log: Path) -> int:
+    """Return the port that this log's server prefers, so that a restart is at the same place."""
+    return 49152 + zlib.crc32(str(log.resolve()).encode("utf-8", "surrogateescape")) % 16384
+
+
+class _RefusedError(Exception):
+    """A request that is not answered."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class JudgingServer(ThreadingHTTPServer):
+    """Serves one desk."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, desk: Desk, *, port: int | None = None) -> None:
+        self.desk = desk
+        self.token = secrets.token_urlsafe(32)
+        self._launch: tuple[str, float] | None = None
+        self._clients = threading.BoundedSemaphore(MOST_CLIENTS)
+        preferred = usual_port(desk.log.path) if port is None else port
+        try:
+            super().__init__((HOST, preferred), _Handler)
+        except OSError:
+            if port is not None:
+                raise
+            super().__init__((HOST, 0), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind without asking any name server for the name of this machine."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, int(self.server_address[1])
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """The names under which this server may be asked."""
+        return f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"
+
+    @property
+    def link(self) -> str:
+        """The address of the page; who has it may judge."""
+        return f"http://{HOST}:{self.server_port}/?token={self.token}"
+
+    def launch_link(self) -> str:
+        """Return an address that leads to the page once: others may see what a browser is given."""
+        code = secrets.token_urlsafe(32)
+        self._launch = (code, time.monotonic() + LAUNCH_SECONDS)
+        return f"http://{HOST}:{self.server_port}/?launch={code}"
+
+    def take_launch(self, code: str) -> bool:
+        """Tell whether an address for a browser is good; afterwards it is not."""
+        launch, self._launch = self._launch, None
+        return (
+            launch is not None
+            and time.monotonic() < launch[1]
+            and hmac.compare_digest(code.encode(), launch[0].encode())
+        )
+
+    def process_request(
+        self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any
+    ) -> None:
+        """Answer in a thread; close at once where too many are being answered."""
+        if not self._clients.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(
+        self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any
+    ) -> None:
+        """Answer, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._clients.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that goes away is no error."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one connection."""
+
+    server: JudgingServer
+    protocol_version = "HTTP/1.1"
+    server_version = "rankscope"
+    sys_version = ""
+    timeout = PATIENCE
+    error_content_type = "text/plain; charset=utf-8"
+    _methods: ClassVar[tuple[str, ...]] = ("GET", "POST")
+
+    def log_message(self, *_: object) -> None:
+        """Keep no log: addresses hold the token."""
+
+    def version_string(self) -> str:
+        """Tell nothing about this Python."""
+        return self.server_version
+
+    def do_GET(self) -> None:
+        """Give the page."""
+        self._handled(self._page)
+
+    def do_POST(self) -> None:
+        """Answer the page."""
+        self._handled(self._asked)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse in words; also what is no HTTP at all, and methods that are not known."""
+        del explain
+        status = 405 if code == 501 else code
+        self.close_connection = True
+        self._send(status, f"{message or 'refused'}\n".encode(), "text/plain; charset=utf-8")
+
+    def _handled(self, answer: Any) -> None:
+        try:
+            self._check_host()
+            answer()
+        except _RefusedError as refused:
+            self.close_connection = True  # what follows may be a body that nobody read
+            self._send_json(refused.status, {"error": str(refused)})
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+        except LogError as error:
+            self._send_json(503, {"error": str(error)})
+        except RankscopeError as error:
+            self._send_json(400, {"error": str(error)})
+        except Exception as error:
+            self.close_connection = True
+            self._send_json(
+                500, {"error": f"this is a fault of rankscope ({type(error).__name__})"}
+            )
+
+    def _check_host(self) -> None:
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
+            raise _RefusedError(403, "this server answers under 127.0.0.1 only")
+
+    def _has_token(self, token: str) -> bool:
+        expected = self.server.token.encode()
+        return hmac.compare_digest(token.encode("utf-8", "replace"), expected)
+
+    def _page(self) -> None:
+        address = urlsplit(self.path)
+        if address.path != "/":
+            raise _RefusedError(404, "there is nothing here")
+        asked = parse_qs(address.query, max_num_fields=4)
+        if "launch" in asked and self.server.take_launch(asked["launch"][0]):
+            self._send(303, b"", "text/plain; charset=utf-8", {"Location": self.server.link})
+            return
+        if not self._has_token(asked.get("token", [""])[0]):
+            raise _RefusedError(403, "open the whole link that rankscope judge printed")
+        page = judging_page()
+        self._send(200, page.html, "text/html; charset=utf-8", policy=page.policy)
+
+    def _asked(self) -> None:
+        path = urlsplit(self.path).path
+        request = path.removeprefix("/api/")
+        if path == request or request not in self.server.desk.requests:
+            raise _RefusedError(404, "there is nothing here")
+        host = self.headers["Host"].strip().lower()
+        if self.headers.get("Origin", "").lower() != f"http://{host}":
+            raise _RefusedError(403, "requests must come from the judging page itself")
+        if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            raise _RefusedError(403, "requests must come from the judging page itself")
+        if not self._has_token(self.headers.get("X-Rankscope-Token", "")):
+            raise _RefusedError(403, "the token is missing or is not that of this server")
+        self._send_json(200, self.server.desk.answer(request, self._body()))
+
+    def _body(self) -> dict[str, Any]:
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise _RefusedError(415, "send JSON")
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit() or "Transfer-Encoding" in self.headers:
+            raise _RefusedError(411, "say how long the request is")
+        if len(length) > 9 or int(length) > LARGEST_BODY:
+            raise _RefusedError(413, f"a request has at most {LARGEST_BODY:,} bytes")
+        content = self.rfile.read(int(length))
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            raise _RefusedError(400, "the request is not valid JSON") from None
+        if not isinstance(body, dict):
+            raise _RefusedError(400, "the request is not a JSON object")
+        return body
+
+    def _send_json(self, status: int, answer: dict[str, Any]) -> None:
+        self._send(status, json.dumps(answer).encode(), "application/json; charset=utf-8")
+
+    def _send(
+        self,
+        status: int,
+        content: bytes,
+        kind: str,
+        headers: dict[str, str] | None = None,
+        *,
+        policy: str = _NOTHING,
+    ) -> None:
+        self.send_response(status)
+        for header, value in {
+            **_HEADERS,
+            "Content-Security-Policy": policy,
+            "Content-Type": kind,
+            "Content-Length": str(len(content)),
+            **({"Allow": ", ".join(self._methods)} if status == 405 else {}),
+            **(headers or {}),
+        }.items():
+            self.send_header(header, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)

@@ -1,0 +1,188 @@
+"""Judgments as files: TREC qrels, BEIR's tsv, or ratings with a row for each rater.
+
+Qrels have one grade for a pair. Of several raters it is the median, and of an even number of them
+the lower of the two grades in the middle, so that it is always a grade that somebody gave. Pairs
+that nobody could judge are not among them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
+
+import polars as pl
+
+from rankscope.collection.qrels import Qrels, read_qrels
+from rankscope.errors import InputError, UnknownNameError, counted, shown
+from rankscope.files import replacing, source_name, suffix_of
+from rankscope.reports.judging.judgment_log import Pair
+from rankscope.tables.delimited import delimited_bytes
+from rankscope.tables.jsontext import dump_json
+from rankscope.tables.writing import trec_bytes
+
+if TYPE_CHECKING:
+    from rankscope.files import PathLike
+    from rankscope.reports.judging.judgment_log import Judgments
+
+ExportFormat = Literal["trec", "beir", "ratings"]
+
+_BY_SUFFIX: dict[str, ExportFormat] = {
+    ".qrels": "trec",
+    ".txt": "trec",
+    ".trec": "trec",
+    ".tsv": "beir",
+    ".csv": "ratings",
+    ".jsonl": "ratings",
+    ".ndjson": "ratings",
+}
+
+_RATINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
+
+
+def export_format(path: PathLike, chosen: str | None = None) -> ExportFormat:
+    """Return the format of a file to write: the one that is named, or that of its suffix."""
+    if chosen is not None and chosen not in get_args(ExportFormat):
+        raise UnknownNameError("format of judgments", chosen, get_args(ExportFormat))
+    suffix = suffix_of(path)
+    where = source_name(path, output=True)
+    if chosen is None and suffix not in _BY_SUFFIX:
+        raise InputError(
+            f"{where}: the suffix does not tell the format; use .qrels or .txt (TREC), .tsv "
+            "(BEIR), .csv or .jsonl (ratings)"
+        )
+    format = _BY_SUFFIX[suffix] if chosen is None else chosen
+    if format == "ratings" and suffix not in _RATINGS:
+        raise InputError(f"{where}: ratings are written as .csv, .tsv or .jsonl; rename the file")
+    return format  # type: ignore[return-value]
+
+
+def qrels_format(path: PathLike) -> ExportFormat:
+    """Return the format of a file of qrels; ratings are none."""
+    format = export_format(path)
+    if format == "ratings":
+        raise InputError(
+            f"{source_name(path, output=True)}: qrels are written as .qrels or .txt (TREC) or .tsv "
+            "(BEIR); ratings are written by --export"
+        )
+    return format
+
+
+def middle_grade(grades: list[int]) -> int:
+    """Return the median; of an even number of grades the lower of the two in the middle.
+
+    >>> middle_grade([0, 3]), middle_grade([3, 1, 2])
+    (0, 2)
+    """
+    return sorted(grades)[(len(grades) - 1) // 2]
+
+
+def grades_of(
+    judgments: Judgments, existing: Mapping[Pair, float] | None = None
+) -> dict[Pair, float]:
+    """Return the grade of each judged pair; ``existing`` ones are kept where nobody judged."""
+    given: dict[Pair, list[int]] = {}
+    for judgment in judgments.all():
+        if judgment.grade is not None:
+            given.setdefault(judgment.pair, []).append(judgment.grade)
+    settled: dict[Pair, float] = dict(existing or {})
+    settled.update({pair: middle_grade(grades) for pair, grades in given.items()})
+    return settled
+
+
+def existing_grades(path: PathLike) -> dict[Pair, float]:
+    """Read judgments that are there already."""
+    qrels = read_qrels(path)
+    if qrels.subtopics is not None:
+        raise InputError(
+            f"{path}: judges subtopics, and documents are judged here as a whole; give judgments "
+            "without subtopics"
+        )
+    frame = qrels.to_polars()
+    columns = (frame["query_id"], frame["doc_id"], frame["grade"])
+    return {Pair(query_id, doc_id): grade for query_id, doc_id, grade in zip(*columns, strict=True)}
+
+
+def check_nothing_lost(
+    path: PathLike, judgments: Judgments, existing: Mapping[Pair, float] | None
+) -> None:
+    """Refuse to replace qrels that hold what neither the log nor ``existing`` has."""
+    from pathlib import Path  # noqa: PLC0415
+
+    if not Path(path).is_file():
+        return
+    if not Path(path).stat().st_size:
+        return
+    known = judgments.pairs | set(existing or ())
+    lost = [pair for pair in existing_grades(path) if pair not in known]
+    if lost:
+        raise InputError(
+            f"{path}: holds {counted(len(lost), 'judgment')} that would be lost, such as query "
+            f"{shown(lost[0].query_id, 40)}, document {shown(lost[0].doc_id, 40)}; keep them with "
+            f"--existing {path}, or name another file"
+        )
+
+
+def export_bytes(
+    judgments: Judgments,
+    format: ExportFormat,
+    *,
+    existing: Mapping[Pair, float] | None = None,
+    suffix: str = ".tsv",
+) -> bytes:
+    """Return the judgments as a file; ``suffix`` tells how ratings are written."""
+    if format == "ratings":
+        return _ratings_bytes(judgments, suffix)
+    settled = grades_of(judgments, existing)
+    if not settled:
+        raise InputError(
+            "nothing is judged yet, and there is nothing to export; judge a document first"
+        )
+    nested: dict[str, dict[str, float]] = {}
+    for pair, grade in settled.items():
+        nested.setdefault(pair.query_id, {})[pair.doc_id] = grade
+    qrels = Qrels(nested)
+    if format == "trec":
+        return trec_bytes(qrels)
+    frame = qrels.to_polars().select("query_id", "doc_id", "grade")
+    return delimited_bytes(frame.rename(dict(zip(frame.columns, _BEIR, strict=True))), "\t")
+
+
+_BEIR = ("query-id", "corpus-id", "score")
+
+
+def _ratings_bytes(judgments: Judgments, suffix: str) -> bytes:
+    """Write a row for each rating; the grade is empty where the rater could not judge."""
+    rows = [
+        (*judgment.pair, judgment.rater, judgment.grade, judgment.reason)
+        for judgment in judgments.all()
+    ]
+    if not rows:
+        raise InputError(
+            "nothing is judged yet, and there is nothing to export; judge a document first"
+        )
+    schema = dict.fromkeys(("query_id", "doc_id", "rater"), pl.String)
+    frame = pl.DataFrame(
+        rows, schema={**schema, "grade": pl.Int64, "reason": pl.String}, orient="row"
+    )
+    if suffix in (".jsonl", ".ndjson"):
+        sink = io.StringIO()
+        for row in frame.iter_rows(named=True):
+            sink.write(f"{dump_json(row)}\n")
+        return sink.getvalue().encode()
+    return delimited_bytes(frame, "," if suffix == ".csv" else "\t")
+
+
+def write_export(
+    judgments: Judgments,
+    path: PathLike,
+    format: ExportFormat,
+    *,
+    existing: Mapping[Pair, float] | None = None,
+) -> None:
+    """Write the judgments to a file, all at once or not at all."""
+    if format != "ratings":
+        check_nothing_lost(path, judgments, existing)
+    content = export_bytes(judgments, format, existing=existing, suffix=suffix_of(path))
+    with replacing(path) as sink:
+        sink.write(content)

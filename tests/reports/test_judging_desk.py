@@ -1,0 +1,325 @@
+"""What a rater sees and does: the next pair, undo, skipping, lists, agreement, exports."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope
+from rankscope.collection.ratings import as_ratings
+from rankscope.errors import InputError
+from rankscope.reports.judging.judging_desk import (
+    GRADES,
+    Desk,
+    Terms,
+    checked_rater,
+    parse_grades,
+    usual_guidelines,
+)
+from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
+from rankscope.reports.judging.judging_texts import LONGEST_TEXT, LONGEST_TITLE
+from rankscope.reports.judging.judgment_exports import existing_grades, write_export
+from rankscope.reports.judging.judgment_log import JudgmentLog, Pair
+from rankscope.statistics.rater_agreement import cohen_kappa
+
+IDS = count(10_000_000)
+
+POOL = JudgingPool(
+    "pool.jsonl",
+    {Pair(f"q{q}", f"d{d}"): 10 * q + d for q in (1, 2) for d in (1, 2, 3)},
+    {"q1": Asked("secret of bread", (("narrative", "what makes it rise"),))},
+    {"d1": Shelved("Yeast", "It rises.", (("price", "3"),))},
+)
+
+
+def make(folder: Path, pool: JudgingPool = POOL, **terms: Any) -> Desk:
+    existing = terms.pop("existing", None)
+    log = JudgmentLog(folder / "log.jsonl")
+    return Desk(pool, log, Terms(grades=GRADES, **{"order": "given", **terms}), existing)
+
+
+def judge(desk: Desk, rater: str, key: str, grade: int | None, **more: Any) -> dict[str, Any]:
+    said_so = {"cannot": True} if grade is None else {"grade": grade}
+    body = {"rater": rater, "key": key, "id": str(next(IDS)), "tab": "t", **said_so, **more}
+    return desk.answer("judge", body)
+
+
+def key_of(desk: Desk, query_id: str, doc_id: str) -> str:
+    return desk._key[Pair(query_id, doc_id)]
+
+
+def test_one_request_saves_and_goes_on(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    item = desk.answer("next", {"rater": "ann", "tab": "t"})["item"]
+    seen = []
+    while item is not None:
+        seen.append((item["query"]["id"], item["document"]["id"]))
+        answer = judge(desk, "ann", item["key"], 2, next=True)
+        item = answer["item"]
+        assert answer["progress"]["judged"] == len(seen)
+    assert seen == [tuple(pair) for pair in POOL.ranks]
+    again = make(tmp_path)
+    assert again.answer("next", {"rater": "ann", "tab": "t"})["item"] is None, "resumed at the end"
+    assert again.answer("next", {"rater": "bob", "tab": "t"})["progress"]["judged"] == 0
+
+
+def test_nothing_of_systems_reaches_the_page(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    key = key_of(desk, "q1", "d1")
+    judge(desk, "bob", key, 3, reason="bob's reason")
+    for request in ("state", "next", "item", "list", "progress", "whole"):
+        answer = json.dumps(desk.answer(request, {"rater": "ann", "key": key, "tab": "t"}))
+        for word in ("rank", "score", "system", "priority", "bm25", "bob's reason", '"grade": 3}'):
+            assert word not in answer.replace('{"grade": 3, "label": "perfect"}', ""), request
+
+
+def test_others_grades_are_seen_after_judging_only(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    keys = [key_of(desk, *pair) for pair in POOL.ranks]
+    for place, key in enumerate(keys):
+        judge(desk, "bob", key, place % 4)
+    assert desk.answer("agreement", {"rater": "ann"})["shared"] == 0
+    assert desk.answer("agreement", {"rater": "ann"})["again"] == []
+    judge(desk, "ann", keys[0], 3)
+    judge(desk, "ann", keys[1], 0)
+    judge(desk, "ann", keys[2], 2)
+    judge(desk, "ann", keys[3], None)
+    answer = desk.answer("agreement", {"rater": "ann"})
+    assert answer["shared"] == 3
+    assert [each["grades"] for each in answer["again"]] == [
+        {"bob": 0, "ann": 3}, {"bob": 1, "ann": 0},
+    ]  # fmt: skip
+    assert answer["pairs"][0]["kappa"]["value"] == cohen_kappa([0, 1, 2], [3, 0, 2]).value
+    assert answer["pairs"][0]["equal"] == pytest.approx(1 / 3)
+
+
+def test_undo_takes_back_the_last_or_that_of_a_tab(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    first, second = key_of(desk, "q1", "d1"), key_of(desk, "q1", "d2")
+    one_tab = judge(desk, "ann", first, 1)["saved"]["id"]
+    judge(desk, "ann", second, 2, reason="why not")
+    body = {"rater": "ann", "id": str(next(IDS))}
+    answer = desk.answer("undo", body)
+    assert (answer["item"]["key"], answer["undone"]["reason"]) == (second, "why not")
+    assert desk.answer("undo", body)["item"]["key"] == second, "sent again, it counts once"
+    assert desk.log.judgments.has("ann", Pair("q1", "d1"))
+    desk.answer("undo", {"rater": "ann", "id": str(next(IDS)), "target": one_tab})
+    with pytest.raises(InputError, match="nothing to undo"):
+        desk.answer("undo", {"rater": "ann", "id": str(next(IDS))})
+    with pytest.raises(InputError, match="nothing to undo"):
+        desk.answer("undo", {"rater": "ann", "id": str(next(IDS)), "target": one_tab})
+    judge(desk, "bob", first, 1)
+    with pytest.raises(InputError, match="nothing to undo"):
+        desk.answer("undo", {"rater": "ann", "id": str(next(IDS))})
+
+
+def test_what_is_skipped_comes_again_at_the_end(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    first = desk.answer("next", {"rater": "ann", "tab": "t"})["item"]["key"]
+    order = []
+    item = desk.answer("next", {"rater": "ann", "tab": "t", "skip": first})["item"]
+    while item is not None:
+        order.append(item["key"])
+        item = judge(desk, "ann", item["key"], 0, next=True)["item"]
+    assert order[-1] == first
+    assert len(order) == 6
+
+
+def test_two_tabs_get_different_pairs_and_the_last_one_is_shared(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    items = {tab: desk.answer("next", {"rater": "ann", "tab": tab})["item"] for tab in "ab"}
+    judged: list[str] = []
+    while any(items.values()):
+        assert items["a"] != items["b"] or len(judged) >= 5
+        for tab, item in items.items():
+            if item is not None and not desk.log.judgments.has("ann", desk._pair[item["key"]]):
+                judged.append(item["key"])
+                items[tab] = judge(desk, "ann", item["key"], 1, tab=tab, next=True)["item"]
+            elif item is not None:
+                items[tab] = desk.answer("next", {"rater": "ann", "tab": tab})["item"]
+    assert len(judged) == len(set(judged)) == 6
+
+
+def test_a_judgment_that_another_tab_made_is_not_replaced_silently(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    key = key_of(desk, "q1", "d1")
+    first = judge(desk, "ann", key, 1)
+    assert "replaced" not in first
+    assert judge(desk, "ann", key, 3, seen=None)["replaced"]["grade"] == 1
+    known = desk.answer("item", {"rater": "ann", "key": key})["item"]["judged"]["id"]
+    assert "replaced" not in judge(desk, "ann", key, 2, seen=known)
+    assert len(desk.log.path.read_text().splitlines()) == 3
+
+
+def test_the_list_of_a_query_and_its_neighbours(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    key = key_of(desk, "q1", "d2")
+    answer = desk.answer("list", {"rater": "ann", "key": key})
+    assert [item["document"]["id"] for item in answer["items"]] == ["d1", "d2", "d3"]
+    for step in (1, -1):
+        items = desk.answer("list", {"rater": "ann", "key": key, "step": step})["items"]
+        assert {item["query"]["id"] for item in items} == {"q2"}
+    assert answer["items"][0]["query"]["needs"] == [
+        {"name": "narrative", "text": "what makes it rise"}
+    ]
+
+
+def test_existing_judgments_are_kept_and_not_asked_again(tmp_path: Path) -> None:
+    qrels = tmp_path / "old.qrels"
+    qrels.write_text("q1 0 d1 2\nq1 0 d2 -1\nq7 0 d7 1\n")
+    desk = make(tmp_path, existing=existing_grades(qrels))
+    assert desk.judged_before == 1
+    assert desk.summary() == "5 pairs of 2 queries to judge, 1 pair judged before left out"
+    judge(desk, "ann", key_of(desk, "q1", "d2"), 3)
+    write_export(desk.log.judgments, qrels, "trec", existing=desk.existing)
+    assert rankscope.read_qrels(qrels).to_dict() == {"q1": {"d1": 2, "d2": 3}, "q7": {"d7": 1}}
+    later = make(tmp_path, existing=existing_grades(qrels))  # of which ann's is now part
+    assert later.answer("item", {"rater": "bob", "key": key_of(desk, "q1", "d2")})["item"]
+
+
+def test_qrels_that_would_lose_judgments_are_not_replaced(tmp_path: Path) -> None:
+    qrels = tmp_path / "mine.qrels"
+    qrels.write_text("q9 0 d9 2\n")
+    desk = make(tmp_path, qrels=str(qrels))
+    judge(desk, "ann", key_of(desk, "q1", "d2"), 3)
+    with pytest.raises(InputError, match=r"mine\.qrels: holds 1 judgment that would be lost"):
+        desk.write_qrels()
+    assert qrels.read_text() == "q9 0 d9 2\n"
+    qrels.unlink()
+    assert desk.write_qrels() == str(qrels)
+    desk.answer("undo", {"rater": "ann", "id": str(next(IDS))})
+    judge(desk, "ann", key_of(desk, "q1", "d3"), 1)
+    desk.write_qrels()  # what was undone may go
+    assert qrels.read_text() == "q1 0 d3 1\n"
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("trec", ".qrels"), ("beir", ".tsv")])
+def test_of_several_raters_qrels_have_the_lower_median(
+    tmp_path: Path, kind: str, suffix: str
+) -> None:
+    desk = make(tmp_path)
+    grades = {"ann": (3, 0, 1), "bob": (1, 3, None), "eve": (2, None, None)}
+    keys = [key_of(desk, "q1", doc) for doc in ("d1", "d2", "d3")]
+    for rater, given in grades.items():
+        for key, grade in zip(keys, given, strict=True):
+            judge(desk, rater, key, grade)
+    judge(desk, "ann", key_of(desk, "q2", "d1"), None)
+    content = desk.answer("export", {"as": kind, "suffix": suffix})["content"]
+    path = tmp_path / f"out{suffix}"
+    path.write_text(content)
+    assert rankscope.read_qrels(path).to_dict() == {"q1": {"d1": 2, "d2": 0, "d3": 1}}
+    if kind == "beir":
+        assert content.startswith("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+def test_ratings_are_read_back(tmp_path: Path, suffix: str) -> None:
+    odd = Pair('q "1",\t', "d\n1")
+    pool = JudgingPool("p", {odd: None, Pair("q", "d"): None})
+    desk = make(tmp_path, pool)
+    judge(desk, "ann", desk._key[odd], 2, reason='it says "no",\nthen yes')
+    judge(desk, "bob", desk._key[odd], 1)
+    judge(desk, "bob", desk._key[Pair("q", "d")], None, reason="no text")
+    path = tmp_path / f"ratings{suffix}"
+    write_export(desk.log.judgments, path, "ratings")
+    ratings = as_ratings(path)
+    assert ratings.to_polars().select("query_id", "doc_id", "rater", "grade").rows() == [
+        (*odd, "ann", 2.0), (*odd, "bob", 1.0),
+    ]  # fmt: skip
+    assert "no text" in path.read_text()
+
+
+def test_ids_that_trec_cannot_hold_are_read_back(tmp_path: Path) -> None:
+    odd = Pair("what is it?", "d #1")
+    desk = make(tmp_path, JudgingPool("p", {odd: None}))
+    judge(desk, "ann", desk._key[odd], 2)
+    path = tmp_path / "odd.qrels"
+    write_export(desk.log.judgments, path, "trec")
+    assert rankscope.read_qrels(path).to_dict() == {"what is it?": {"d #1": 2}}
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"rater": ""}, "needs a name of 1 to 80"),
+        ({"rater": "x" * 81}, "needs a name of 1 to 80"),
+        ({"rater": "a\u202eb"}, "no control characters"),
+        ({"rater": "=1+1"}, "begins with a letter"),
+        ({"rater": "Gold"}, "choose another name"),
+        ({"rater": 7}, "needs a name"),
+        ({"key": "nope"}, "not in the pool"),
+        ({"key": None}, "not in the pool"),
+        ({"grade": 4}, "'4' is not a grade; the grades are 0, 1, 2, 3"),
+        ({"grade": True}, "is not a grade"),
+        ({"grade": None}, "is not a grade"),
+        ({"grade": "2"}, "is not a grade"),
+        ({"id": "short"}, "needs an id"),
+        ({"id": "bad id with spaces"}, "needs an id"),
+        ({"reason": "x" * 2001}, "at most 2,000"),
+        ({"reason": "\ud800"}, "not valid text"),
+        ({"reason": 7}, "a reason is text"),
+    ],
+)
+def test_what_is_no_judgment_is_refused(tmp_path: Path, body: dict[str, Any], problem: str) -> None:
+    desk = make(tmp_path)
+    key = key_of(desk, "q1", "d1")
+    with pytest.raises(InputError, match=problem):
+        desk.answer("judge", {"rater": "a", "key": key, "grade": 1, "id": "a" * 20, **body})
+    assert not desk.log.path.exists()
+
+
+def test_an_id_cannot_mean_two_things(tmp_path: Path) -> None:
+    desk = make(tmp_path)
+    key = key_of(desk, "q1", "d1")
+    judge(desk, "ann", key, 1, id="same-id-1")
+    judge(desk, "ann", key, 1, id="same-id-1")
+    with pytest.raises(InputError, match="belongs to another"):
+        judge(desk, "ann", key, 2, id="same-id-1")
+    assert len(desk.log.path.read_text().splitlines()) == 1
+
+
+HOSTILE = "</script><script>alert(1)</script>\u202e\x00\x1b[31m"
+
+
+def test_hostile_texts_are_spelt_out_and_cut(tmp_path: Path) -> None:
+    pair = Pair(HOSTILE, HOSTILE + "d")
+    long = "x" * 1_000_000
+    documents = {pair.doc_id: Shelved(HOSTILE + long, HOSTILE + long, ((HOSTILE, HOSTILE),))}
+    asked = Asked(HOSTILE, (("narrative", HOSTILE),))
+    desk = make(tmp_path, JudgingPool(HOSTILE, {pair: None}, {pair.query_id: asked}, documents))
+    answer = desk.answer("next", {"rater": "ann", "tab": "t"})
+    texts = json.dumps(answer, ensure_ascii=False)
+    assert not any(sign in texts for sign in "\u202e\x00\x1b")
+    assert "\\\\u202e\\\\x00" in texts
+    document = answer["item"]["document"]
+    assert document["title"]["length"] == len(HOSTILE + long)
+    assert len(document["title"]["text"]) < 2 * LONGEST_TITLE
+    assert len(document["text"]["text"]) < 2 * LONGEST_TEXT
+    key = answer["item"]["key"]
+    whole = desk.answer("whole", {"rater": "ann", "key": key})["item"]["document"]
+    assert len(whole["title"]["text"]) > 1_000_000
+    assert "length" not in whole["title"]
+    judge(desk, "ann", key, 3, reason=HOSTILE)
+    assert next(JudgmentLog(desk.log.path).judgments.all()).pair == pair, "ids stay as they are"
+
+
+def test_grades_are_digits_with_meanings() -> None:
+    assert parse_grades("1=yes, 0=no") == {0: "no", 1: "yes"}
+    for text in ("0=no", "0=no,0=yes", "10=no,1=yes", "a=no,1=yes", "-1=bad,1=yes", "0=,1=yes"):
+        with pytest.raises(InputError, match="--grades"):
+            parse_grades(text)
+
+
+def test_the_usual_guidelines_say_what_these_grades_mean() -> None:
+    assert "3  Perfect: it answers fully" in usual_guidelines()
+    other = usual_guidelines({0: "no", 5: "yes"})
+    assert "\n0  no\n5  yes\n" in other
+    assert "Perfect" not in other
+
+
+def test_names_of_raters() -> None:
+    assert checked_rater("  Ann-Marie Ö. ") == "Ann-Marie Ö."

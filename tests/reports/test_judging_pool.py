@@ -1,0 +1,144 @@
+"""Pools: every form gives the same pairs, and raters see them in an order of their own."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankscope import Run, read_queries
+from rankscope.diagnosis.judge_next import POOLS, ToJudge, write_pool
+from rankscope.errors import InputError
+from rankscope.reports.judging.judging_order import ordered
+from rankscope.reports.judging.judging_pool import (
+    Asked,
+    JudgingPool,
+    asked_in,
+    asked_in_experiment,
+    pool_of_runs,
+    read_pool,
+    shelved_in,
+)
+from rankscope.reports.judging.judgment_log import Pair
+
+PAIRS = [
+    ToJudge(query_id=query, doc_id=doc, text=f"what is {query}", title=f"on {doc}",
+            ranks={"bm25": rank, "dense": rank + 3}, change=0.5, probability=0.2, priority=0.1)
+    for query, doc, rank in (("q2", "d1", 4), ("q1", "d1", 2), ("q2", "d2", 1), ("q1", "d 3", 9))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [*POOLS, ".jsonl.gz", ".tsv.zst", ".qrels.xz"])
+def test_what_a_diagnosis_writes_is_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"pool{suffix}"
+    write_pool(PAIRS, path)
+    pool = read_pool(path)
+    assert set(pool.ranks) == {Pair(each.query_id, each.doc_id) for each in PAIRS}
+    if suffix.startswith((".qrels", ".txt")):
+        return
+    assert list(pool.ranks) == [Pair(each.query_id, each.doc_id) for each in PAIRS]
+    assert pool.ranks[Pair("q1", "d1")] == 2
+    assert pool.queries["q1"] == Asked("what is q1")
+    assert pool.documents["d2"].title == "on d2"
+
+
+def test_a_list_to_judge_needs_ids_only(tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    rows = [{"query_id": "q", "doc_id": "a"}, {"query_id": "q", "doc_id": 7, "snippet": "so it is"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
+    pool = read_pool(path)
+    assert pool.ranks == {Pair("q", "a"): None, Pair("q", "7"): None}
+    assert pool.documents["7"].text == "so it is"
+
+
+def test_qrels_of_beir_are_a_pool(tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
+    assert list(read_pool(path).ranks) == [Pair("q1", "d1"), Pair("q1", "d2")]
+    path.write_text("q1\td1\t2\nq1\td2\t0\n")
+    assert list(read_pool(path).ranks) == [Pair("q1", "d1"), Pair("q1", "d2")]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"query_id": "q"}', r"pool\.jsonl:1: no column for the doc_id among 'query_id'"),
+        ('{"query_id": "q", "doc_id": ""}', r"pool\.jsonl:1: the doc_id is empty"),
+        ('{"query_id": "q", "doc_id": 1.5}', r"pool\.jsonl:1: the doc_id is '1\.5'"),
+        ('{"query_id": "\\ud800", "doc_id": "d"}', r"pool\.jsonl:1: the query_id is not valid"),
+        ("", r"pool\.jsonl: is empty; expected pairs"),
+    ],
+)
+def test_what_is_no_pool_is_refused(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "pool.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(InputError, match=problem):
+        read_pool(path)
+
+
+def test_runs_are_pooled_to_a_depth_with_the_rule_for_ties() -> None:
+    first = Run({"q1": {"a": 3.0, "b": 2.0, "c": 2.0}, "q2": {"z": 1.0}})
+    second = Run({"q1": {"d": 9.0, "a": 1.0}, "q3": {"y": 1.0}})
+    pool = pool_of_runs([first, second], 2, "runs")
+    assert pool.ranks == {  # of b and c, which tie, the higher id is first
+        Pair("q1", "a"): 1, Pair("q1", "d"): 1, Pair("q1", "c"): 2,
+        Pair("q2", "z"): 1, Pair("q3", "y"): 1,
+    }  # fmt: skip
+
+
+def test_needs_and_fields_come_from_queries_and_corpus(tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text(
+        '{"_id": "q1", "text": "fish", "metadata": {"narrative": "hot ones", "lang": "en"}}\n'
+    )
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"_id": "d1", "title": "T", "text": "body", "steps": ["one", "two"]}\n'
+        '{"_id": "other", "text": "not in the pool"}\n'
+    )
+    pool = JudgingPool("p", {Pair("q1", "d1"): None})
+    pool = pool.with_queries(asked_in(read_queries(tmp_path / "queries.jsonl")))
+    pool = pool.with_documents(shelved_in(tmp_path / "corpus.jsonl"))
+    assert pool.queries["q1"] == Asked("fish", (("narrative", "hot ones"),))
+    assert pool.documents.keys() == {"d1"}
+    document = pool.documents["d1"]
+    assert (document.title, document.text, document.fields) == (
+        "T",
+        "body",
+        (("steps", "one\ntwo"),),
+    )
+
+
+def test_needs_in_the_queries_of_an_experiment(tmp_path: Path) -> None:
+    metadata = ['{"narrative": "hot ones", "lang": "en"}', "{}"]
+    columns = {"query_id": ["q1", "q2"], "text": ["fish", "soup"], "metadata": metadata}
+    pl.DataFrame(columns).write_parquet(tmp_path / "queries.parquet")
+    assert asked_in_experiment(read_queries(tmp_path / "queries.parquet")) == {
+        "q1": Asked("fish", (("narrative", "hot ones"),)),
+        "q2": Asked("soup"),
+    }
+
+
+POOL = JudgingPool(
+    "p", {Pair(f"q{q}", f"d{d}"): (7 * d + q) % 11 for d in range(8) for q in range(5)}
+)
+
+
+def test_a_random_order_is_stable_differs_by_rater_and_keeps_queries_together() -> None:
+    ann, bob = ordered(POOL, "ann", "random"), ordered(POOL, "bob", "random")
+    assert ann == ordered(POOL, "ann", "random")
+    assert ann != bob
+    assert set(ann) == set(bob) == set(POOL.ranks)
+    queries = [pair.query_id for pair in ann]
+    assert len([1 for a, b in pairwise(queries) if a != b]) == 4
+    larger = POOL.joined(JudgingPool("more", {Pair("q9", "d1"): 1}))
+    assert [pair for pair in ordered(larger, "ann", "random") if pair.query_id != "q9"] == ann
+
+
+def test_by_depth_and_as_given() -> None:
+    assert ordered(POOL, "ann", "given") == list(POOL.ranks)
+    by_depth = ordered(POOL, "ann", "depth")
+    for query in range(5):
+        ranks = [POOL.ranks[pair] or 0 for pair in by_depth if pair.query_id == f"q{query}"]
+        assert ranks == sorted(ranks)
