@@ -298,8 +298,10 @@ Beside the records there are tables, relative to the folder:
 
 - `runs/<system>.run.gz`: the run, as a TREC file
 - `per_query/<system>.parquet`: query_id, measure, value
-- `results/<system>.parquet`: query_id, rank, doc_id, title, score, grade (null: not judged), for
-  the first ten of each answer
+- `results/<system>.parquet`: query_id, rank, doc_id, title, score, grade (null: not judged), adds
+  (what the document adds to the main measure), for the first twenty of each answer
+- `documents.parquet`: doc_id, title, text (its first 1,000 characters), of all documents in these
+  and of the best that are judged
 - `queries.parquet`: query_id, text, metadata (JSON)
 - `qrels.parquet`: query_id, doc_id, grade, title"""
 

@@ -132,7 +132,9 @@ def test_the_same_input_makes_the_same_bytes(block: Picture) -> None:
 def test_pictures_of_one_page_have_ids_of_their_own() -> None:
     made = page(Document("all", (Section("a", (*ALL, *ALL)), Section("b", ALL))))
     ids = re.findall(r' id="([^"]+)"', made)
-    assert len(ids) == len(set(ids)) == 2 * 3 * len(ALL) + 2
+    pictures = [name for name in ids if name.startswith("picture-")]
+    assert len(ids) == len(set(ids))
+    assert len(pictures) == 2 * 3 * len(ALL)
 
 
 @settings(deadline=None, max_examples=60)

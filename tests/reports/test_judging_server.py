@@ -113,7 +113,7 @@ def test_the_policy_allows_this_script_and_this_style_only() -> None:
     ):
         assert sink not in html
     assert not re.findall(r"""(?:src|href)=["'](?!data:,)""", html), "nothing is fetched"
-    assert "--ink: #1c2430" in html, "the colours are those of reports"
+    assert "--ink: light-dark(#1c2430, #e4e9f0)" in html, "the colours are those of reports"
 
 
 @pytest.mark.parametrize("request_name", ["state", "next", "judge", "undo", "export", "agreement"])

@@ -90,5 +90,5 @@ def test_pages_of_scores_and_comparisons_have_it_and_terminals_do_not() -> None:
     for result in (scores, comparison):
         document = document_of(result)
         for title in ("What each mean covers", "Definitions"):
-            assert f"<h2>{title}</h2>" in page(document)
+            assert f">{title}</h3>" in page(document)
             assert title not in as_text(document)

@@ -127,7 +127,8 @@ def _policy(script: str, style: str) -> str:
     """Return what the page may do: run this script, use this style, draw pictures it made."""
     return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "img-src data: blob:; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 

@@ -17,6 +17,7 @@ from rankscope.document.bar_charts import bars, waterfall
 from rankscope.document.blocks import Chart, Heatmap, Plot
 from rankscope.document.canvas import LINE, WIDTH, Drawing, label, place, safe, with_note, wrapped
 from rankscope.document.heatmaps import heatmap
+from rankscope.document.palette import palette
 from rankscope.document.picture_words import described
 from rankscope.document.plots import plot
 
@@ -124,10 +125,8 @@ def _inside(block: Picture, drawing: Drawing, key: str) -> str:
 @cache
 def _own_style() -> str:
     """Return the rules for a file: light colours, and dark ones for who wants them."""
-    page = (files("rankscope.document") / "style.css").read_text("utf-8")
-    colours = re.findall(r"(--[\w-]+): light-dark\((#\w+), (#\w+)\)", page)
-    light = {name: shade for name, shade, _ in colours}
-    dark = {name: shade for name, _, shade in colours}
+    light = {name: shade for name, shade, _ in palette()}
+    dark = {name: shade for name, _, shade in palette()}
     plain = re.sub(r"/\*.*?\*/", "", PICTURE_STYLE, flags=re.DOTALL).replace(".rankscope ", "")
     rules = [" ".join(rule.split()) for rule in re.findall(r"[^{}]+\{[^{}]*\}", plain)]
     rules.insert(0, f".picture {{ font-family: {_FONT}; }}")

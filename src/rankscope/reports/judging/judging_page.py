@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
+
+from rankscope.document.palette import palette
 
 
 class JudgingPage(NamedTuple):
@@ -21,19 +22,17 @@ class JudgingPage(NamedTuple):
     policy: str
 
 
-def _asset(name: str, package: str = "rankscope.reports.judging") -> str:
-    return (files(package) / name).read_text("utf-8")
+def _asset(name: str) -> str:
+    return (files("rankscope.reports.judging") / name).read_text("utf-8")
 
 
 def _colours() -> str:
     """Return the colours of reports, light and dark, for a page with a switch between the two."""
-    style = _asset("style.css", "rankscope.document")
-    light, dark = re.findall(r"\.rankscope \{\s*(--ink:[^}]*?)\s*\}", style)[:2]
+    colours = "; ".join(f"{name}: light-dark({light}, {dark})" for name, light, dark in palette())
     return (
-        f":root {{ {light} color-scheme: light; }}\n"
-        f":root[data-theme=dark] {{ {dark} color-scheme: dark; }}\n"
-        "@media (prefers-color-scheme: dark) {\n"
-        f"  :root:not([data-theme=light]) {{ {dark} color-scheme: dark; }}\n}}\n"
+        f":root {{ color-scheme: light dark; {colours}; }}\n"
+        ":root[data-theme=light] { color-scheme: light; }\n"
+        ":root[data-theme=dark] { color-scheme: dark; }\n"
     )
 
 
