@@ -204,6 +204,7 @@
           input: (event) => soon(() => change({ find: event.target.value })) })),
         overview.documents ? make("label", { class: "check" }, make("input", { type: "checkbox", id: "in-documents",
           change: (event) => change({ in: event.target.checked ? "documents" : "" }) }), " in the documents shown, too") : null),
+      make("details", { class: "filters", id: "filters", open: innerWidth > 704 }, make("summary", {}, "Measure, systems and filters"),
       make("div", { class: "row" },
         picker("measure", "Measure", overview.measures.map(({ name, up }) => [name, up ? name : `${name} ↓`])),
         picker("a", several ? "System" : "System", names),
@@ -215,7 +216,7 @@
         several ? field("max", "to", { type: "number", step: "any", size: 5 }, "max") : null),
       make("div", { class: "row", role: "group", "aria-label": "Which queries" },
         Object.entries(SHOWS).filter(([key]) => several || !["improved", "worsened", "different"].includes(key))
-          .map(([key, text]) => button(text, () => change({ show: key }), { "data-show": key, "aria-pressed": "false" }))),
+          .map(([key, text]) => button(text, () => change({ show: key }), { "data-show": key, "aria-pressed": "false" })))),
       make("div", { class: "row status" }, make("span", { id: "count", role: "status" }), make("span", { id: "chips" }),
         make("span", { class: "end" },
           button("Copy", () => copy(tabbed(list.everything()), "table"), { class: "small", "aria-label": "Copy the queries" }),
@@ -379,7 +380,7 @@
         make("div", { class: "facts" }, gradeBadge(row.grade),
           otherName === undefined ? null : moved(row.rank, other, otherName),
           withAdds && Number.isFinite(row.adds) && Math.abs(row.adds) > 5e-7
-            ? make("span", { class: "adds", title: `what this rank adds to ${overview.measures[0].name}` }, `adds ${signed(row.adds)}`) : null,
+            ? make("span", { class: "adds", title: `what this rank adds to ${overview.measures[0].name}` }, `adds ${signed(row.adds)}${state.measure === overview.measures[0].name ? "" : ` to ${overview.measures[0].name}`}`) : null,
           row.score === undefined ? null : make("span", { class: "quiet", title: "score" }, `score ${short(row.score)}`),
           make("code", { class: "quiet" }, visible(document.id).slice(0, 200)))));
     if (withAdds && row.adds > 0) {
@@ -427,7 +428,6 @@
 
   const ranking = (name, rows, documents, options) => {
     const at = systemAt(name), query = options.query, cause = column(`cause-${at}`)[query];
-    const reach = rows.reduce((most, row) => Math.max(most, row.adds || 0), 1e-9);
     const value = number(valuesOf(name)[query], 4);
     const more = column(`retrieved-${at}`)[query] - rows.length;
     return make("section", { class: "ranking", "aria-label": `Ranking of ${visible(name)}` },
@@ -435,7 +435,7 @@
       make("p", { class: "summary" }, make("strong", {}, value), ` ${state.measure}`,
         cause >= 0 ? make("span", { class: "bad" }, ` · fails: ${overview.causes[cause]}`) : null),
       rows.length ? make("ol", {}, rows.map((row) => hitOf(row, documents.get(row.doc), {
-        ...options, reach, withAdds: true, other: options.ranks?.get(row.doc), otherName: options.otherName })))
+        ...options, withAdds: true, other: options.ranks?.get(row.doc), otherName: options.otherName })))
         : make("p", { class: "quiet" }, "No documents."),
       more > 0 ? make("p", { class: "quiet" }, `${more} more`) : null);
   };
@@ -509,9 +509,10 @@
       return make("p", { class: "overlap" }, make("span", {}, `both ${both}`), make("span", {}, `only ${visible(chosen[0]).slice(0, 40)} ${rows[0].length - both}`),
         make("span", {}, `only ${visible(chosen[1]).slice(0, 40)} ${rows[1].length - both}`));
     })() : null;
+    const reach = rows.flat().reduce((most, row) => Math.max(most, row.adds || 0), 1e-9);
     const holes = rows.flat().filter((row) => !(row.grade >= 0) && row.rank <= overview.cutoff).length;
     const board = make("div", { id: "board", class: `board columns-${chosen.length + (ideal.length || state.ideal ? 1 : 0)}` },
-      chosen.map((name, place) => ranking(name, rows[place], documents, { query, words,
+      chosen.map((name, place) => ranking(name, rows[place], documents, { query, words, reach,
         ranks: chosen.length > 1 ? ranks[place ? 0 : 1] : undefined, otherName: chosen.length > 1 ? chosen[place ? 0 : 1] : undefined })),
       state.ideal ? idealColumn(ideal, documents, chosen, ranks, words, column("relevant")[query]) : null);
     const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
