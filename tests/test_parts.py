@@ -7,16 +7,27 @@ import json
 import math
 import pkgutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import rankscope
 import rankscope as rs
+from rankscope.diagnosis.registry import analyses_model
 from rankscope.errors import FormatError
 from rankscope.findings import Finding
-from rankscope.part import FileRef, High, Low, Part, Record, checked, field_docs, left_out
+from rankscope.part import (
+    FileRef,
+    High,
+    Low,
+    Part,
+    Private,
+    Record,
+    checked,
+    field_docs,
+    left_out,
+)
 from rankscope.scoring.score_files import ScoreRecord
 from rankscope.statistics.effects import paired_effects
 from rankscope.statistics.intervals import mean_intervals
@@ -193,3 +204,32 @@ def test_a_printed_result_is_for_people() -> None:
     comparison = rs.compare(QRELS, {"one": ONE, "two": TWO}, ["RR"])
     assert str(comparison) == repr(comparison)
     assert str(comparison).startswith("Comparison of 2 runs over")
+
+
+TEXTS = {"text", "title", "source_text", "snippet"}
+
+
+def test_what_analyses_quote_is_marked_as_private() -> None:
+    """A page without texts leaves out what is marked; sentences of our own are never null."""
+    seen: set[type[Part]] = set()
+
+    def parts_in(model: type[Part]) -> None:
+        seen.add(model)
+        for field in model.model_fields.values():
+            for part in _classes(field.annotation):
+                if part not in seen:
+                    parts_in(part)
+
+    parts_in(analyses_model())
+    assert len(seen) > 100
+    for model in seen:
+        for name, field in model.model_fields.items():
+            if name in TEXTS and field.annotation is not str:
+                assert any(isinstance(mark, Private) for mark in field.metadata), (model, name)
+
+
+def _classes(annotation: Any) -> Iterator[type[Part]]:
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _classes(inner)

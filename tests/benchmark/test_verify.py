@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import json
 import os
@@ -230,6 +232,21 @@ def test_a_page_that_shows_something_else(folder: Path) -> None:
         hashed(folder, name)
         said = "it does not show what BenchmarkReport.json says"
         assert problems(folder)[f"{name}, its content"] == said
+
+
+def test_a_page_whose_data_were_changed(folder: Path) -> None:
+    path = folder / "BenchmarkReport.html"
+    text = path.read_text(encoding="utf-8")
+    (block,) = re.findall(r'id="data-overview">([^<]*)<', text)
+    content = gzip.decompress(base64.b64decode(block))
+    again = gzip.compress(content, 1)
+    path.write_text(text.replace(block, base64.b64encode(again).decode()), "utf-8")
+    hashed(folder, path.name)
+    assert problems(folder) == {}, "compressed in another way, it says the same"
+    forged = gzip.compress(content[:-8] + b"\x00\x00\x00\x00\x00\x00\xf0?")
+    path.write_text(text.replace(block, base64.b64encode(forged).decode()), "utf-8")
+    hashed(folder, path.name)
+    assert list(problems(folder)) == [f"{path.name}, its content"]
 
 
 def test_a_record_of_another_version(folder: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankscope.diagnosis.ranked_run import RELEVANT
 from rankscope.measures.registry import aggregate
-from rankscope.part import Part
+from rankscope.part import Part, PrivateText
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.list_agreement import rbo_by_query, taus_by_query
 from rankscope.statistics.matrix import Matrix
@@ -110,7 +110,7 @@ class Apart(Part):
 
     query_id: str
     """The query."""
-    text: str | None
+    text: PrivateText
     """What it asks; null if it is not known."""
     rbo: float
     """The rank-biased overlap of the two answers."""

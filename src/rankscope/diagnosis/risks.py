@@ -15,7 +15,7 @@ from rankscope.diagnosis.registry import Analysed, Analysis, AnalysisConfig, Inp
 from rankscope.document.blocks import Cell, Column, Section, Table, ends, good_if, shortened
 from rankscope.errors import counted
 from rankscope.findings import Finding, NotApplicable, declare
-from rankscope.part import Part, left_out_if_empty
+from rankscope.part import Part, PrivateText, left_out_if_empty
 from rankscope.statistics.arrays import row_means, special
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval, mean_intervals
@@ -65,7 +65,7 @@ class QueryLoss(Part):
     """The system."""
     query_id: str
     """The query."""
-    text: str | None
+    text: PrivateText
     """What it asks; null if that is not known."""
     before: float
     """The baseline's value of the main measure."""

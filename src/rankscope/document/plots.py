@@ -109,10 +109,17 @@ def _log_ends(values: Sequence[float]) -> tuple[float, float]:
     return (low, high) if high > low else (low / 2, high * 2)
 
 
-def _texts(scale: Scale) -> list[str]:
+def _texts(scale: Scale, values: Sequence[float] | None = None) -> list[str]:
     """Write the ticks of an axis."""
-    values = scale.ticks()
+    values = scale.ticks() if values is None else values
     return [f"{value:,.6g}" for value in values] if scale.log else tick_texts(values)
+
+
+def _places(block: Plot, x: Scale) -> list[float]:
+    """Return the ticks of the horizontal axis; where all points are counted, whole numbers."""
+    values = x.ticks()
+    is_counted = all(place.is_integer() for curve in block.curves for place, _ in _finite(curve))
+    return [value for value in values if value.is_integer()] if is_counted else values
 
 
 def _grid(block: Plot, x: Scale, y: Scale) -> Iterator[str]:
@@ -122,7 +129,8 @@ def _grid(block: Plot, x: Scale, y: Scale) -> Iterator[str]:
         yield line(x.start, at, x.end, at, "grid")
         yield label(text, x.start - 6, at, anchor="end")
     free = -math.inf
-    for value, text in zip(x.ticks(), _texts(x), strict=True):
+    values = _places(block, x)
+    for value, text in zip(values, _texts(x, values), strict=True):
         at = x.at(value)
         yield line(at, bottom, at, bottom + 4, "tick")
         if at - width_of(text) / 2 > free:

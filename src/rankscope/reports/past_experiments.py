@@ -153,13 +153,15 @@ def _plot(history: History) -> Plot:
     main = history.main
     curves = []
     for system in history.systems:
-        points, names = [], []
-        for place, past in enumerate(history.experiments, start=1):
-            value = past.value(system, main)
-            if value is not None:
-                points.append((float(place), value.value))
-                names.append("")
-        curves.append(Curve(system, tuple(points), tuple(names)))
+        values = [(past.number, past.value(system, main)) for past in history.experiments]
+        known = [(number, value) for number, value in values if value is not None]
+        curves.append(
+            Curve(
+                system,
+                tuple((float(number), value.value) for number, value in known),
+                intervals=tuple(ends(value.interval) for _, value in known),
+            )
+        )
     return Plot(
         f"{main} over time",
         "experiment, oldest first",

@@ -117,16 +117,19 @@ class Contents:
         keys = self._pairs()
         ranks, query = self._ranks(keys), keys // max(len(self.doc_ids), 1)
         depths = np.arange(1, self.top + 1)
-        terms = PERSISTENCE ** (depths - 1) / depths
-        worth = np.append(np.cumsum(terms[::-1])[::-1], 0.0)  # of a document at a depth: all below
+        weights = PERSISTENCE ** (depths - 1)
+        possible, shares = (
+            np.concatenate([[0.0], np.cumsum(terms)]) for terms in (weights, weights / depths)
+        )
         total = np.zeros(queries)
         for left, right in pairs:
-            deeper = np.maximum(ranks[left], ranks[right])
-            both = (ranks[left] > 0) & (ranks[right] > 0)
-            shared = np.bincount(query[both], worth[deeper[both] - 1], queries)
             longest = np.maximum(self.sizes(left), self.sizes(right))
-            possible = np.concatenate([[0.0], np.cumsum(PERSISTENCE ** (depths - 1))])[longest]
-            total += np.where(longest == 0, 0.0, 1 - shared / np.where(possible == 0, 1, possible))
+            both = (ranks[left] > 0) & (ranks[right] > 0)
+            deeper = np.maximum(ranks[left], ranks[right])[both]
+            # a document is in the overlap from the depth on at which both have it
+            worth = shares[longest[query[both]]] - shares[deeper - 1]
+            overlap = np.bincount(query[both], worth, queries)
+            total += np.where(longest == 0, 0.0, 1 - overlap / np.maximum(possible[longest], 1.0))
         return np.clip(total / len(pairs), 0.0, 1.0)
 
     def sizes(self, system: int) -> IntArray:

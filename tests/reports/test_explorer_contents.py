@@ -1,0 +1,214 @@
+"""What the explorer of a page shows: gathered, packed, cut, and without texts."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankscope as rs
+from rankscope.collection.corpus import Corpus
+from rankscope.document.blocks import Document, Section, sentences
+from rankscope.reports.explorer.contents import Contents
+from rankscope.reports.explorer.of_runs import contents_of_record, contents_of_scored
+from rankscope.reports.explorer.packing import blocks, unpacked, without_compression
+from rankscope.reports.explorer.query_pictures import with_query_pictures
+from rankscope.reports.explorer.whole_page import limited, report_page
+from rankscope.scoring.scored import keeping
+
+TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1"}
+
+
+def qrels_and_runs(systems: int = 3, queries: int = 20) -> tuple[Any, dict[str, Any]]:
+    chance = random.Random(7)
+    docs = [f"d{number}" for number in range(40)]
+    qrels = {
+        f"q{number}": {doc: chance.choice([0, 1, 2]) for doc in chance.sample(docs, 8)}
+        for number in range(queries)
+    }
+    runs = {
+        f"s{system}": {
+            query_id: {doc: chance.random() for doc in chance.sample(docs, chance.randint(0, 25))}
+            for query_id in qrels
+        }
+        for system in range(systems)
+    }
+    return qrels, runs
+
+
+def made(systems: int = 3, **options: Any) -> tuple[Contents, Any, dict[str, Any], Any]:
+    qrels, runs = qrels_and_runs(systems)
+    with keeping() as scored:
+        scores = rs.evaluate(qrels, runs, ["nDCG@10", "RR"])
+    return contents_of_scored(scored[0], **options), qrels, runs, scores
+
+
+def decoded(block: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take a block apart, as the page's script does."""
+    head, _, rest = unpacked(block).partition(b"\n")
+    texts = json.loads(head)
+    columns = {
+        name: np.frombuffer(rest, TYPES[kind], count=length, offset=offset)
+        for name, (kind, offset, length) in texts["columns"].items()
+    }
+    return texts, columns
+
+
+def test_values_and_rankings_are_those_of_the_runs() -> None:
+    contents, qrels, runs, scores = made()
+    for system in contents.systems:
+        for row, measure in enumerate(("nDCG@10", "RR")):
+            values = scores.values(measure, system.name)
+            assert dict(zip(contents.query_ids, system.values[row].tolist(), strict=True)) == values
+        for number, query_id in enumerate(contents.query_ids):
+            ranked = sorted(runs[system.name][query_id].items(), key=lambda pair: -pair[1])[:20]
+            at = system.query == number
+            assert [contents.doc_ids[doc] for doc in system.doc[at]] == [doc for doc, _ in ranked]
+            assert system.score[at].tolist() == [score for _, score in ranked]
+            for doc, grade in zip(system.doc[at], system.grade[at], strict=True):
+                expected = qrels[query_id].get(contents.doc_ids[doc])
+                assert np.isnan(grade) if expected is None else grade == expected
+        holes = [
+            sum(doc not in qrels[q] for doc in sorted(run, key=lambda d: -run[d])[:10])
+            for q, run in runs[system.name].items()
+        ]
+        assert contents.unjudged(system).tolist() == holes
+    assert contents.relevant.tolist() == [
+        sum(grade > 0 for grade in qrels[query_id].values()) for query_id in contents.query_ids
+    ]
+    assert contents.focus == max(runs, key=lambda name: scores.run(name).means["nDCG@10"])
+
+
+def naive_disagreement(left: list[str], right: list[str]) -> float:
+    """One minus rank-biased overlap of what is there, depth by depth."""
+    weights = [0.9 ** (d - 1) for d in range(1, max(len(left), len(right)) + 1)]
+    if not weights:
+        return 0.0
+    shared = (len(set(left[:d]) & set(right[:d])) / d for d in range(1, len(weights) + 1))
+    overlap = sum(weight * share for weight, share in zip(weights, shared, strict=True))
+    return 1 - overlap / sum(weights)
+
+
+def test_disagreement_is_one_minus_rank_biased_overlap() -> None:
+    contents, _, runs, _ = made()
+    computed = contents.disagreement()
+    for number, query_id in enumerate(contents.query_ids):
+        tops = [
+            sorted(run[query_id], key=lambda doc: -run[query_id][doc])[:20] for run in runs.values()
+        ]
+        pairs = [naive_disagreement(a, b) for a, b in combinations(tops, 2)]
+        assert computed[number] == pytest.approx(sum(pairs) / len(pairs), abs=1e-12)
+    assert made(systems=1)[0].disagreement().tolist() == [0.0] * 20
+
+
+def test_equal_rankings_agree_and_disjoint_ones_do_not() -> None:
+    run = {"q": {f"a{number}": -number for number in range(30)}}
+    other = {"q": {f"b{number}": -number for number in range(30)}}
+    for second, expected in ((run, 0.0), (other, 1.0)):
+        with keeping() as scored:
+            rs.evaluate({"q": {"a1": 1, "b1": 1}}, {"x": run, "y": second}, ["RR"])
+        assert contents_of_scored(scored[0]).disagreement()[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_blocks_hold_everything_once() -> None:
+    contents, _, _, _ = made()
+    packed = dict(blocks(contents))
+    assert list(packed) == ["overview", "answers-0", "documents-0"]
+    overview, columns = decoded(packed["overview"])
+    assert overview["queries"] == list(contents.query_ids)
+    assert [system["name"] for system in overview["systems"]] == ["s0", "s1", "s2"]
+    for at, system in enumerate(contents.systems):
+        np.testing.assert_array_equal(columns[f"value-{at}-1"], system.values[1])
+    documents, _ = decoded(packed["documents-0"])
+    assert documents["ids"] == list(contents.doc_ids)
+    assert sorted(documents["ids"]) == sorted(set(documents["ids"]))
+    _, answers = decoded(packed["answers-0"])
+    first = contents.systems[0]
+    np.testing.assert_array_equal(answers["doc-0"], first.doc)
+    np.testing.assert_array_equal(answers["score-0"], first.score)
+    assert answers["offsets-0"].tolist() == [
+        int((first.query < number).sum()) for number in range(21)
+    ]
+
+
+def test_fewer_documents_and_no_texts() -> None:
+    corpus = Corpus({f"d{n}": {"title": f"Secret {n}", "text": f"furtive {n}"} for n in range(40)})
+    rows = [
+        (f"q{n}", f"discreet {n}", {"kind": n % 2, "note": f"concealed {n}"}) for n in range(20)
+    ]
+    contents, _, _, _ = made(queries=rows, corpus=corpus)
+    assert contents.titles[0] is not None
+    less = limited(contents, top=3, with_text=False)
+    assert less is not None
+    assert max(system.rank.max() for system in less.systems) == 3
+    assert set(less.fields) == {"kind"}
+    shown = {doc for system in less.systems for doc in system.doc.tolist()} | set(
+        less.ideal_doc.tolist()
+    )
+    assert shown == set(range(len(less.doc_ids)))
+    page = report_page(Document("d", (Section("", (sentences(["x"]),)),)), less)
+    held = page + "".join(unpacked(block).decode("latin-1") for _, block in blocks(less))
+    for word in ("Secret", "furtive", "discreet", "concealed"):
+        assert word not in held
+
+
+def test_a_page_is_the_same_whatever_compressed_it() -> None:
+    contents, _, _, _ = made()
+    document = Document("d", (Section("", (sentences(["x"]),)),))
+    page = report_page(document, contents)
+    assert page == report_page(document, contents)
+    other = without_compression(page)
+    assert without_compression(page.replace('id="data-overview">', 'id="data-overview">')) == other
+    block = dict(blocks(contents))["documents-0"]
+    assert block in page
+    changed = dict(blocks(limited(contents, top=2) or contents))["documents-0"]
+    assert without_compression(page.replace(block, changed)) != other
+
+
+def test_texts_too_long_for_anybody_are_cut() -> None:
+    rows = [("q1", "x" * 1_000_000, {"m": "y" * 1_000_000})]
+    contents, _, _, _ = made(queries=rows, corpus=Corpus({"d1": {"title": "t" * 1_000_000}}))
+    assert all(len(block) < 100_000 for _, block in blocks(contents))
+    overview, _ = decoded(dict(blocks(contents))["overview"])
+    assert max(len(text or "") for text in overview["texts"]) == 2_000
+
+
+def test_a_score_file_has_values_alone() -> None:
+    _, _, _, scores = made()
+    contents = contents_of_record(scores.record(per_query=True))
+    assert contents is not None
+    assert [system.name for system in contents.systems] == ["s0", "s1", "s2"]
+    assert len(contents.doc_ids) == 0
+    assert contents_of_record(scores.record(per_query=False)) is None
+
+
+def test_pictures_of_two_systems() -> None:
+    contents, _, _, scores = made()
+    plain = Document("d", (Section("Results", (sentences(["x"]),)),))
+    document = with_query_pictures(plain, contents)
+    _, section = document.sections
+    text = section.details[0].sentences[0].text  # type: ignore[union-attr]
+    assert text.startswith(f"{contents.focus} against ")
+    plot = section.details[1]
+    best, base = contents.focus, "s0" if contents.focus != "s0" else "s1"
+    first, second = (scores.values("nDCG@10", name) for name in (best, base))
+    differences = sorted((first[q] - second[q] for q in first), reverse=True)
+    assert [y for _, y in plot.curves[0].points] == pytest.approx(differences)  # type: ignore[union-attr]
+    alone = Document("d", ())
+    assert with_query_pictures(alone, made(systems=1)[0]) is alone
+    assert with_query_pictures(alone, None) is alone
+
+
+def test_nothing_is_kept_unless_asked(tmp_path: Path) -> None:
+    qrels, runs = qrels_and_runs()
+    with keeping(enabled=False) as scored:
+        rs.evaluate(qrels, runs, ["RR"])
+    assert scored == []
+    assert not list(tmp_path.iterdir())
+    assert pl.DataFrame(schema={"a": pl.Int64}).is_empty()
