@@ -118,8 +118,8 @@ def _texts(scale: Scale, values: Sequence[float] | None = None) -> list[str]:
 def _places(block: Plot, x: Scale) -> list[float]:
     """Return the ticks of the horizontal axis; where all points are counted, whole numbers."""
     values = x.ticks()
-    is_counted = all(place.is_integer() for curve in block.curves for place, _ in _finite(curve))
-    return [value for value in values if value.is_integer()] if is_counted else values
+    is_counted = all(float(at).is_integer() for curve in block.curves for at, _ in _finite(curve))
+    return [value for value in values if float(value).is_integer()] if is_counted else values
 
 
 def _grid(block: Plot, x: Scale, y: Scale) -> Iterator[str]:
