@@ -131,6 +131,14 @@ def history_document(history: History) -> Document:
 def _says(history: History) -> Iterator[str]:
     """Say what changed from the first to the last, and what makes them hard to compare."""
     main, first, last = history.main, history.experiments[0], history.experiments[-1]
+    best = last.report.measures[0].best
+    value = last.value(best[0], main) if best else None
+    if value is not None:
+        have = "has" if len(best) == 1 else "have"
+        yield (
+            f"In {last.group}, the newest, {', '.join(best)} {have} the best {main}: "
+            f"{value.value:.4f}"
+        )
     for system in history.systems:
         before, after = first.value(system, main), last.value(system, main)
         if before is not None and after is not None:
@@ -152,13 +160,15 @@ def _says(history: History) -> Iterator[str]:
 def _plot(history: History) -> Plot:
     main = history.main
     curves = []
-    for system in history.systems:
+    systems = history.systems
+    for place, system in enumerate(systems):
+        beside = 0.02 * (place - (len(systems) - 1) / 2)  # or one whisker would hide another
         values = [(past.number, past.value(system, main)) for past in history.experiments]
         known = [(number, value) for number, value in values if value is not None]
         curves.append(
             Curve(
                 system,
-                tuple((float(number), value.value) for number, value in known),
+                tuple((number + beside, value.value) for number, value in known),
                 intervals=tuple(ends(value.interval) for _, value in known),
             )
         )
@@ -167,7 +177,7 @@ def _plot(history: History) -> Plot:
         "experiment, oldest first",
         main,
         tuple(curves),
-        x_range=(1.0, max(float(len(history.experiments)), 2.0)),
+        x_range=(0.9, max(len(history.experiments), 2) + 0.1),
     )
 
 
