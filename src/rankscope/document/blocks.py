@@ -175,6 +175,8 @@ class Plot:
     """The ends of the axis; None: those of the points."""
     log_x: bool = False
     """Whether equal ratios of x are equally far apart; not where an x is 0 or below."""
+    counted: bool = False
+    """Whether x counts things, so that only whole numbers are written at its axis."""
     note: str = ""
     """What is left out, and the like: small print below the picture."""
 

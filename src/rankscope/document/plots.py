@@ -39,8 +39,6 @@ _MOST_NAMED = 7
 _LONGEST = 110
 """Names at the ends of curves have at most this width."""
 _KEY = 28
-_BESIDE = 0.2
-"""So near to a whole number a point may be, beside another one, and belong to it."""
 
 
 def plot(block: Plot) -> Drawing | None:
@@ -118,12 +116,9 @@ def _texts(scale: Scale, values: Sequence[float] | None = None) -> list[str]:
 
 
 def _places(block: Plot, x: Scale) -> list[float]:
-    """Return the ticks of the horizontal axis; where all points are counted, whole numbers."""
+    """Return the ticks of the horizontal axis; where things are counted, whole numbers."""
     values = x.ticks()
-    is_counted = all(
-        abs(at - round(at)) < _BESIDE for curve in block.curves for at, _ in _finite(curve)
-    )
-    return [value for value in values if float(value).is_integer()] if is_counted else values
+    return [value for value in values if float(value).is_integer()] if block.counted else values
 
 
 def _grid(block: Plot, x: Scale, y: Scale) -> Iterator[str]:

@@ -178,6 +178,7 @@ def _plot(history: History) -> Plot:
         main,
         tuple(curves),
         x_range=(0.9, max(len(history.experiments), 2) + 0.1),
+        counted=True,
     )
 
 

@@ -78,6 +78,7 @@ def _differences(measure: str, system: str, base: str, difference: FloatArray) -
         f"difference in {measure}",
         (Curve(f"{system} minus {base}", points), zero),
         x_range=(1.0, max(reach, 2.0)),
+        counted=True,
     )
 
 
