@@ -365,6 +365,10 @@ def test_the_charts_lead_to_queries_and_can_be_saved(tabs: Any, demo: Path) -> N
             with page.expect_download() as saved:
                 button.click()
             assert Path(saved.value.path()).read_bytes().startswith(begins)
+    inks = page.locator("#query-charts svg text").evaluate_all(
+        "texts => [...new Set(texts.map((text) => getComputedStyle(text).fill))]"
+    )
+    assert "rgb(0, 0, 0)" not in inks, "labels have the colours of the page"
     page.locator("#query-charts input[type=range]").fill("3")
     words = page.inner_text("#query-charts .pointed p")
     page.select_option("#chart-b", "vector")

@@ -31,7 +31,7 @@ const explorerCharts = (() => {
 
   const frame = (id, title, description, width, height) => svg("svg", {
     viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-title ${id}-desc`,
-    class: "plot live-chart",
+    class: "live-chart",
   }, svg("title", { id: `${id}-title` }, document.createTextNode(title)),
   svg("desc", { id: `${id}-desc` }, document.createTextNode(description)));
 
