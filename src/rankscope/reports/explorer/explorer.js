@@ -362,7 +362,8 @@
     return make("span", { class: `grade level-${level}`, title: `grade ${short(grade)}` }, short(grade));
   };
 
-  const moved = (rank, other, name) => {
+  const moved = (rank, other, name, isElsewhere) => {
+    if (other === undefined && isElsewhere) return make("span", { class: "move quiet" }, `not in ${visible(name).slice(0, 24)}`);
     if (other === undefined) return make("span", { class: "move only", title: `not in the first ${overview.top} of ${visible(name)}` }, "only here");
     const change = other - rank;
     if (!change) return make("span", { class: "move quiet", title: `the same rank in ${visible(name)}` }, "=");
@@ -370,7 +371,7 @@
       `${change > 0 ? "▲" : "▼"}${Math.abs(change)}`);
   };
 
-  const hitOf = (row, document, { words, other, otherName, reach, withAdds }) => {
+  const hitOf = (row, document, { words, other, otherName, isElsewhere, reach, withAdds }) => {
     const title = document.title || (document.text ? "" : document.id);
     const item = make("li", { class: "hit", "data-doc": row.doc, tabindex: "-1" },
       make("span", { class: "rank" }, String(row.rank)),
@@ -378,11 +379,11 @@
         title ? make("div", { class: "title" }, marked(visible(title), words)) : null,
         document.text ? make("div", { class: "snippet" }, marked(snippet(document.text, words, 220), words)) : null,
         make("div", { class: "facts" }, gradeBadge(row.grade),
-          otherName === undefined ? null : moved(row.rank, other, otherName),
+          otherName === undefined ? null : moved(row.rank, other, otherName, isElsewhere),
           withAdds && Number.isFinite(row.adds) && Math.abs(row.adds) > 5e-7
             ? make("span", { class: "adds", title: `what this rank adds to ${overview.measures[0].name}` }, `adds ${signed(row.adds)}${state.measure === overview.measures[0].name ? "" : ` to ${overview.measures[0].name}`}`) : null,
           row.score === undefined ? null : make("span", { class: "quiet", title: "score" }, `score ${short(row.score)}`),
-          make("code", { class: "quiet" }, visible(document.id).slice(0, 200)))));
+          title === document.id ? null : make("code", { class: "quiet" }, visible(document.id).slice(0, 200)))));
     if (withAdds && row.adds > 0) {
       const share = make("span", { class: "share", "aria-hidden": "true" });
       share.style.width = `${100 * row.adds / reach}%`;
@@ -435,7 +436,8 @@
       make("p", { class: "summary" }, make("strong", {}, value), ` ${state.measure}`,
         cause >= 0 ? make("span", { class: "bad" }, ` · fails: ${overview.causes[cause]}`) : null),
       rows.length ? make("ol", {}, rows.map((row) => hitOf(row, documents.get(row.doc), {
-        ...options, withAdds: true, other: options.ranks?.get(row.doc), otherName: options.otherName })))
+        ...options, withAdds: true, other: options.ranks?.get(row.doc),
+        isElsewhere: options.others?.some((ranks) => ranks.has(row.doc)) })))
         : make("p", { class: "quiet" }, "No documents."),
       more > 0 ? make("p", { class: "quiet" }, `${more} more`) : null);
   };
@@ -513,24 +515,28 @@
     const holes = rows.flat().filter((row) => !(row.grade >= 0) && row.rank <= overview.cutoff).length;
     const board = make("div", { id: "board", class: `board columns-${chosen.length + (ideal.length || state.ideal ? 1 : 0)}` },
       chosen.map((name, place) => ranking(name, rows[place], documents, { query, words, reach,
-        ranks: chosen.length > 1 ? ranks[place ? 0 : 1] : undefined, otherName: chosen.length > 1 ? chosen[place ? 0 : 1] : undefined })),
+        ranks: chosen.length > 1 ? ranks[place ? 0 : 1] : undefined,
+        others: ranks.filter((_, at) => at !== place), otherName: chosen.length > 1 ? chosen[place ? 0 : 1] : undefined })),
       state.ideal ? idealColumn(ideal, documents, chosen, ranks, words, column("relevant")[query]) : null);
     const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     lines.id = "lines";
     lines.setAttribute("aria-hidden", "true");
     board.append(lines);
-    detail.replaceChildren(
+    detail.replaceChildren(...[
       make("div", { class: "row" }, make("a", { href: listLink(), id: "back" }, "← all queries"),
         make("span", { class: "quiet" }, at < 0 ? `outside the current filter` : `${at + 1} of ${order.length.toLocaleString("en")} in this list`),
         make("span", { class: "end" }, button("← previous", () => step(-1), { id: "previous", disabled: at === 0 }),
           button("next →", () => step(1), { id: "next", disabled: at === order.length - 1 }))),
       make("h3", { id: "query-title", tabindex: "-1" }, visible(text || overview.queries[query]).slice(0, 2000)),
-      make("p", { class: "quiet" }, make("code", {}, visible(overview.queries[query]).slice(0, 300)),
-        ` · ${column("relevant")[query]} relevant`, holes ? ` · ${holes} unjudged on top` : "",
+      make("p", { class: "quiet" }, text ? [make("code", {}, visible(overview.queries[query]).slice(0, 300)), " · "] : null,
+        `${column("relevant")[query]} relevant`, holes ? ` · ${holes} unjudged on top` : "",
         fields.length ? " · " : "", fields.slice(0, 12).map(([name, value], place) => [place ? " · " : "",
           make("a", { href: written("queries", { ...state, field: name, value }), title: "queries like this" }, `${visible(name)}: ${visible(value).slice(0, 120)}`)])),
       valuesTable(query, chosen), systemPickers(chosen), two, board,
-      make("div", { class: "row" }, holes ? button("Judge these", () => exportPool([query]), { class: "small" }) : null));
+      chosen.length > 2 ? make("p", { class: "notes" }, `▲▼: moved against ${visible(chosen[0])}; in ${visible(chosen[0])}, against ${visible(chosen[1])}.`) : null,
+      holes ? make("div", { class: "row" }, button("Judge these", () => exportPool([query]), { class: "small",
+        title: "Save the unjudged documents on top as a pool: rankscope judge POOL" })) : null,
+    ].filter(Boolean));
     for (const item of board.querySelectorAll(".hit")) {
       const doc = item.dataset.doc;
       item.addEventListener("pointerenter", () => highlight(doc, true));
