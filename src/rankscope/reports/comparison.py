@@ -25,6 +25,7 @@ from rankscope.document.blocks import (
     text_columns,
     warning_lines,
 )
+from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
@@ -288,7 +289,8 @@ def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
     letters = mean.letters if shows_letters(comparison) else ""
     if shows_near(comparison) and mean.near_best:
         letters = NEAR
-    cell = Cell(mean.mean, ends(mean.interval), letters=letters, best=mean.best)
+    link = queries_link(measure=mean.measure, a=mean.run, sort="a")
+    cell = Cell(mean.mean, ends(mean.interval), letters=letters, best=mean.best, link=link)
     if comparison.baseline is None or mean.run == comparison.baseline:
         return cell
     pair = comparison.pair(mean.run, comparison.baseline, mean.measure)
@@ -299,13 +301,19 @@ def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
     return marked(cell, pair.p_corrected, alpha=alpha, is_better=is_better)
 
 
+def _pair_link(pair: Pair, **shown: str) -> str:
+    return queries_link(measure=pair.measure, a=pair.system, b=pair.base, **shown)
+
+
 def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
     """Show differences with intervals, tests and verdicts."""
     rows = tuple(
         (
             *cells(pair.measure, pair.system, pair.base),
-            Cell(pair.difference, ends(pair.shown)),
-            *cells(pair.wins, pair.ties, pair.losses),
+            Cell(pair.difference, ends(pair.shown), link=_pair_link(pair, sort="-delta")),
+            Cell(pair.wins, link=_pair_link(pair, show="improved")),
+            Cell(pair.ties),
+            Cell(pair.losses, link=_pair_link(pair, show="worsened")),
             *cells(pair.effect.d, pair.p_corrected, pair.verdict),
         )
         for pair in pairs

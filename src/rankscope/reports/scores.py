@@ -20,6 +20,7 @@ from rankscope.document.blocks import (
     text_columns,
     warning_lines,
 )
+from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
@@ -177,6 +178,7 @@ def _means_table(scores: Scores, *, intervals: bool) -> Table:
             interval=None if interval is None else (interval.low, interval.high),
             best=is_best,
             tone="good" if is_best else "plain",
+            link="" if scores.is_by_language else queries_link(measure=measure, a=name, sort="a"),
         )
 
     return Table(
