@@ -166,7 +166,7 @@ def without_texts(part: AnyPart) -> AnyPart:
     for name, field in type(part).model_fields.items():
         value = getattr(part, name)
         if any(isinstance(mark, Private) for mark in field.metadata):
-            changes[name] = None
+            changes[name] = {} if isinstance(value, dict) else None
         else:
             changes[name] = _without_texts(value)
     return part.model_copy(update=changes)

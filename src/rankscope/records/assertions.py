@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from rankscope.document.views import Shown
-from rankscope.part import Part, Record, left_out, left_out_if_empty
+from rankscope.part import Part, Private, Record, left_out, left_out_if_empty
 from rankscope.statistics.gate import GateResult
 from rankscope.statistics.intervals import Interval
 
@@ -57,7 +57,7 @@ class Assertion(Part):
     """The limits that were asked for."""
     gate: GateResult | None = left_out()
     """The gate that was asked."""
-    texts: dict[str, str] = Field(default_factory=dict)
+    texts: Annotated[dict[str, str], Private()] = Field(default_factory=dict)
     """The texts of the queries that are listed, as far as they are known."""
 
 

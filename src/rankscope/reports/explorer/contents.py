@@ -30,6 +30,9 @@ MOST_FIELDS = 40
 MOST_CATEGORIES = 50
 """A field with more values than this is text, and not a category."""
 
+LONGEST_CATEGORY = 40
+"""And so is a field with a value of more characters."""
+
 NO_CAUSE = -1
 
 
@@ -178,6 +181,7 @@ class Contents:
             name: values
             for name, values in self.fields.items()
             if len(set(values)) <= min(MOST_CATEGORIES, max(len(values) // 2, 2))
+            and all(len(value or "") <= LONGEST_CATEGORY for value in values)
         }
         return replace(
             self,
