@@ -179,10 +179,10 @@ class Collection:
         return document.title or document.text[:120]
 
     def text_of(self, doc_id: str) -> str | None:
-        """Return a document's text; None if it is not known, or there is none beside the title."""
+        """Return what a document says; None if it is not known, or nothing beside the title."""
         if self.corpus is None:
             return self.known_texts.get(doc_id)
-        return self.corpus[doc_id].text or None if doc_id in self.corpus else None
+        return self.corpus[doc_id].body or None if doc_id in self.corpus else None
 
 
 def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Collection:

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 @click.option(
     "--existing",
     metavar="QRELS",
-    help="Judgments that are there already: not asked again, and part of qrels that are written.",
+    help="Judgments that are there already: not asked again, and part of qrels that are written.  "
+    "[default: of DIR, its own]",
 )
 @click.option(
     "--log",
@@ -112,6 +113,9 @@ def judge(
         raise click.UsageError("--as needs --export OUT")
     if target is not None and status:
         raise click.UsageError("--export and --status cannot both be given")
+    if options["existing"] is None and pool is not None:
+        judged = Path(pool) / "qrels.parquet"  # of an experiment, whose judgments are there already
+        options["existing"] = str(judged) if judged.is_file() else None
     log_path = _log_path(pool, runs, options["log_file"])
     for written in (log_path, options["qrels"], target):
         _check_outside(pool, written)

@@ -97,7 +97,8 @@ def page_options(command: Command) -> Command:
     text = click.option(
         "--text/--no-text",
         default=True,
-        help="In html, leave the texts of queries and documents out, as they may be private.",
+        help="In html, show the texts of queries and documents, or leave them out: they may be "
+        "private.  [default: show them]",
     )
     return top(text(command))
 

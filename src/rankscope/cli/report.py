@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("source", metavar="DIR|RECORD", nargs=-1, required=True)
+@click.argument("source", metavar="DIR|RECORD...", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
@@ -166,7 +166,8 @@ def _history(
     described = []
     folders = {}
     for record, folder in records:
-        described.append((record, None if folder is None else _manifest(folder)))
+        manifest = None if folder is None else _manifest(folder)
+        described.append((record, manifest, "" if folder is None else str(folder)))
         folders[id(record)] = folder
     history = History.of(described)
     kept = []

@@ -73,6 +73,20 @@ class Document:
         """The field ``text``, or the first of its other names; empty if there is none."""
         return self._first(_TEXTS)
 
+    @property
+    def body(self) -> str:
+        r"""The text, and behind it the other fields that hold text or lists of it, by name.
+
+        >>> Document("d1", {"title": "Soup", "text": "Boil.", "ingredients": ["leek"]}).body
+        'Boil.\ningredients: leek'
+        """
+        used = {name for names in (TITLES, _TEXTS) for name in names if name in self.fields}
+        texts = [self.text] if self.text else []
+        for name, value in self.fields.items():
+            if name not in used and isinstance(value, str | list | tuple) and value:
+                texts.append(f"{name}: {', '.join(_as_text(value).splitlines())}")
+        return "\n".join(texts)
+
     def _first(self, names: Sequence[str]) -> str:
         present = (name for name in names if self.fields.get(name) is not None)
         return document_text(self, [next(present, names[0])])

@@ -132,19 +132,23 @@ const rankscope = (() => {
       const style = getComputedStyle(element);
       for (const name of STYLES) to[at].style.setProperty(name, style.getPropertyValue(name));
     });
-    const box = svg.viewBox.baseVal;
-    const width = box && box.width ? box.width : svg.clientWidth;
-    const height = box && box.height ? box.height : svg.clientHeight;
+    const box = svg.viewBox.baseVal, edge = 16, head = 26, page = getComputedStyle(document.body);
+    const [x, y] = [box.x - edge, box.y - edge - head];
+    const [width, height] = [box.width + 2 * edge, box.height + 2 * edge + head];
+    const draw = (tag, attributes) => {
+      const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, value);
+      return shape;
+    };
     clone.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    clone.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     clone.setAttribute("width", width);
     clone.setAttribute("height", height);
-    const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    paper.setAttribute("x", box ? box.x : 0);
-    paper.setAttribute("y", box ? box.y : 0);
-    paper.setAttribute("width", width);
-    paper.setAttribute("height", height);
-    paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-    clone.insertBefore(paper, clone.firstChild);
+    const paper = draw("rect", { x, y, width, height, fill: page.backgroundColor });
+    const title = draw("text", { x: box.x, y: box.y - edge, fill: page.color, "font-size": 14,
+      "font-weight": 600, "font-family": page.fontFamily });
+    title.textContent = svg.querySelector("title")?.textContent.slice(0, 90) ?? "";
+    clone.prepend(paper, title);
     for (const live of clone.querySelectorAll(".cursor")) live.remove();
     return { text: new XMLSerializer().serializeToString(clone), width, height };
   };
@@ -217,7 +221,17 @@ const rankscope = (() => {
       else link.removeAttribute("aria-current");
   };
 
-  const follow = () => {
+  /* Where a part was left is kept with its entry in the history: going back leads there again, and
+     what is opened anew begins at its top. */
+  let saving;
+  const keepPlace = () => {
+    clearTimeout(saving);
+    saving = setTimeout(() => history.replaceState({ ...history.state, y: scrollY }, ""), 100);
+  };
+  const goToPlace = () => scrollTo(0, history.state?.y ?? 0);
+
+  const follow = async () => {
+    clearTimeout(saving);
     const address = location.hash.slice(1);
     const cut = address.indexOf("?");
     const path = cut < 0 ? address : address.slice(0, cut);
@@ -225,7 +239,8 @@ const rankscope = (() => {
     const name = slash < 0 ? path : path.slice(0, slash);
     if (Object.hasOwn(routes, name)) {
       const rest = slash < 0 ? "" : path.slice(slash + 1);
-      routes[name](rest, new URLSearchParams(cut < 0 ? "" : address.slice(cut + 1)));
+      await routes[name](rest, new URLSearchParams(cut < 0 ? "" : address.slice(cut + 1)));
+      goToPlace();
       return;
     }
     const all = views();
@@ -233,7 +248,8 @@ const rankscope = (() => {
     const target = path && byId(path);
     const inside = target && target.closest(".view");
     showView(inside ? inside.id : all[0].id);
-    if (target && target !== inside) {
+    goToPlace();
+    if (target && target !== inside && history.state?.y === undefined) {
       target.scrollIntoView();
       if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
       target.focus({ preventScroll: true });
@@ -247,7 +263,9 @@ const rankscope = (() => {
     setTheme(Object.hasOwn(THEMES, theme) ? theme : "");
     addTableTools();
     addChartTools();
+    history.scrollRestoration = "manual";
     addEventListener("hashchange", follow);
+    addEventListener("scroll", keepPlace, { passive: true });
     follow();
   };
 

@@ -81,7 +81,7 @@ def _plot(block: Plot) -> str:
         for curve in curves
         for (_, y), name in zip(curve.points, curve.names, strict=False)
     ]
-    points = sum(len(curve.points) for curve in block.curves)
+    points = sum(len(curve.points) for curve in block.curves if curve.label)
     return f"{about}; {_extremes(named, 3)}" if named else f"{about}, {counted(points, 'point')}"
 
 

@@ -6,9 +6,12 @@ could be chance is the question of ``rankscope benchmark compare``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from rankscope.document.blocks import (
     Block,
@@ -22,6 +25,7 @@ from rankscope.document.blocks import (
     Table,
     ends,
     sentences,
+    shortened,
     text_columns,
 )
 from rankscope.document.links import queries_link
@@ -33,6 +37,16 @@ if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport, MeasureValue
 
 
+_MOST_SAID = 6
+"""So many of the newest values are said of each system."""
+
+_LEAST = 0.00005
+"""A smaller change is none."""
+
+_MOST_CHANGES = 60
+"""So many changed settings are listed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     """An experiment of a history, and what it is called there."""
@@ -41,6 +55,12 @@ class Past:
     label: str
     report: BenchmarkReport
     manifest: ExperimentManifest | None = None
+    folder: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as a command names it."""
+        return quote(self.folder or self.label)
 
     @property
     def group(self) -> str:
@@ -72,19 +92,21 @@ class History:
     experiments: tuple[Past, ...]
 
     @classmethod
-    def of(cls, reports: Sequence[tuple[BenchmarkReport, ExperimentManifest | None]]) -> History:
+    def of(
+        cls, reports: Sequence[tuple[BenchmarkReport, ExperimentManifest | None, str]]
+    ) -> History:
         """Order experiments by time, and give each a name of its own."""
-        ordered = sorted(reports, key=lambda pair: pair[0].created)
+        ordered = sorted(reports, key=lambda each: each[0].created)
         labels: list[str] = []
-        for report, _ in ordered:
+        for report, _, _ in ordered:
             label, number = report.experiment, 2
             while label in labels:
                 label, number = f"{report.experiment} ({number})", number + 1
             labels.append(label)
         return cls(
             tuple(
-                Past(number, label, report, manifest)
-                for number, (label, (report, manifest)) in enumerate(
+                Past(number, label, report, manifest, folder)
+                for number, (label, (report, manifest, folder)) in enumerate(
                     zip(labels, ordered, strict=True), start=1
                 )
             )
@@ -117,6 +139,7 @@ def history_document(history: History) -> Document:
         (
             Section("What it says", (sentences(list(_says(history)), listed=True),)),
             Section("Over time", (_plot(history), _table(history))),
+            Section("What was changed", (), _changed(history)),
             Section("Side by side", (), _side_by_side(history)),
             Section("Verdicts", (), tuple(_verdicts(history)), part="diagnosis"),
             Section("Is a difference real?", (), _ask(history), part="method"),
@@ -140,16 +163,25 @@ def _says(history: History) -> Iterator[str]:
             f"{value.value:.4f}"
         )
     for system in history.systems:
-        before, after = first.value(system, main), last.value(system, main)
-        if before is not None and after is not None:
-            change = after.value - before.value
-            if abs(change) < 0.00005:
-                yield f"{system}: {main} {after.value:.4f}, as in {first.group}"
-                continue
-            yield (
-                f"{system}: {main} {after.value:.4f}, in {first.group} {before.value:.4f} "
-                f"({change:+.4f}; not tested)"
-            )
+        known = [
+            (past.group, value.value)
+            for past in history.experiments
+            if (value := past.value(system, main)) is not None
+        ]
+        if len(known) > 1:
+            course = ", ".join(f"{group} {number:.4f}" for group, number in known[-_MOST_SAID:])
+            change = known[-1][1] - known[0][1]
+            yield f"{system}: {course} ({change:+.4f} since {known[0][0]}; not tested)"
+    for other in history.measures[1:]:
+        moved = [
+            f"{system} {after.value - before.value:+.4f}"
+            for system in history.systems
+            if (before := first.value(system, other)) is not None
+            and (after := last.value(system, other)) is not None
+            and abs(after.value - before.value) >= _LEAST
+        ]
+        if moved:
+            yield f"{other} since {first.group}: {', '.join(moved)}"
     for what in ("queries", "qrels", "corpus"):
         hashes = {getattr(past.report.collection, f"{what}_sha256") for past in history.experiments}
         if len(hashes) > 1:
@@ -252,6 +284,37 @@ def _side_by_side(history: History) -> tuple[Block, ...]:
     return (Table(columns, tuple(rows), name_columns=2),)
 
 
+def _changed(history: History) -> tuple[Block, ...]:
+    """Show how the configs and versions of each experiment differ from those before it."""
+    rows = []
+    for before, after in pairwise(history.experiments):
+        if before.manifest is None or after.manifest is None:
+            continue
+        old, new = (
+            {**_flat(past.manifest.config), **_flat(past.manifest.versions, "version of ")}
+            for past in (before, after)
+            if past.manifest is not None
+        )
+        for key in dict.fromkeys([*old, *new]):
+            if old.get(key) != new.get(key):
+                values = (shortened(str(side.get(key, "–"))) for side in (old, new))
+                rows.append(tuple(map(Cell, (after.group, key, *values))))
+    columns = text_columns("#", "setting", "before", "now")
+    more = len(rows) - _MOST_CHANGES
+    notes = (f"{more:,} more",) if more > 0 else ()
+    table = Table(columns, tuple(rows[:_MOST_CHANGES]), notes=notes, name_columns=2)
+    return (table,) if rows else ()
+
+
+def _flat(value: Any, name: str = "") -> dict[str, str]:
+    """Return nested settings as one level, by their paths."""
+    if isinstance(value, Mapping) and value:
+        dot = "." if name and not name.endswith(" ") else ""
+        parts = (_flat(inner, f"{name}{dot}{key}") for key, inner in value.items())
+        return {key: text for part in parts for key, text in part.items()}
+    return {name: json.dumps(value, ensure_ascii=False, default=str)}
+
+
 def _verdicts(history: History) -> Iterator[Block]:
     for past in history.experiments:
         rows = tuple((Cell(sentence),) for sentence in past.report.verdict)
@@ -269,7 +332,7 @@ def _ask(history: History) -> tuple[Block, ...]:
         return ()
     return (
         sentences([text]),
-        Code(f"rankscope benchmark compare {first.label} {last.label}", "sh"),
+        Code(f"rankscope benchmark compare {first.place} {last.place}", "sh"),
     )
 
 

@@ -58,7 +58,7 @@
 
   const change = (changes) => {
     const next = { ...state, ...changes };
-    history.replaceState(null, "", listLink(next));
+    history.replaceState({ ...history.state, y: scrollY }, "", listLink(next));
     rankscope.follow();
   };
 
@@ -222,7 +222,7 @@
           button("Copy", () => copy(tabbed(list.everything()), "table"), { class: "small", "aria-label": "Copy the queries" }),
           button("CSV", () => download(csv(list.everything()), "queries.csv", "text/csv"), { class: "small", "aria-label": "Save the queries as CSV" }),
           button("Judge these", () => exportPool(order), { class: "small",
-            title: "Save the unjudged documents on top as a pool: rankscope judge POOL" }),
+            title: "Save the unjudged documents on top of both systems as a pool: rankscope judge POOL" }),
           button("Keys", () => help.showModal(), { class: "small", title: "What keys do" }))),
     ];
     return make("div", { class: "controls" }, parts);
@@ -255,6 +255,11 @@
     const set = (id, value) => { const node = byId(id); if (node && node !== document.activeElement) node.value = value; };
     valueControl();
     for (const key of ["measure", "a", "b", "cause", "field"]) { const node = byId(`pick-${key}`); if (node) node.value = state[key]; }
+    const causes = column(`cause-${systemAt(state.a)}`), node = byId("pick-cause");
+    if (node) for (const each of node.options) if (each.value) {
+      const number = overview.causes.indexOf(each.value);
+      each.textContent = `${each.value} (${causes.reduce((sum, cause) => sum + (cause === number), 0)})`;
+    }
     for (const key of ["min", "max", "find", "value"]) set(key, state[key]);
     const box = byId("in-documents");
     if (box) box.checked = state.in === "documents";
@@ -304,7 +309,7 @@
         cell: (query) => String(column("relevant")[query]), value: (query) => column("relevant")[query] },
       { key: "unjudged", title: "unjudged", kind: "number wide-only", about: `Unjudged in the first ${overview.cutoff} of ${visible(state.a)}`,
         cell: (query) => String(column(`unjudged-${systemAt(state.a)}`)[query]), value: (query) => column(`unjudged-${systemAt(state.a)}`)[query] },
-      ...(overview.causes.length ? [{ key: "cause", title: "fails by", kind: "text wide-only", about: `Why ${visible(state.a)} fails`,
+      ...(overview.causes.length ? [{ key: "cause", title: "cause of failure", kind: "text wide-only", about: `Why ${visible(state.a)} fails`,
         cell: (query) => failing[query] < 0 ? "" : overview.causes[failing[query]],
         value: (query) => failing[query] < 0 ? "" : overview.causes[failing[query]] }] : []),
     ];
@@ -319,11 +324,12 @@
     }
     select();
     setControls();
-    list.show(order, columnsNow(), state.sort);
+    const left = byId("detail").hidden ? -1 : order.indexOf(queryIndex);
     byId("list").hidden = false;
     byId("detail").hidden = true;
     showView("queries");
-    list.render(true);
+    list.show(order, columnsNow(), state.sort);
+    if (left >= 0) list.focusRow(left);
     drawCharts();
   };
 
@@ -338,6 +344,7 @@
     const wanted = new Set(queries), pairs = new Map();
     await explorerData.allAnswers(overview, (query, system, docs, grades) => {
       if (!wanted.has(query)) return;
+      if (![state.a, state.b, ...state.s].some((name) => systemAt(name) === system)) return;
       for (let at = 0; at < Math.min(docs.length, overview.cutoff); at++)
         if (!(grades[at] >= 0)) pairs.set(`${query} ${docs[at]}`, [query, docs[at]]);
     });
@@ -362,24 +369,42 @@
     return make("span", { class: `grade level-${level}`, title: `grade ${short(grade)}` }, short(grade));
   };
 
-  const moved = (rank, other, name, isElsewhere) => {
-    if (other === undefined && isElsewhere) return make("span", { class: "move quiet" }, `not in ${visible(name).slice(0, 24)}`);
-    if (other === undefined) return make("span", { class: "move only", title: `not in the first ${overview.top} of ${visible(name)}` }, "only here");
+  /** Say what a ranking that may go on below what is shown has instead of a rank. */
+  const unseen = (rows) => rows.length < overview.top ? "not retrieved" : `> ${overview.top}`;
+
+  const moved = (rank, other, name, rows) => {
+    if (other === undefined) return make("span", { class: "move only", title: rows.length < overview.top
+      ? `${visible(name)} did not retrieve it` : `${visible(name)} does not have it in its first ${overview.top}` },
+    rows.length < overview.top ? "only here" : `not in first ${overview.top}`);
     const change = other - rank;
     if (!change) return make("span", { class: "move quiet", title: `the same rank in ${visible(name)}` }, "=");
     return make("span", { class: "move", title: `rank ${other} in ${visible(name)}` },
       `${change > 0 ? "▲" : "▼"}${Math.abs(change)}`);
   };
 
-  const hitOf = (row, document, { words, other, otherName, isElsewhere, reach, withAdds }) => {
+  /** Return how a document begins, or where it has the words of the query; a button shows the rest. */
+  const snippetOf = (text, words) => {
+    const short = snippet(text, words, 220), whole = visible(text);
+    const place = make("span", {}, marked(short, words));
+    if (short === whole) return make("div", { class: "snippet" }, place);
+    const more = button("more", () => {
+      const isOpen = more.getAttribute("aria-expanded") === "true";
+      place.replaceChildren(...marked(isOpen ? short : whole, words));
+      more.setAttribute("aria-expanded", String(!isOpen));
+      more.textContent = isOpen ? "more" : "less";
+    }, { class: "more", "aria-expanded": "false" });
+    return make("div", { class: "snippet" }, place, " ", more);
+  };
+
+  const hitOf = (row, document, { words, other, otherName, otherRows, reach, withAdds }) => {
     const title = document.title || (document.text ? "" : document.id);
     const item = make("li", { class: "hit", "data-doc": row.doc, tabindex: "-1" },
       make("span", { class: "rank" }, String(row.rank)),
       make("div", { class: "what" },
         title ? make("div", { class: "title" }, marked(visible(title), words)) : null,
-        document.text ? make("div", { class: "snippet" }, marked(snippet(document.text, words, 220), words)) : null,
+        document.text ? snippetOf(document.text, words) : null,
         make("div", { class: "facts" }, gradeBadge(row.grade),
-          otherName === undefined ? null : moved(row.rank, other, otherName, isElsewhere),
+          otherName === undefined ? null : moved(row.rank, other, otherName, otherRows),
           withAdds && Number.isFinite(row.adds) && Math.abs(row.adds) > 5e-7
             ? make("span", { class: "adds", title: `what this rank adds to ${overview.measures[0].name}` }, `adds ${signed(row.adds)}${state.measure === overview.measures[0].name ? "" : ` to ${overview.measures[0].name}`}`) : null,
           row.score === undefined ? null : make("span", { class: "quiet", title: "score" }, `score ${short(row.score)}`),
@@ -436,19 +461,19 @@
       make("p", { class: "summary" }, make("strong", {}, value), ` ${state.measure}`,
         cause >= 0 ? make("span", { class: "bad" }, ` · fails: ${overview.causes[cause]}`) : null),
       rows.length ? make("ol", {}, rows.map((row) => hitOf(row, documents.get(row.doc), {
-        ...options, withAdds: true, other: options.ranks?.get(row.doc),
-        isElsewhere: options.others?.some((ranks) => ranks.has(row.doc)) })))
+        ...options, withAdds: true, other: options.ranks?.get(row.doc) })).flatMap((item, at) =>
+        at === overview.cutoff ? [make("li", { class: "cutline" }, `${overview.measures[0].name} looks no further`), item] : [item]))
         : make("p", { class: "quiet" }, "No documents."),
       more > 0 ? make("p", { class: "quiet" }, `${more} more`) : null);
   };
 
-  const idealColumn = (rows, documents, chosen, ranks, words, total) => make("section", { class: "ranking ideal", "aria-label": "Ideal order" },
+  const idealColumn = (rows, documents, chosen, shown, ranks, words, total) => make("section", { class: "ranking ideal", "aria-label": "Ideal order" },
     make("h4", {}, "Ideal order"),
-    make("p", { class: "summary" }, `${counted(total, "judged document")} that gain something`),
+    make("p", { class: "summary" }, `${counted(total, "relevant document")}, best grade first`),
     make("ol", {}, rows.map((row) => {
       const item = hitOf({ rank: row.rank, doc: row.doc, grade: row.grade }, documents.get(row.doc), { words });
       item.querySelector(".facts").append(...chosen.map((name, at) => make("span", { class: "where" },
-        `${visible(name).slice(0, 24)}: ${ranks[at].get(row.doc) ?? "–"}`)));
+        `${visible(name).slice(0, 24)}: ${ranks[at].get(row.doc) ?? unseen(shown[at])}`)));
       return item;
     })),
     total > rows.length ? make("p", { class: "quiet" }, `${total - rows.length} more`) : null);
@@ -462,7 +487,7 @@
     };
     const pick = (at, name) => make("select", { "aria-label": `Ranking ${at + 1}`, change: (event) => set(at, event.target.value) },
       systems.filter((each) => each === name || !chosen.includes(each)).map((each) => option(each, visible(each).slice(0, 80), name)),
-      chosen.length > 1 ? option("", "– take away –") : null);
+      chosen.length > 1 ? option("", "remove this ranking") : null);
     return make("div", { class: "row pickers" }, chosen.map((name, at) => pick(at, name)),
       chosen.length < Math.min(MOST_SIDE_BY_SIDE, systems.length)
         ? button("+ system", () => set(chosen.length, systems.find((name) => !chosen.includes(name)))) : null,
@@ -471,7 +496,7 @@
 
   let queryIndex = -1;
   const go = (query, of) => {
-    history.replaceState(null, "", queryLink(query, of));
+    history.replaceState(query === queryIndex ? { ...history.state, y: scrollY } : null, "", queryLink(query, of));
     rankscope.follow();
   };
   const step = (by) => {
@@ -504,20 +529,21 @@
     const ideal = state.ideal ? answers.ideal : [];
     const documents = await explorerData.documents(overview, [...rows.flat(), ...ideal].map((row) => row.doc));
     if (queryIndex !== query) return;
-    const words = wordsOf(text), ranks = rows.map((each) => new Map(each.map((row) => [row.doc, row.rank])));
+    const words = [...wordsOf(text), ...(state.in ? wordsOf(state.find) : [])], ranks = rows.map((each) => new Map(each.map((row) => [row.doc, row.rank])));
     const at = order.indexOf(query), fields = overview.fields.map(({ name }) => [name, fieldValue(name, query)]).filter(([, value]) => value !== null);
     const two = chosen.length === 2 ? (() => {
       const both = rows[0].filter((row) => ranks[1].has(row.doc)).length;
       return make("p", { class: "overlap" }, make("span", {}, `both ${both}`), make("span", {}, `only ${visible(chosen[0]).slice(0, 40)} ${rows[0].length - both}`),
-        make("span", {}, `only ${visible(chosen[1]).slice(0, 40)} ${rows[1].length - both}`));
+        make("span", {}, `only ${visible(chosen[1]).slice(0, 40)} ${rows[1].length - both}`),
+        make("span", { class: "quiet" }, `of the first ${overview.top}`));
     })() : null;
     const reach = rows.flat().reduce((most, row) => Math.max(most, row.adds || 0), 1e-9);
     const holes = rows.flat().filter((row) => !(row.grade >= 0) && row.rank <= overview.cutoff).length;
     const board = make("div", { id: "board", class: `board columns-${chosen.length + (ideal.length || state.ideal ? 1 : 0)}` },
       chosen.map((name, place) => ranking(name, rows[place], documents, { query, words, reach,
         ranks: chosen.length > 1 ? ranks[place ? 0 : 1] : undefined,
-        others: ranks.filter((_, at) => at !== place), otherName: chosen.length > 1 ? chosen[place ? 0 : 1] : undefined })),
-      state.ideal ? idealColumn(ideal, documents, chosen, ranks, words, column("relevant")[query]) : null);
+        otherRows: chosen.length > 1 ? rows[place ? 0 : 1] : undefined, otherName: chosen.length > 1 ? chosen[place ? 0 : 1] : undefined })),
+      state.ideal ? idealColumn(ideal, documents, chosen, rows, ranks, words, column("relevant")[query]) : null);
     const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     lines.id = "lines";
     lines.setAttribute("aria-hidden", "true");
@@ -544,7 +570,6 @@
     }
     document.title = `${visible(text || overview.queries[query]).slice(0, 80)} · ${pageTitle}`;
     byId("query-title").focus({ preventScroll: true });
-    if (byId("views")?.getBoundingClientRect().top < 1) byId("views").scrollIntoView();
   };
 
   /* --- charts of two systems ------------------------------------------------------------------- */
@@ -569,7 +594,11 @@
       node.replaceChildren(...values.map((value) => option(value, visible(value).slice(0, 80), now)));
       node.onchange = () => set(node.value);
     };
-    const again = (changes) => { state = { ...state, ...changes }; drawCharts(); };
+    const again = (changes) => {
+      state = { ...state, ...changes };
+      history.replaceState({ ...history.state, y: scrollY }, "", written("overview", state));
+      drawCharts();
+    };
     chosen("chart-measure", overview.measures.map(({ name }) => name), state.measure, (measure) => again({ measure }));
     chosen("chart-a", systems, state.a, (name) => again({ a: name, b: name === state.b ? state.a : state.b }));
     chosen("chart-b", systems, state.b, (name) => again({ b: name, a: name === state.a ? state.b : state.a }));
@@ -584,7 +613,7 @@
   const help = make("dialog", { id: "help", "aria-labelledby": "help-title" }, make("h3", { id: "help-title" }, "Keys"),
     make("dl", {}, KEYS.flatMap(([keys, what]) => [make("dt", {}, keys), make("dd", {}, what)])),
     make("label", { class: "check" }, make("input", { type: "checkbox", id: "keys-on", checked: keysOn(),
-      change: (event) => remember("keys", event.target.checked ? "on" : "off") }), " single keys do something"),
+      change: (event) => remember("keys", event.target.checked ? "on" : "off") }), " shortcuts of single keys"),
     make("p", {}, button("Close", () => help.close())));
 
   const pressed = (event) => {
@@ -618,7 +647,10 @@
     list = explorerList.create("Queries", { onSort: sortBy, onOpen: (query) => { location.hash = queryLink(query); } });
     place.replaceChildren(
       make("div", { id: "list" }, controls(), list.region,
-        make("p", { class: "notes" }, `The list begins with the queries on which the rankings differ most. Rankings show the first ${overview.top} documents; a failing query is one that Diagnosis explains.`,
+        make("p", { class: "notes" }, systems.length > 1 ? "The list begins with the queries on which the rankings differ most (“disagree”: 1 minus their rank-biased overlap). " : "",
+          `Rankings show the first ${overview.top} documents. `,
+          overview.causes.length ? "What counts as failing, and the causes: Diagnosis, Failing questions. " : "",
+          systems.length > MOST_COLUMNS ? `The table shows ${MOST_COLUMNS} of ${systems.length} systems: choose any two above.` : "",
           overview.notes.length ? ` ${overview.notes.join(" ")}` : "")),
       make("div", { id: "detail", hidden: true }));
     document.body.append(help);
@@ -632,4 +664,11 @@
 
   route("queries", (rest, options) => { document.title = pageTitle; return showList(rest, options); });
   route("query", showQuery);
+  route("overview", async (_, options) => {
+    await ready;
+    document.title = pageTitle;
+    state = read(options);
+    showView("overview");
+    drawCharts();
+  });
 })();

@@ -2,7 +2,7 @@
    buttons, or with Ctrl+A and Ctrl+C inside it. */
 const explorerList = (() => {
   const { make, button, say, tabbed } = rankscope;
-  const HEIGHT = 52, AROUND = 12, FEW = 120;
+  const HEIGHT = 64, AROUND = 12, FEW = 120;
 
   /** Make a table. `columns`: key, title, kind, cell(row) → nodes, value(row) → text or number. */
   const create = (name, { onSort, onOpen }) => {
@@ -51,18 +51,22 @@ const explorerList = (() => {
       ...rows.map((row) => columns.flatMap((column) => column.value(row)))];
 
     const show = (shown, given, sort) => {
+      const focused = document.activeElement?.closest?.("th[data-key]")?.dataset.key;
       [rows, columns, isAll] = [shown, given, false];
       table.setAttribute("aria-rowcount", rows.length + 1);
       head.replaceChildren(...columns.map((column) => {
         const down = sort === `-${column.key}`, up = sort === column.key;
         const sign = up ? " ▲" : down ? " ▼" : "";
-        return make("th", { scope: "col", class: column.kind || null,
+        return make("th", { scope: "col", class: column.kind || null, "data-key": column.key || null,
           "aria-sort": up ? "ascending" : down ? "descending" : column.key ? "none" : null },
         column.key ? button(`${column.title}${sign}`, () => onSort(column), { class: "sorter", title: column.about || null })
           : column.title);
       }));
       region.scrollTop = 0;
       render(true);
+      if (!rows.length) body.replaceChildren(make("tr", {}, make("td", { colspan: columns.length, class: "text nothing" },
+        "No query fits these filters.")));
+      if (focused) [...head.cells].find((cell) => cell.dataset.key === focused)?.querySelector("button").focus();
     };
 
     const focusRow = (at) => {

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.scored import Scored
 
+LONGEST = 1_000
+"""So many characters of a document are kept."""
+
 TOP = 20
 """So many documents of each answer are shown, unless told otherwise."""
 
@@ -122,7 +125,7 @@ def _documents(
     def document(doc_id: str) -> tuple[str | None, str | None]:
         if corpus is not None and doc_id in corpus:
             known = corpus[doc_id]
-            return known.title or None, known.text or None
+            return known.title or None, known.body[:LONGEST] or None
         if ontology is not None and doc_id in ontology:
             return ontology.labels[ontology.number(doc_id)] or None, None
         return None, None

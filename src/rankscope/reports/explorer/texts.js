@@ -23,7 +23,7 @@ const explorerTexts = (() => {
   const alike = (word, wanted) => {
     if (word === wanted) return true;
     const short = Math.min(word.length, wanted.length);
-    if (short < 4 || Math.abs(word.length - wanted.length) > 3) return false;
+    if (short < 4 || STOP.has(word) || Math.abs(word.length - wanted.length) > 3) return false;
     return word.startsWith(wanted.slice(0, Math.max(4, wanted.length - 2)))
       || wanted.startsWith(word.slice(0, Math.max(4, word.length - 2)));
   };
