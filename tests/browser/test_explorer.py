@@ -509,3 +509,15 @@ def test_no_text_leaves_no_text(tabs: Any, plain: Path) -> None:
     assert page.inner_text("#query-title") == "q7"
     assert page.locator(".ranking").first.locator(".hit").count() == 3
     assert not any(word in page.inner_text("body") for word in WORDS)
+
+
+def test_a_system_is_never_compared_with_itself(tabs: Any, plain: Path) -> None:
+    page = tabs(plain, "queries")
+    chosen = "[document.getElementById('pick-a').value, document.getElementById('pick-b').value]"
+    names = page.evaluate("[...document.getElementById('pick-a').options].map((o) => o.value)")
+    for name in [*names, *names[::-1]]:
+        for side in ("a", "b"):
+            page.select_option(f"#pick-{side}", name)
+            page.wait_for_timeout(30)
+            first, second = page.evaluate(chosen)
+            assert first != second

@@ -147,6 +147,7 @@ def test_fewer_documents_and_no_texts() -> None:
     less = limited(contents, top=3, with_text=False)
     assert less is not None
     assert max(system.rank.max() for system in less.systems) == 3
+    assert less.cutoff == 3, "on top is what is shown"
     assert set(less.fields) == {"kind"}
     shown = {doc for system in less.systems for doc in system.doc.tolist()} | set(
         less.ideal_doc.tolist()

@@ -116,6 +116,15 @@ def test_another_file_is_no_log(tmp_path: Path, line: str) -> None:
         JudgmentLog(path)
 
 
+@pytest.mark.parametrize("line", ["hello", "q1 0 d1 1", "[]", "PAR1"])
+def test_another_file_without_a_line_end_is_no_log(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "other.txt"
+    path.write_text(line)
+    with pytest.raises(FormatError, match=r"other\.txt:1: is not a judgment; name a log"):
+        JudgmentLog(path)
+    assert path.read_text() == line
+
+
 def test_two_logs_of_one_file_see_each_other(log: JudgmentLog) -> None:
     other = JudgmentLog(log.path)
     add(log, judgment("a", 2))

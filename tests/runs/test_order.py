@@ -200,3 +200,10 @@ def test_a_trusted_run_is_the_run_of_the_same_rows() -> None:
     assert trusted.best_first() is None
     assert trusted.fingerprint() == checked.fingerprint()
     assert trusted.trec_columns().equals(checked.trec_columns())
+
+
+def test_a_fingerprint_is_that_of_what_is_written() -> None:
+    """A query without documents is in no file, and its id changes nothing."""
+    assert (
+        rs.Run({"q": {"d": 1}, "tab\t": {}}).fingerprint() == rs.Run({"q": {"d": 1}}).fingerprint()
+    )

@@ -348,7 +348,7 @@ class Run(PairTable):
 
         buffer = io.BytesIO()
         columns = self.trec_columns().select("query_id", "doc_id", "score")
-        ids = (self.doc_ids, pl.Series(self.query_ids, dtype=pl.String))
+        ids = (columns["query_id"], columns["doc_id"])  # a query without documents is not written
         ambiguous = any(values.str.contains(r"[\t\n]").any() for values in ids)
         quotes: Literal["always", "never"] = "always" if ambiguous else "never"
         columns.write_csv(buffer, separator="\t", include_header=False, quote_style=quotes)

@@ -168,6 +168,7 @@ class Contents:
         shorter = replace(
             self,
             systems=systems,
+            cutoff=min(top, self.cutoff),
             top=min(top, self.top),
             ideal_query=self.ideal_query[keep],
             ideal_doc=self.ideal_doc[keep],

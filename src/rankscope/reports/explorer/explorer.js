@@ -36,7 +36,7 @@
     const plain = plainState();
     if (!overview.measures.some((measure) => measure.name === read.measure)) read.measure = plain.measure;
     for (const side of ["a", "b"]) if (!systems.includes(read[side])) read[side] = plain[side];
-    if (read.a === read.b && systems.length > 1 && options.has("a"))
+    if (read.a === read.b && systems.length > 1)
       read.b = systems.find((name) => name !== read.a);
     if (!Object.hasOwn(SHOWS, read.show)) read.show = "all";
     if (read.cause && !overview.causes.includes(read.cause)) read.cause = "";

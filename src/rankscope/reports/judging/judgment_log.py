@@ -229,6 +229,8 @@ class JudgmentLog:
                     self._take(line, self._lines)
                 except FormatError as error:  # what follows counts nevertheless
                     problem = problem or error
+            if self._rest and not self._rest.startswith((b"{", b"\0", b"\xef\xbb\xbf")):
+                problem = problem or self._no_judgment(self._lines + 1)
             with suppress(ValueError):  # whole but for its line end: an editor may have removed it
                 self._keep(_parsed(json.loads(self._rest)))
             if problem is not None:
@@ -246,13 +248,15 @@ class JudgmentLog:
             fields = None
         judgment = _parsed(fields)
         if judgment is None:
-            raise FormatError(
-                "is not a judgment; name a log that 'rankscope judge' wrote, or a new file, with "
-                "--log",
-                source=str(self.path),
-                line=number,
-            )
+            raise self._no_judgment(number)
         self._keep(judgment)
+
+    def _no_judgment(self, number: int) -> FormatError:
+        return FormatError(
+            "is not a judgment; name a log that 'rankscope judge' wrote, or a new file, with --log",
+            source=str(self.path),
+            line=number,
+        )
 
     def _keep(self, judgment: Judgment | None) -> None:
         if judgment is not None:
