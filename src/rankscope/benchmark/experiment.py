@@ -173,7 +173,7 @@ def kept_experiment(report: BenchmarkReport, folder: Path, *, group: str = "") -
             return None
         return parquet_frame(str(inside(folder, name)), source=name)
 
-    return Kept(report, table, group)
+    return Kept(report, table, group, str(folder))
 
 
 def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:

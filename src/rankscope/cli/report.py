@@ -9,6 +9,7 @@ import click
 
 from rankscope.cli.options import MAX_SIZE, OutputName, page_options
 from rankscope.cli.output import print_line, write_file
+from rankscope.printing import put_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +46,11 @@ def report(
     Several experiments are shown as a history, and side by side.
     """
     document, contents = _made(source, keep_text=text)
+    if contents is None and any(map(os.path.isdir, source)):
+        put_line(
+            "warning: tables are missing from the folder, so that the page has no list of queries; "
+            "'rankscope benchmark verify' says which"
+        )
     from rankscope.reports.explorer.whole_page import limited, report_page
 
     write_file(target, report_page(document, limited(contents, top=top, with_text=text)))

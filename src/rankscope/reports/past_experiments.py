@@ -185,7 +185,7 @@ def _says(history: History) -> Iterator[str]:
     for what in ("queries", "qrels", "corpus"):
         hashes = {getattr(past.report.collection, f"{what}_sha256") for past in history.experiments}
         if len(hashes) > 1:
-            noun = {"qrels": "judgments"}.get(what, what)
+            noun = {"qrels": "judgments", "corpus": "documents"}.get(what, what)
             yield f"The {noun} are not the same in all of them: some of a change may be theirs."
 
 

@@ -256,6 +256,7 @@ def gathered(
     focus: str | None = None,
     cutoff: int | None = None,
     top: int,
+    notes: tuple[str, ...] = (),
 ) -> Contents:
     """Put tables together.
 
@@ -294,6 +295,7 @@ def gathered(
         focus=focus,
         cutoff=min(cutoff or 10, top),
         top=top,
+        notes=notes,
     )
     return contents.only_shown()
 

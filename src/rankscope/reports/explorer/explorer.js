@@ -25,7 +25,7 @@
     const focus = overview.focus && systems.includes(overview.focus) && overview.focus !== b ? overview.focus
       : systems.find((name) => name !== b) ?? systems[0];
     return { measure: overview.measures[0]?.name ?? "", a: focus, b, show: "all", cause: "", field: "", value: "",
-      min: "", max: "", find: "", in: "", sort: systems.length > 1 ? "-disagreement" : "a", s: [], ideal: "" };
+      min: "", max: "", find: "", in: "", sort: systems.length > 1 && overview.documents ? "-disagreement" : "a", s: [], ideal: "" };
   };
 
   const read = (options) => {
@@ -215,13 +215,13 @@
         several ? field("min", "Δ from", { type: "number", step: "any", size: 5 }, "min") : null,
         several ? field("max", "to", { type: "number", step: "any", size: 5 }, "max") : null),
       make("div", { class: "row", role: "group", "aria-label": "Which queries" },
-        Object.entries(SHOWS).filter(([key]) => several || !["improved", "worsened", "different"].includes(key))
+        Object.entries(SHOWS).filter(([key]) => (several || !["improved", "worsened", "different"].includes(key)) && (overview.documents || key !== "unjudged"))
           .map(([key, text]) => button(text, () => change({ show: key }), { "data-show": key, "aria-pressed": "false" })))),
       make("div", { class: "row status" }, make("span", { id: "count", role: "status" }), make("span", { id: "chips" }),
         make("span", { class: "end" },
           button("Copy", () => copy(tabbed(list.everything()), "table"), { class: "small", "aria-label": "Copy the queries" }),
           button("CSV", () => download(csv(list.everything()), "queries.csv", "text/csv"), { class: "small", "aria-label": "Save the queries as CSV" }),
-          button("Judge these", () => exportPool(order), { class: "small",
+          !overview.documents ? null : button("Judge these", () => exportPool(order), { class: "small",
             title: "Save the unjudged documents on top of both systems as a pool: rankscope judge POOL" }),
           button("Keys", () => help.showModal(), { class: "small", title: "What keys do" }))),
     ];
@@ -302,13 +302,13 @@
           `${gain(query) > 0 ? "▲" : gain(query) < 0 ? "▼" : ""} ${signed(difference(query))}`), bar(difference(query), deltas)],
         value: (query) => Number.isNaN(difference(query)) ? "" : difference(query) }] : []),
       ...listed.slice(several ? 2 : 1).map(value),
-      ...(several ? [{ key: "disagreement", title: "disagree", kind: "number wide-only",
+      ...(several && overview.documents ? [{ key: "disagreement", title: "disagree", kind: "number wide-only",
         about: "How much the rankings differ: 0 the same, 1 nothing in common (1 − rank-biased overlap, mean over pairs)",
         cell: (query) => number(column("disagreement")[query], 2), value: (query) => column("disagreement")[query] }] : []),
-      { key: "relevant", title: "relevant", kind: "number wide-only", about: "Judged documents that gain something",
+      ...(overview.documents ? [{ key: "relevant", title: "relevant", kind: "number wide-only", about: "Judged documents that gain something",
         cell: (query) => String(column("relevant")[query]), value: (query) => column("relevant")[query] },
       { key: "unjudged", title: "unjudged", kind: "number wide-only", about: `Unjudged in the first ${overview.cutoff} of ${visible(state.a)}`,
-        cell: (query) => String(column(`unjudged-${systemAt(state.a)}`)[query]), value: (query) => column(`unjudged-${systemAt(state.a)}`)[query] },
+        cell: (query) => String(column(`unjudged-${systemAt(state.a)}`)[query]), value: (query) => column(`unjudged-${systemAt(state.a)}`)[query] }] : []),
       ...(overview.causes.length ? [{ key: "cause", title: "cause of failure", kind: "text wide-only", about: `Why ${visible(state.a)} fails`,
         cell: (query) => failing[query] < 0 ? "" : overview.causes[failing[query]],
         value: (query) => failing[query] < 0 ? "" : overview.causes[failing[query]] }] : []),
@@ -364,6 +364,7 @@
   /* --- one query ------------------------------------------------------------------------------- */
 
   const gradeBadge = (grade) => {
+    if (grade < 0) return make("span", { class: "grade hole", title: `grade ${short(grade)}: pooled, and not judged` }, "unjudged");
     if (!(grade >= 0)) return make("span", { class: "grade hole", title: "nobody judged it" }, "unjudged");
     const level = grade <= 0 ? 0 : grade < 1 ? 1 : Math.min(Math.round(grade), 4);
     return make("span", { class: `grade level-${level}`, title: `grade ${short(grade)}` }, short(grade));
@@ -463,7 +464,7 @@
       rows.length ? make("ol", {}, rows.map((row) => hitOf(row, documents.get(row.doc), {
         ...options, withAdds: true, other: options.ranks?.get(row.doc) })).flatMap((item, at) =>
         at === overview.cutoff ? [make("li", { class: "cutline" }, `${overview.measures[0].name} looks no further`), item] : [item]))
-        : make("p", { class: "quiet" }, "No documents."),
+        : make("p", { class: "quiet" }, overview.documents ? "No documents." : "This page holds no rankings."),
       more > 0 ? make("p", { class: "quiet" }, `${more} more`) : null);
   };
 
@@ -555,7 +556,7 @@
           button("next →", () => step(1), { id: "next", disabled: at === order.length - 1 }))),
       make("h3", { id: "query-title", tabindex: "-1" }, visible(text || overview.queries[query]).slice(0, 2000)),
       make("p", { class: "quiet" }, text ? [make("code", {}, visible(overview.queries[query]).slice(0, 300)), " · "] : null,
-        `${column("relevant")[query]} relevant`, holes ? ` · ${holes} unjudged on top` : "",
+        overview.documents ? `${column("relevant")[query]} relevant` : "", holes ? ` · ${holes} unjudged on top` : "",
         fields.length ? " · " : "", fields.slice(0, 12).map(([name, value], place) => [place ? " · " : "",
           make("a", { href: written("queries", { ...state, field: name, value }), title: "queries like this" }, `${visible(name)}: ${visible(value).slice(0, 120)}`)])),
       valuesTable(query, chosen), systemPickers(chosen), two, board,
@@ -647,8 +648,8 @@
     list = explorerList.create("Queries", { onSort: sortBy, onOpen: (query) => { location.hash = queryLink(query); } });
     place.replaceChildren(
       make("div", { id: "list" }, controls(), list.region,
-        make("p", { class: "notes" }, systems.length > 1 ? "The list begins with the queries on which the rankings differ most (“disagree”: 1 minus their rank-biased overlap). " : "",
-          `Rankings show the first ${overview.top} documents. `,
+        make("p", { class: "notes" }, !overview.documents ? "This page holds values only: no rankings, no judgments. " : systems.length > 1 ? "The list begins with the queries on which the rankings differ most (“disagree”: 1 minus their rank-biased overlap). " : "",
+          overview.documents ? `Rankings show the first ${overview.top} documents. ` : "",
           overview.causes.length ? "What counts as failing, and the causes: Diagnosis, Failing questions. " : "",
           systems.length > MOST_COLUMNS ? `The table shows ${MOST_COLUMNS} of ${systems.length} systems: choose any two above.` : "",
           overview.notes.length ? ` ${overview.notes.join(" ")}` : "")),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankscope.diagnosis.failures import FAILURES, Failures
+from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.scoring.tops import best_judged
@@ -27,16 +28,22 @@ class Kept:
     report: BenchmarkReport
     table: TableReader
     group: str = ""
+    source: str = ""
+    """What messages call it."""
 
 
 def contents_of_experiments(experiments: Sequence[Kept]) -> Contents | None:
     """Gather what the tables of experiments hold; None if the main ones are not there.
 
-    What judges and documents say is taken from the last one that says it.
+    What judges and documents say is taken from the last one that says it. An experiment that asks
+    something else under the same ids, or has other documents, is left out.
     """
-    parts = [part for kept in experiments if (part := _Part.of(kept)) is not None]
-    if not parts:
+    known = [part for kept in experiments if (part := _read(kept)) is not None]
+    if not known:
         return None
+    parts = [part for part in known if part.fits(known[-1])]
+    apart = [part.kept.group for part in known if part not in parts]
+    listed = f"{', '.join(apart)}: other queries or documents under the same ids; not listed here."
     queries = pl.concat([part.queries for part in parts]).unique(
         "query_id", keep="last", maintain_order=True
     )
@@ -59,7 +66,20 @@ def contents_of_experiments(experiments: Sequence[Kept]) -> Contents | None:
         focus=_named(best, parts[-1].kept),
         cutoff=Measure.parse(asked[0]).cutoff,
         top=top,
+        notes=(listed,) if apart else (),
     )
+
+
+def _read(kept: Kept) -> _Part | None:
+    """Read the tables of an experiment, which may hold anything."""
+    try:
+        return _Part.of(kept)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:100]
+        raise InputError(
+            f"{kept.source or kept.report.experiment}: its tables are not those of an experiment "
+            f"({reason}); see what was changed with 'rankscope benchmark verify'"
+        ) from None
 
 
 def _measures(part: _Part) -> set[str]:
@@ -82,6 +102,18 @@ class _Part:
     titles: pl.DataFrame
     texts: pl.DataFrame | None
 
+    def fits(self, other: _Part) -> bool:
+        """Tell whether queries and documents with the same ids are the same."""
+        if self is other:
+            return True
+        asked = self.queries.join(other.queries, on="query_id", suffix="_other")
+        first, second = (part.titles.unique("doc_id", keep="first") for part in (self, other))
+        shown = first.join(second, on="doc_id", suffix="_other")
+        return len(asked) > 0 and all(
+            bool((pairs[name].eq_missing(pairs[f"{name}_other"])).all())
+            for pairs, name in ((asked, "text"), (shown, "title"))
+        )
+
     @classmethod
     def of(cls, kept: Kept) -> _Part | None:
         queries, judged = kept.table("queries.parquet"), kept.table("qrels.parquet")
@@ -95,8 +127,12 @@ class _Part:
             judged.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64)),
             answers,
             pl.concat([each.select("doc_id", "title") for each in titled if each is not None]),
-            kept.table("documents.parquet"),
+            _texts(kept.table("documents.parquet")),
         )
+
+
+def _texts(table: pl.DataFrame | None) -> pl.DataFrame | None:
+    return None if table is None else table.select("doc_id", "text")
 
 
 def counted_best(pairs: pl.DataFrame, top: int) -> pl.DataFrame:
@@ -122,6 +158,8 @@ def _answers(kept: Kept) -> list[Answers]:
             return []
         if "adds" not in top.columns:
             top = top.with_columns(pl.lit(None, pl.Float64).alias("adds"))
+        values = values.select("query_id", "measure", pl.col("value").cast(pl.Float64))
+        top = top.select("query_id", "rank", "doc_id", "title", "score", "grade", "adds")
         answers.append(Answers(system.name, values, top, failed.get(system.name, {}), kept.group))
     return answers
 
@@ -133,7 +171,7 @@ def _documents(parts: Iterable[_Part]) -> Callable[[str], tuple[str | None, str 
     for part in parts:
         titles |= dict(part.titles.unique("doc_id", keep="first").iter_rows())
         if part.texts is not None:
-            texts |= dict(part.texts.select("doc_id", "text").iter_rows())
+            texts |= dict(part.texts.iter_rows())
 
     def document(doc_id: str) -> tuple[str | None, str | None]:
         return titles.get(doc_id), texts.get(doc_id)

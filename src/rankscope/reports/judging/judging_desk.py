@@ -221,7 +221,7 @@ class Desk:
         rater = checked_rater(body.get("rater"))
         pair = None if body.get("key") is None else self._named(body["key"])
         step = body.get("step", 0)
-        if step not in (-1, 0, 1):
+        if not isinstance(step, int) or step not in (-1, 0, 1):
             raise InputError("the step is -1, 0 or 1")
         if pair is not None and step:
             queries = list(dict.fromkeys(each.query_id for each in self._order(rater)))

@@ -16,6 +16,7 @@ import socketserver
 import threading
 import time
 import zlib
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
@@ -33,7 +34,7 @@ HOST = "127.0.0.1"
 LARGEST_BODY = 64 << 10
 """Bytes of a request."""
 PATIENCE = 20.0
-"""Seconds in which a client must send the next part of a request."""
+"""Seconds in which a client must send a request."""
 MOST_CLIENTS = 128
 """Connections at a time; more are closed at once."""
 LAUNCH_SECONDS = 60.0
@@ -154,6 +155,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Tell nothing about this Python."""
         return self.server_version
 
+    def handle_one_request(self) -> None:
+        """Answer one request; one that comes byte by byte has no longer than another."""
+        late = threading.Timer(PATIENCE, self._give_up)
+        late.daemon = True
+        late.start()
+        try:
+            super().handle_one_request()
+        finally:
+            late.cancel()
+
+    def _give_up(self) -> None:
+        with suppress(OSError):  # it is gone already
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     def do_GET(self) -> None:
         """Give the page."""
         self._handled(self._page)
@@ -201,7 +216,10 @@ class _Handler(BaseHTTPRequestHandler):
         address = urlsplit(self.path)
         if address.path != "/":
             raise _RefusedError(404, "there is nothing here")
-        asked = parse_qs(address.query, max_num_fields=4)
+        try:
+            asked = parse_qs(address.query, max_num_fields=4)
+        except ValueError:
+            raise _RefusedError(400, "open the link that rankscope judge printed") from None
         if "launch" in asked and self.server.take_launch(asked["launch"][0]):
             self._send(303, b"", "text/plain; charset=utf-8", {"Location": self.server.link})
             return
