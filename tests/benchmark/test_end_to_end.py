@@ -103,8 +103,8 @@ def test_the_results_have_titles_grades_and_scores(demo: tuple[Path, dict[str, A
         run = rs.read_run(folder / system.run.file.path)
         scores = run.to_dict()
         table = pl.read_parquet(folder / system.results.path)
-        assert table.columns == ["query_id", "rank", "doc_id", "title", "score", "grade"]
-        assert table["rank"].max() == report.top == 10
+        assert table.columns == ["query_id", "rank", "doc_id", "title", "score", "grade", "adds"]
+        assert table["rank"].max() == report.top == 20
         for row in table.iter_rows(named=True):
             query_id, doc_id = row["query_id"], row["doc_id"]
             assert row["title"] == titles[doc_id]

@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import Rankscope
 from small_benchmark import made, write_world
@@ -142,12 +143,46 @@ def test_what_cannot_be_shown_is_one_sentence(
     assert not (tmp_path / "report.html").exists()
 
 
+def test_other_queries_under_the_same_ids_are_not_mixed(
+    rankscope: Rankscope, experiment: Path
+) -> None:
+    shutil.copytree(experiment, "other")
+    queries = pl.read_parquet("other/queries.parquet").with_columns(pl.col("text") + " zanzibar")
+    queries.write_parquet("other/queries.parquet")
+    report = json.loads(Path("other/BenchmarkReport.json").read_text("utf-8"))
+    report["created"] = "2001-01-01T00:00:00Z"
+    Path("other/BenchmarkReport.json").write_text(json.dumps(report), "utf-8")
+    assert rankscope("report", str(experiment), "other", "-o", "both.html").returncode == 0
+    page = text_of(Path("both.html"))
+    assert "#1: other queries or documents under the same ids" in page
+    assert '"group":"#1"' not in page
+    assert MARK not in page
+
+
+@pytest.mark.parametrize(
+    "name", ["queries", "qrels", "documents", "results/words", "per_query/words"]
+)
+def test_tables_of_another_form_are_one_sentence(
+    rankscope: Rankscope, experiment: Path, name: str
+) -> None:
+    shutil.copytree(experiment, "changed")
+    path = Path(f"changed/{name}.parquet")
+    table = pl.read_parquet(path)
+    table.rename({column: f"{column}_" for column in table.columns}).write_parquet(path)
+    done = rankscope("report", "changed", "-o", "page.html")
+    assert done.returncode == 2
+    assert "changed: its tables are not those of an experiment" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_folder_without_its_tables_is_shown_without_queries(
     rankscope: Rankscope, experiment: Path
 ) -> None:
     shutil.copytree(experiment, "less")
     Path("less/queries.parquet").unlink()
-    assert rankscope("report", "less", "-o", "page.html").returncode == 0
+    done = rankscope("report", "less", "-o", "page.html")
+    assert done.returncode == 0
+    assert "warning: tables are missing from the folder" in done.stderr
     assert 'id="data-overview"' not in Path("page.html").read_text("utf-8")
     Path("less/qrels.parquet").write_bytes(b"garbage")
     shutil.copy(experiment / "queries.parquet", "less/queries.parquet")

@@ -11,6 +11,10 @@ from urllib.parse import quote
 QUERIES, QUERY = "queries", "query"
 
 
+def _quoted(text: str) -> str:
+    return quote(text, safe="", errors="replace")  # half of a character cannot be in an address
+
+
 def queries_link(**shown: str | None) -> str:
     """Return a link to a list of queries.
 
@@ -20,9 +24,7 @@ def queries_link(**shown: str | None) -> str:
     >>> queries_link(measure="nDCG@10", a="bm 25", b=None)
     'queries?measure=nDCG%4010&a=bm%2025'
     """
-    pairs = [
-        f"{name}={quote(value, safe='')}" for name, value in shown.items() if value is not None
-    ]
+    pairs = [f"{name}={_quoted(value)}" for name, value in shown.items() if value is not None]
     return f"{QUERIES}?{'&'.join(pairs)}" if pairs else QUERIES
 
 
@@ -32,4 +34,4 @@ def query_link(query_id: str) -> str:
     >>> query_link("a/b")
     'query/a%2Fb'
     """
-    return f"{QUERY}/{quote(query_id, safe='')}"
+    return f"{QUERY}/{_quoted(query_id)}"

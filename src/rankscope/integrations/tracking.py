@@ -128,6 +128,7 @@ def _entry(
     params: Mapping[str, object],
     table: Table,
     table_name: str,
+    html: str | None = None,
 ) -> Entry:
     known = {"rankscope.version": rankscope.__version__, **params}
     return Entry(
@@ -135,19 +136,13 @@ def _entry(
         params={
             key: str(value)[:LONGEST_PARAM] for key, value in known.items() if value is not None
         },
-        files={"report.html": _page(result), "record.json": record},
+        files={
+            "report.html": page(document_of(result)) if html is None else html,
+            "record.json": record,
+        },
         table=table,
         table_name=table_name,
     )
-
-
-def _page(result: Any) -> str:
-    """Return the page of a result; a benchmark has written its own."""
-    folder = getattr(result, "folder", None)
-    written = None if folder is None else Path(folder) / "BenchmarkReport.html"
-    if written is not None and written.is_file():
-        return written.read_text("utf-8")
-    return page(document_of(result))
 
 
 def _table(titles: Iterable[str], rows: Iterable[Iterable[Value]]) -> Table:
@@ -275,6 +270,7 @@ def _of_benchmark(result: Result) -> Entry:
         },
         table=_system_values(result),
         table_name="per_query",
+        html=(result.folder / "BenchmarkReport.html").read_text("utf-8"),
     )
 
 

@@ -71,12 +71,12 @@ def benchmark_document(
         Section("Results", (_chart(report), _main_table(report))),
         _targets_section(report),
         _summary(report),
-        _findings_section(report),
         Section("Differences", details=(*_best_table(report), *_differences(report))),
         *_analyses(report),
         Section(
             "Time", details=(*_time_plot(report), _time_table(report)) if report.systems else ()
         ),
+        _findings_section(report),
         Section("What was run", details=(_systems_table(report),), part="method"),
         coverage_of(report),
         definitions_section(
