@@ -22,7 +22,7 @@ def page_contents(
     baseline: str | None = None,
     failures: Failures | None = None,
 ) -> Contents | None:
-    """Gather queries, rankings and texts behind what was scored last; None if nothing was.
+    """Gather queries, rankings and texts behind what was scored first; None if nothing was.
 
     ``queries`` may be the file of judgments, if that is a golden set and holds them.
     """

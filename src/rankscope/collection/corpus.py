@@ -84,7 +84,9 @@ class Document:
         texts = [self.text] if self.text else []
         for name, value in self.fields.items():
             if name not in used and isinstance(value, str | list | tuple) and value:
-                texts.append(f"{name}: {', '.join(_as_text(value).splitlines())}")
+                lines = _as_text(value).splitlines()
+                comma = " " if all(line.endswith((".", "!", "?")) for line in lines) else ", "
+                texts.append(f"{name}: {comma.join(lines)}")
         return "\n".join(texts)
 
     def _first(self, names: Sequence[str]) -> str:
