@@ -446,6 +446,58 @@ def test_nothing_bars_anybody(tabs: Any, demo: Path, where: str, scheme: str, wi
     assert violations(page) == []
 
 
+def test_parts_begin_at_their_top_and_back_leads_to_where_one_was(tabs: Any, demo: Path) -> None:
+    page = tabs(demo, "diagnosis")
+    page.evaluate("scrollTo(0, 1500)")
+    page.wait_for_timeout(300)
+    page.click("#views a[href='#method']")
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    page.wait_for_timeout(300)
+    assert page.evaluate("scrollY") == 1500
+    link = page.locator("#failing-questions td a, #failing-questions th a").nth(3)
+    link.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    before = page.evaluate("scrollY")
+    link.click()
+    page.wait_for_timeout(500)
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    page.wait_for_timeout(400)
+    assert page.evaluate("scrollY") == before
+
+
+def test_focus_is_kept_where_one_was(tabs: Any, plain: Path) -> None:
+    page = tabs(plain, "queries")
+    page.locator("#list thead button").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.activeElement.className") == "sorter"
+    page.locator("#list tbody tr a").nth(6).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#board .hit")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#list:not([hidden])")
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.activeElement.closest('tr')?.dataset.at") == "6"
+
+
+def test_the_charts_chosen_are_in_the_address(tabs: Any, demo: Path) -> None:
+    page = tabs(demo)
+    page.select_option("#chart-a", "vector")
+    where = page.url.partition("#")[2]
+    again = tabs(demo, where)
+    again.wait_for_timeout(300)
+    assert again.input_value("#chart-a") == "vector"
+    assert again.locator("#verdict").is_visible()
+
+
+def test_an_empty_list_says_so(tabs: Any, plain: Path) -> None:
+    page = tabs(plain, "queries?find=nothinglikethis")
+    assert page.inner_text("#list tbody") == "No query fits these filters."
+
+
 # --- several experiments -------------------------------------------------------------------------
 
 
