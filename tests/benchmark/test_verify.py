@@ -19,7 +19,7 @@ import pytest
 from reliability.tampering import missed
 
 from benchmark.world import cli, made, write_world
-from rankscope.benchmark.experiment import pages
+from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.verify import verify
 from rankscope.records import BenchmarkReport, ExperimentManifest
 

@@ -41,7 +41,7 @@ def fill(folder: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = fill(tmp_path / "work")
+    root = fill(tmp_path / "served")
     monkeypatch.chdir(root)
     return root
 
@@ -122,7 +122,7 @@ def test_every_tool_says_that_it_only_reads(workspace: Workspace) -> None:
         "runs/../../outside.run",
         "link.run",
         "out/outside.run",
-        "out/work/../outside.run",
+        "out/served/../outside.run",
         "/etc/passwd",
         "-",
         " ",

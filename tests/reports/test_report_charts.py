@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import rankscope as rs
-from rankscope.benchmark.experiment import chart_files, pages_of
+from rankscope.benchmark.drawn_pages import chart_files, pages_of
 from rankscope.diagnosis.holes import HOLES
 from rankscope.diagnosis.segment_means import Segment, SegmentGroup, SegmentMean
 from rankscope.diagnosis.segments import SEGMENTS, Segments

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,8 +12,9 @@ import polars as pl
 from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnosing import Answer
+from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.environment import git_state, machine, now
-from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref, inside, slug
+from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
 from rankscope.benchmark.verdict import verdict
@@ -23,10 +22,6 @@ from rankscope.benchmark.workflow import Workflow, fault_of
 from rankscope.collection.qrels_codes import GRADES_TOO_LOW
 from rankscope.diagnosis.registry import Analysed, all_analyses
 from rankscope.diagnosis.summary import SummaryLine, summarise
-from rankscope.document.blocks import PICTURES, Document, Picture
-from rankscope.document.markdown import as_markdown
-from rankscope.document.pages import page
-from rankscope.document.pictures import standalone
 from rankscope.errors import counted
 from rankscope.files import replacing
 from rankscope.findings import Finding, worst_first
@@ -49,10 +44,6 @@ from rankscope.records import (
     status_of,
 )
 from rankscope.records.figure_kpis import figure_kpis
-from rankscope.reports.benchmark import benchmark_document
-from rankscope.reports.explorer.of_folder import Kept, contents_of_experiments
-from rankscope.reports.explorer.query_pictures import with_query_pictures
-from rankscope.reports.explorer.whole_page import report_page
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.runs.table import Run
@@ -63,7 +54,7 @@ from rankscope.statistics.compare import Comparison, sample_of
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
-from rankscope.tables.parquet import parquet_bytes, parquet_frame
+from rankscope.tables.parquet import parquet_bytes
 from rankscope.tables.writing import write_trec
 
 QUERIES, QRELS = "queries.parquet", "qrels.parquet"
@@ -150,55 +141,6 @@ def values_file(system: str) -> str:
 def results_file(system: str) -> str:
     """Return where the top of the answers of a system is."""
     return f"results/{system}.parquet"
-
-
-def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
-    """Draw the pages of a report of what is in its folder, and their pictures, by file."""
-    contents = contents_of_experiments([kept_experiment(report, folder)])
-    plain = with_query_pictures(benchmark_document(report), contents)
-    charts = chart_files(plain)
-    document = benchmark_document(report, manifest=manifest)
-    return {
-        "BenchmarkComparison.md": as_markdown(plain, pictures=charts),
-        "BenchmarkReport.html": report_page(document, contents),
-        **{name: standalone(picture) for picture, name in charts.items()},
-    }
-
-
-def kept_experiment(report: BenchmarkReport, folder: Path, *, group: str = "") -> Kept:
-    """Return an experiment as an explorer reads it: tables that are not there are none."""
-
-    def table(name: str) -> pl.DataFrame | None:
-        if not os.path.lexists(folder / name):
-            return None
-        return parquet_frame(str(inside(folder, name)), source=name)
-
-    return Kept(report, table, group, str(folder))
-
-
-def pages_of(document: Document, markdown: str, html: str) -> dict[str, str]:
-    """Draw a document as the two files of these names, and its pictures as files beside them."""
-    charts = chart_files(document)
-    return {
-        markdown: as_markdown(document, pictures=charts),
-        html: page(document),
-        **{name: standalone(picture) for picture, name in charts.items()},
-    }
-
-
-def chart_files(document: Document) -> dict[Picture, str]:
-    """Return where each picture of a document is kept: a file named after section and title."""
-    names: dict[Picture, str] = {}
-    for section in document.sections:
-        for block in section.all_blocks:
-            if not isinstance(block, PICTURES) or block in names or not standalone(block):
-                continue
-            stem = f"{slug(section.title)}-{slug(block.title)}"
-            taken = set(names.values())
-            numbers = (f"{stem}-{number}" for number in range(2, len(taken) + 3))
-            free = (f"charts/{name}.svg" for name in (stem, *numbers))
-            names[block] = next(name for name in free if name not in taken)
-    return names
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.benchmark.drawn_pages import pages_of
 from rankscope.benchmark.environment import now
-from rankscope.benchmark.experiment import pages_of, values_file
+from rankscope.benchmark.experiment import values_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, inside, slug, unfinished
 from rankscope.collection.queries import read_queries
 from rankscope.diagnosis.language_means import Languages, language_table

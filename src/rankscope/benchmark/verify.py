@@ -20,7 +20,8 @@ import polars as pl
 import rankscope
 from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.differences import Difference, differences
-from rankscope.benchmark.experiment import DOCUMENTS, pages, report_file
+from rankscope.benchmark.drawn_pages import pages
+from rankscope.benchmark.experiment import DOCUMENTS, report_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
 from rankscope.benchmark.signatures import SIGNATURE, signed_by

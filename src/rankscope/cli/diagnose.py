@@ -136,7 +136,7 @@ def _folder_contents(folder: str) -> Contents | None:
     """Gather what the tables of an experiment hold."""
     from pathlib import Path
 
-    from rankscope.benchmark.experiment import kept_experiment
+    from rankscope.benchmark.drawn_pages import kept_experiment
     from rankscope.benchmark.verify import open_experiment
     from rankscope.reports.explorer.of_folder import contents_of_experiments
 

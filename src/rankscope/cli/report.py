@@ -89,7 +89,7 @@ def _made(source: tuple[str, ...], *, keep_text: bool) -> tuple[Document, Conten
     record, folder = records[0]
     contents = None
     if isinstance(record, BenchmarkReport) and folder is not None:
-        from rankscope.benchmark.experiment import kept_experiment
+        from rankscope.benchmark.drawn_pages import kept_experiment
         from rankscope.reports.explorer.of_folder import contents_of_experiments
 
         contents = contents_of_experiments([kept_experiment(record, folder)])
@@ -164,7 +164,7 @@ def _history(
     records: list[tuple[BenchmarkReport, Path | None]],
 ) -> tuple[Document, Contents | None]:
     """Make the document of several experiments, and one explorer of all their systems."""
-    from rankscope.benchmark.experiment import kept_experiment
+    from rankscope.benchmark.drawn_pages import kept_experiment
     from rankscope.document.views import document_of
     from rankscope.reports.explorer.of_folder import contents_of_experiments
     from rankscope.reports.past_experiments import History
