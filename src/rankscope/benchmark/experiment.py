@@ -44,6 +44,7 @@ from rankscope.records import (
     status_of,
 )
 from rankscope.records.figure_kpis import figure_kpis
+from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.runs.table import Run
@@ -56,15 +57,6 @@ from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.pairwise import mean_rows
 from rankscope.tables.parquet import parquet_bytes
 from rankscope.tables.writing import write_trec
-
-QUERIES, QRELS = "queries.parquet", "qrels.parquet"
-"""The questions and judgments of an experiment."""
-
-DOCUMENTS = "documents.parquet"
-"""How the documents begin that are shown: those in the top of an answer, and the best judged."""
-
-ONTOLOGY, ANNOTATIONS = "ontology.tsv.gz", "annotations.tsv.gz"
-"""What nearness rests on, where documents are terms of an ontology."""
 
 TOP = 20
 """So many results of each answer are kept with titles and grades."""

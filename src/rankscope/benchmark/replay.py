@@ -31,11 +31,6 @@ from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.experiment import (
-    ANNOTATIONS,
-    DOCUMENTS,
-    ONTOLOGY,
-    QRELS,
-    QUERIES,
     Experiment,
     report_file,
     results_file,
@@ -52,6 +47,7 @@ from rankscope.diagnosis.registry import Need, all_analyses
 from rankscope.errors import InputError, shown
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
+from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
 from rankscope.runs.collapsing import Chunks

@@ -21,7 +21,7 @@ import rankscope
 from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.differences import Difference, differences
 from rankscope.benchmark.drawn_pages import pages
-from rankscope.benchmark.experiment import DOCUMENTS, report_file
+from rankscope.benchmark.experiment import report_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
 from rankscope.benchmark.signatures import SIGNATURE, signed_by
@@ -30,6 +30,7 @@ from rankscope.errors import InputError, RankscopeError, counted
 from rankscope.files import read_bytes
 from rankscope.part import FileRef, Part, Record, left_out
 from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.records.table_names import DOCUMENTS
 from rankscope.reports.explorer.packing import without_compression
 
 EXACT = 1e-12

@@ -114,7 +114,9 @@ def judge(
     if target is not None and status:
         raise click.UsageError("--export and --status cannot both be given")
     if options["existing"] is None and pool is not None:
-        judged = Path(pool) / "qrels.parquet"  # of an experiment, whose judgments are there already
+        from rankscope.records.table_names import QRELS
+
+        judged = Path(pool) / QRELS  # of an experiment, whose judgments are there already
         options["existing"] = str(judged) if judged.is_file() else None
     log_path = _log_path(pool, runs, options["log_file"])
     for written in (log_path, options["qrels"], target):
@@ -207,12 +209,12 @@ def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str
 
 def _of_experiment(folder: Path) -> JudgingPool:
     """Make a pool of what the report of a benchmark says to judge next."""
-    from rankscope.benchmark.experiment import QUERIES
     from rankscope.benchmark.folders import inside
     from rankscope.benchmark.verify import open_experiment
     from rankscope.collection.queries import read_queries
     from rankscope.diagnosis.holes import HOLES
     from rankscope.errors import InputError
+    from rankscope.records.table_names import DOCUMENTS, QUERIES
     from rankscope.reports.judging.judging_pool import asked_in_experiment, pool_of, shelved_in
 
     _, report = open_experiment(folder)
@@ -224,7 +226,7 @@ def _of_experiment(folder: Path) -> JudgingPool:
     pool = pool_of(holes.judge, folder.resolve().name)
     if inside(folder, QUERIES).is_file():
         pool = pool.with_queries(asked_in_experiment(read_queries(inside(folder, QUERIES))))
-    documents = inside(folder, "documents.parquet")
+    documents = inside(folder, DOCUMENTS)
     return pool.with_documents(shelved_in(documents)) if documents.is_file() else pool
 
 

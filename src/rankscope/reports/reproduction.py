@@ -24,6 +24,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.errors import RankscopeError
 from rankscope.measures.language import Measure
+from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS
 from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 TITLE = "How to repeat it"
 NUMBERS = "Every number by itself"
 
-_QRELS, _ONTOLOGY, _ANNOTATIONS = "qrels.parquet", "ontology.tsv.gz", "annotations.tsv.gz"
 _MANIFEST = "ExperimentManifest.json"
 _TAKE_CONFIG = (
     "python -c \"import json; print(json.dumps(json.load(open('DIR/ExperimentManifest.json', "
@@ -84,15 +84,15 @@ def command_of(report: BenchmarkReport, system: SystemRecord, measures: Sequence
     """Return the command that computes means of a system again, from the files in the folder."""
     path = f"DIR/{system.run.file.path}"
     run = f"run={path}" if "=" in path else path  # or it would be taken for a name
-    words = ["rankscope", "evaluate", f"DIR/{_QRELS}", run]
+    words = ["rankscope", "evaluate", f"DIR/{QRELS}", run]
     for measure in measures:
         words += ["-m", _as_asked(report, system, measure)]
     if report.profile != "rankscope":
         words += ["--profile", report.profile]
     ontology = report.collection.ontology
     if ontology is not None and any(map(_is_soft, measures)):
-        words += ["--ontology", f"DIR/{_ONTOLOGY}"]
-        words += ["--annotations", f"DIR/{_ANNOTATIONS}"] if ontology.annotations_sha256 else []
+        words += ["--ontology", f"DIR/{ONTOLOGY}"]
+        words += ["--annotations", f"DIR/{ANNOTATIONS}"] if ontology.annotations_sha256 else []
     return " ".join(map(quote, words))
 
 

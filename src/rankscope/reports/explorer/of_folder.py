@@ -11,6 +11,7 @@ import polars as pl
 from rankscope.diagnosis.failures import FAILURES, Failures
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
+from rankscope.records.table_names import DOCUMENTS, QRELS, QUERIES
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
 from rankscope.scoring.tops import best_judged
 
@@ -116,7 +117,7 @@ class _Part:
 
     @classmethod
     def of(cls, kept: Kept) -> _Part | None:
-        queries, judged = kept.table("queries.parquet"), kept.table("qrels.parquet")
+        queries, judged = kept.table(QUERIES), kept.table(QRELS)
         answers = _answers(kept)
         if queries is None or judged is None or not answers or not kept.report.measures:
             return None
@@ -127,7 +128,7 @@ class _Part:
             judged.select("query_id", "doc_id", pl.col("grade").cast(pl.Float64)),
             answers,
             pl.concat([each.select("doc_id", "title") for each in titled if each is not None]),
-            _texts(kept.table("documents.parquet")),
+            _texts(kept.table(DOCUMENTS)),
         )
 
 
