@@ -23,11 +23,18 @@ LARGEST_GRADE = 2**53
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from rankscope.tables.record_rows import Origin, Row
 
 Kind = Literal["qrels", "run", "queries", "corpus", "decisions", "costs"]
+
+
+def are_whole(grades: NDArray[np.float64]) -> bool:
+    """Tell whether grades are kept as whole numbers, which know no negative 0."""
+    return bool(((grades // 1 == grades) & (abs(grades) < LARGEST_GRADE)).all())
 
 
 def _words(text: str) -> tuple[str, ...]:

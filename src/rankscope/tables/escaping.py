@@ -24,10 +24,10 @@ def unfit_id(columns: pl.DataFrame) -> tuple[str, str] | None:
     """Return a column and a value of it that a file of such columns cannot hold as it is."""
     for role in _ROLES:
         if role in columns.columns:
-            values = columns[role].unique()
-            unfit = values.filter(values.str.contains(_UNFIT[role])).sort()
+            values = columns[role]
+            unfit = values.filter(values.str.contains(_UNFIT[role]))
             if len(unfit):
-                return role, unfit[0]
+                return role, unfit.unique().sort()[0]
     return None
 
 

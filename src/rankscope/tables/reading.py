@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -17,6 +16,7 @@ import polars as pl
 
 from rankscope.errors import FormatError, shown
 from rankscope.files import (
+    can_be_read_again,
     enough_memory,
     is_plain_file,
     open_bytes,
@@ -30,6 +30,7 @@ from rankscope.tables.collection_folder import parts_of, table_in
 from rankscope.tables.delimited import read_columns, read_dicts, read_lines
 from rankscope.tables.detection import (
     BOM,
+    SMART,
     Sniffed,
     detect_format,
     fields_of,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from rankscope.tables.record_rows import Placed
 
 _TYPES: dict[str, Any] = {
-    "query_id": pl.Categorical,
+    "query_id": pl.String,  # parsed in less time than categories, which are numbered
     "doc_id": pl.String,
     "tag": pl.Categorical,
     "score": pl.Float64,
@@ -72,10 +73,6 @@ _TYPES: dict[str, Any] = {
     "rank": pl.Float64,
     "subtopic": pl.Categorical,
 }
-
-
-# Query, document, and two columns that are always 0, the last one with decimals.
-_SMART = re.compile(r"\s*\d+\s+[1-9]\d*\s+0\s+0\.0{2,}\s*$")
 
 # --- pairs
 
@@ -118,7 +115,7 @@ class TableFile:
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
-        if chosen is None and layout.kind == "qrels" and _SMART.match(sniffed.line):
+        if chosen is None and layout.kind == "qrels" and SMART.match(sniffed.line):
             raise FormatError(
                 "these are qrels of SMART (query, document, 0, 0.000000), whose second column is "
                 "the document; write TREC qrels: awk '{print $1, 0, $2, 1}'",
@@ -161,6 +158,11 @@ class TableFile:
         """Return the same file as if it held this content."""
         head = read_head(io.BytesIO(data))
         return replace(self, data=data, sniffed=sniff(head, suffix_of(self.path)))
+
+    @property
+    def may_be_native(self) -> bool:
+        """Whether the native library may read it: a TREC file that can be opened again."""
+        return self.format == "trec" and self.data is None and can_be_read_again(self.path)
 
     @property
     def first_tag(self) -> str | None:

@@ -43,6 +43,7 @@ class Rows:
     empty_queries: tuple[str, ...] = ()  # queries without documents
     no_answer: tuple[str, ...] = ()  # queries that are marked as having none
     groups: Groups | None = None  # by query, if the reader needed them anyway
+    is_unique: bool = False  # the reader made sure that no document is there twice for a query
     metadata: str = ""  # YAML at the top of the file
     questions: Questions = NO_QUESTIONS  # what is asked, if there are ids beside it
     languages: Mapping[str, str] = field(default_factory=dict)  # of cases, by query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from rankscope.tables.record_table import RecordTable
 
 
+_ROWS = 250_000  # of a table that become text at a time
+
+
 def write_pairs(table: PairTable, path: PathLike, *, format: str | None) -> None:
     """Write qrels or a run."""
     chosen = format_for(path, format, table.layout)
@@ -34,10 +38,10 @@ def write_pairs(table: PairTable, path: PathLike, *, format: str | None) -> None
 def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
     if format == "trec":
         yield table.header
-        yield _by_white_space(table.trec_columns(), format, " ")
+        yield from _by_white_space(table.trec_columns(), format, " ")
     elif format == "msmarco":
         columns = table.trec_columns().select("query_id", "doc_id", "rank")
-        yield _by_white_space(columns, format, "\t")
+        yield from _by_white_space(columns, format, "\t")
     elif format in ("csv", "tsv"):
         yield delimited_bytes(table.to_polars(), "," if format == "csv" else "\t")
     elif format == "parquet":
@@ -54,7 +58,7 @@ def _pair_pieces(table: PairTable, format: str) -> Iterator[bytes]:
             yield f"{json.dumps(record, ensure_ascii=False)}\n".encode()
 
 
-def _by_white_space(frame: pl.DataFrame, format: str, separator: str) -> bytes:
+def _by_white_space(frame: pl.DataFrame, format: str, separator: str) -> Iterator[bytes]:
     """Refuse ids that would be read as something else where white space separates columns."""
     unfit = unfit_id(frame)
     if unfit is not None:
@@ -63,27 +67,37 @@ def _by_white_space(frame: pl.DataFrame, format: str, separator: str) -> bytes:
             "space separates columns and # begins a comment; write csv, tsv, json, jsonl or "
             "parquet"
         )
-    return _separated(frame, separator)
+    yield from _separated(frame, separator)
 
 
-def _separated(frame: pl.DataFrame, separator: str) -> bytes:
-    return frame.write_csv(include_header=False, separator=separator, quote_style="never").encode()
+def _separated(frame: pl.DataFrame, separator: str) -> Iterator[bytes]:
+    """Yield lines, many at a time: the text of a large run is never in memory as a whole."""
+    for part in frame.iter_slices(_ROWS):
+        lines = io.BytesIO()
+        part.write_csv(lines, include_header=False, separator=separator, quote_style="never")
+        yield lines.getvalue()
 
 
 def write_trec(table: PairTable, path: PathLike) -> None:
     """Write a TREC file; ids that it cannot hold are encoded, and the file says which and how."""
-    content = trec_bytes(table)
     with replacing(path) as sink:
-        sink.write(content)
+        for piece in _trec_pieces(table):
+            sink.write(piece)
 
 
 def trec_bytes(table: PairTable) -> bytes:
     """Return a TREC file as `write_trec` writes it."""
-    columns = table.trec_columns()
-    if unfit_id(columns) is None:
-        return table.header + _separated(columns, " ")
-    columns, listed = encoded(columns)
-    return b"".join([MARK, table.header, _separated(columns, " "), listed])
+    return b"".join(_trec_pieces(table))
+
+
+def _trec_pieces(table: PairTable) -> Iterator[bytes]:
+    columns, listed = table.trec_columns(), b""
+    if unfit_id(columns) is not None:
+        columns, listed = encoded(columns)
+        yield MARK
+    yield table.header
+    yield from _separated(columns, " ")
+    yield listed
 
 
 def write_records(table: RecordTable, path: PathLike, *, format: str | None) -> None:

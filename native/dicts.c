@@ -1,0 +1,219 @@
+/* Judged documents in plain dicts of Python, {query: {document: score}}, and what is ahead of them.
+ *
+ * Python's functions come as pointers, so that this library needs none of its headers and can be
+ * loaded without it. They are called with the interpreter's lock held. Only what runs no code of
+ * anybody else's is looked at: real dicts, ids that are exactly text, numbers of known types.
+ * Anything else is refused, and Python does it.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+
+enum { RISES = 1, FALLS = 2 };
+enum { HIGHER_ID_FIRST = 0, LOWER_ID_FIRST = 1, AS_GIVEN = 2 }; /* among equal scores */
+enum { MOST_TIED = 32, NUMBERS = 3, FEW = 64 };
+
+typedef struct {
+    void *(*list_item)(void *list, ptrdiff_t at);                                  /* PyList_GetItem */
+    int (*dict_next)(void *dict, ptrdiff_t *at, void **key, void **value);          /* PyDict_Next */
+    void *(*dict_get)(void *dict, void *key);                                       /* PyDict_GetItemWithError */
+    double (*as_double)(void *number);                                              /* PyFloat_AsDouble */
+    int (*compare)(void *text, void *other);                                        /* PyUnicode_Compare */
+    void *(*error)(void);                                                           /* PyErr_Occurred */
+    void (*clear)(void);                                                            /* PyErr_Clear */
+    const void *dict, *text, *numbers[NUMBERS];                                     /* types */
+} python;
+
+typedef struct {
+    int64_t row, pair, rank, above, tied, ahead_by_id, ahead_as_given;
+} dict_hit;
+
+static inline const void *type_of(const void *object) {
+    const void *type;
+    memcpy(&type, (const char *)object + sizeof(void *), sizeof type);
+    return type;
+}
+
+/* Whether the type of an object is where it is looked for. */
+EXPORT int32_t rs_knows_types(const void *object, const void *type) { return type_of(object) == type; }
+
+static int is_number(const python *py, const void *object) {
+    const void *type = type_of(object);
+    return type == py->numbers[0] || type == py->numbers[1] || type == py->numbers[2];
+}
+
+/* Sort from high to low; the result is in one of the two. */
+static double *sorted(double *a, double *b, int64_t n) {
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t low = 0; low < n; low += 2 * width) {
+            int64_t middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+            int64_t i = low, j = middle;
+            int64_t k = low;
+            while (i < middle && j < high) { /* no branch on the scores, which would be guessed wrongly */
+                int64_t first = a[i] >= a[j];
+                b[k++] = first ? a[i] : a[j];
+                i += first;
+                j += !first;
+            }
+            if (i < middle) memcpy(b + k, a + i, sizeof(double) * (size_t)(middle - i));
+            else if (j < high) memcpy(b + k, a + j, sizeof(double) * (size_t)(high - j));
+        }
+        double *other = a;
+        a = b;
+        b = other;
+    }
+    return a;
+}
+
+/* How many of falling numbers are higher than one, and how many are equal to it. */
+static void count(const double *falling, int64_t n, double one, int64_t *above, int64_t *level) {
+    int64_t low = 0, high = n;
+    while (high - low > FEW) { /* halve, and then look at each: few steps that can be guessed wrongly */
+        int64_t middle = low + (high - low) / 2;
+        if (falling[middle] > one) low = middle + 1;
+        else high = middle;
+    }
+    int64_t more = 0;
+    for (int64_t i = low; i < high; i++) more += falling[i] > one;
+    *above = low + more;
+    int64_t at = *above;
+    while (at < n && falling[at] == one) at++;
+    *level = at - *above;
+}
+
+/* Read the scores of a query as they are compared; 0 if something is not plain. */
+static int read_scores(const python *py, void *documents, int64_t size, int single, double *scores, int *flags) {
+    ptrdiff_t at = 0;
+    void *key, *value;
+    int64_t n = 0;
+    while (py->dict_next(documents, &at, &key, &value)) {
+        if (n >= size || type_of(key) != py->text || !is_number(py, value)) return 0;
+        double score = py->as_double(value);
+        if (score == -1.0 && py->error()) {
+            py->clear();
+            return 0;
+        }
+        if (!(score - score == 0.0)) return 0; /* not finite */
+        if (single) score = (double)(float)score;
+        if (n) *flags |= (score > scores[n - 1] ? RISES : 0) | (score < scores[n - 1] ? FALLS : 0);
+        scores[n++] = score;
+    }
+    return n == size;
+}
+
+/* Count among equal scores; hits and keys are those of one query that are tied. */
+static int settle(const python *py, void *documents, const double *scores, dict_hit **hits, void **keys,
+                  const double *mine, int64_t tied) {
+    ptrdiff_t at = 0;
+    void *key, *value;
+    for (int64_t n = 0; py->dict_next(documents, &at, &key, &value); n++) {
+        for (int64_t h = 0; h < tied; h++) {
+            if (scores[n] != mine[h]) continue;
+            int order = py->compare(key, keys[h]);
+            if (order == -1 && py->error()) {
+                py->clear();
+                return 0;
+            }
+            if (order > 0) hits[h]->ahead_by_id++;
+            if (order == 0) hits[h]->row = -1 - hits[h]->row; /* those after it do not count */
+            else if (hits[h]->row >= 0) hits[h]->ahead_as_given++;
+        }
+    }
+    for (int64_t h = 0; h < tied; h++) {
+        if (hits[h]->row >= 0) return 0;
+        hits[h]->row = -1 - hits[h]->row;
+    }
+    return 1;
+}
+
+/* Give the hits of a query their ranks, which differ, and put them in order; `at` has a place for
+ * each rank and `copy` one for each hit. */
+static void rank_hits(dict_hit *hits, int64_t count, int32_t ties, int64_t size, uint32_t *at, dict_hit *copy) {
+    memset(at, 0, sizeof(uint32_t) * (size_t)size);
+    for (int64_t h = 0; h < count; h++) {
+        dict_hit *mine = hits + h;
+        int64_t ahead = ties == AS_GIVEN ? mine->ahead_as_given : mine->ahead_by_id;
+        if (ties == LOWER_ID_FIRST) ahead = mine->tied - 1 - ahead;
+        mine->rank = mine->above + ahead + 1;
+        at[mine->rank - 1] = (uint32_t)h + 1;
+    }
+    memcpy(copy, hits, sizeof(dict_hit) * (size_t)count);
+    for (int64_t rank = 0, h = 0; rank < size && h < count; rank++)
+        if (at[rank]) hits[h++] = copy[at[rank] - 1];
+}
+
+/* Find the judged documents of some queries. `documents` and `judged` are lists of dicts; query i
+ * has sizes[i] documents, and its judged pairs are numbered from starts[i] to before ends[i]. At
+ * each of the cutoffs it is counted how many queries are tied across it. Hits come by query and
+ * rank. Returns their number, or -1. */
+EXPORT int64_t rs_dicts(const python *py, void *documents, void *judged, int64_t queries, const int64_t *sizes,
+                        const int64_t *starts, const int64_t *ends, int32_t single, int32_t ties, const int64_t *cutoffs,
+                        int64_t cutoff_count, int64_t *tied_at, uint8_t *flags_of, dict_hit *hits) {
+    int64_t widest = 1, hit_count = 0;
+    for (int64_t i = 0; i < queries; i++) widest = sizes[i] > widest ? sizes[i] : widest;
+    double *scores = malloc(sizeof(double) * 3 * (size_t)widest);
+    uint32_t *places = malloc(sizeof(uint32_t) * (size_t)widest);
+    dict_hit *copy = malloc(sizeof(dict_hit) * (size_t)widest); /* each hit is a document of its query */
+    if (!scores || !places || !copy) goto refused;
+    for (int64_t i = 0; i < queries; i++) {
+        void *docs = py->list_item(documents, i), *known = py->list_item(judged, i);
+        int flags = 0;
+        int64_t n = sizes[i], tied = 0, first = hit_count;
+        if (!docs || !known || type_of(docs) != py->dict || type_of(known) != py->dict) goto refused;
+        if (!read_scores(py, docs, n, single, scores, &flags)) goto refused;
+        flags_of[i] = (uint8_t)flags;
+        const double *falling = scores;
+        if (flags & RISES) {
+            memcpy(scores + widest, scores, sizeof(double) * (size_t)n);
+            falling = sorted(scores + widest, scores + 2 * widest, n);
+        }
+        for (int64_t c = 0; c < cutoff_count; c++)
+            if (n > cutoffs[c]) tied_at[c] += falling[cutoffs[c]] == falling[cutoffs[c] - 1];
+        dict_hit *tied_hits[MOST_TIED];
+        void *keys[MOST_TIED], *key, *grade;
+        double mine[MOST_TIED];
+        ptrdiff_t at = 0;
+        for (int64_t pair = starts[i]; py->dict_next(known, &at, &key, &grade); pair++) {
+            if (pair >= ends[i] || type_of(key) != py->text) goto refused;
+            void *value = py->dict_get(docs, key);
+            if (!value) {
+                if (py->error()) goto failed;
+                continue;
+            }
+            double score = py->as_double(value);
+            if (single) score = (double)(float)score;
+            int64_t above, level;
+            count(falling, n, score, &above, &level);
+            if (hit_count - first >= n) goto refused; /* cannot be: keys differ */
+            hits[hit_count] = (dict_hit){i, pair, 0, above, level, 0, 0};
+            if (level > 1) {
+                if (tied == MOST_TIED) goto refused;
+                tied_hits[tied] = hits + hit_count;
+                keys[tied] = key;
+                mine[tied++] = score;
+            }
+            hit_count++;
+        }
+        if (tied && !settle(py, docs, scores, tied_hits, keys, mine, tied)) goto refused;
+        rank_hits(hits + first, hit_count - first, ties, n, places, copy);
+    }
+    free(scores);
+    free(places);
+    free(copy);
+    return hit_count;
+failed:
+    py->clear();
+refused:
+    free(scores);
+    free(places);
+    free(copy);
+    return -1;
+}

@@ -1,0 +1,942 @@
+/* A quick reader of TREC files: what rankscope needs to know of a run, in one pass over its bytes.
+ *
+ * The rules are those of the reader in Python (rankscope.tables.whitespace): lines end with a line
+ * feed, columns are separated by any of space, tab, vertical tab, form feed and carriage return,
+ * lines without columns and lines whose first column begins with # are skipped, text is UTF-8.
+ * Whatever is not plainly right is refused, without a reason: the reader in Python then looks at
+ * the file and says what is wrong. So nothing here reports an error, and nothing is decided twice.
+ *
+ * `rs_scan` takes a block of whole lines. Rows of one query without another query's row between
+ * them are a stretch; of each it tells the size, how scores go, and for each judged document how
+ * many rows are ahead of it. All memory belongs to one call: threads share only the judgments,
+ * which are not changed. The counterpart in Python is rankscope.scoring.scan_tables.
+ */
+
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include <locale.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+
+typedef unsigned __int128 wide;
+
+enum { ABI = 4, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
+enum { WINDOW = 1 << 16, LONGEST_LINE = 1 << 20, LONGEST_NUMBER = 400 };
+enum { RISES = 1, FALLS = 2, RANKS_GO_BY_SCORE = 4, JUDGED = 8 };
+enum { OK = 0, REFUSED = 1, NO_MEMORY = 2 };
+
+static const int64_t LARGEST_BLOCK = (int64_t)1 << 31;
+
+/* --- small things ----------------------------------------------------------------------------- */
+
+static inline uint64_t load64(const uint8_t *p) {
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+
+static inline uint32_t load32(const uint8_t *p) {
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+static inline int is_big_endian(void) {
+    const uint16_t two = 1;
+    uint8_t first;
+    memcpy(&first, &two, 1);
+    return !first;
+}
+
+static inline uint64_t fold(uint64_t a, uint64_t b) {
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* A hash of some bytes. The seed is random, so that no file can be made to collide. */
+static inline uint64_t hash_of(const uint8_t *p, int64_t n, uint64_t seed) {
+    const uint64_t k0 = 0x9E3779B97F4A7C15u, k1 = 0xD1B54A32D192ED03u;
+    uint64_t a = 0, b = 0, h = seed ^ k0;
+    int64_t left = n;
+    for (; left > 16; left -= 16, p += 16) h = fold(load64(p) ^ k1, load64(p + 8) ^ h);
+    if (left >= 8) {
+        a = load64(p);
+        b = load64(p + left - 8);
+    } else if (left >= 4) {
+        a = load32(p);
+        b = load32(p + left - 4);
+    } else if (left > 0) {
+        a = ((uint64_t)p[0] << 16) | ((uint64_t)p[left >> 1] << 8) | p[left - 1];
+    }
+    return fold(fold(a ^ k1, b ^ h) ^ k0, (uint64_t)n ^ k1);
+}
+
+static inline int same(const uint8_t *a, const uint8_t *b, int64_t n) {
+    return memcmp(a, b, (size_t)n) == 0;
+}
+
+/* Whether the first id is higher, by its bytes. */
+static inline int higher(const uint8_t *a, int64_t n, const uint8_t *b, int64_t m) {
+    int order = memcmp(a, b, (size_t)(n < m ? n : m));
+    return order ? order > 0 : n > m;
+}
+
+static inline int is_blank(uint8_t c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* Room for n items of a size in a growing array; 0 if there is no memory. */
+static int room(void **items, int64_t *capacity, int64_t n, size_t size) {
+    if (n <= *capacity) return 1;
+    int64_t more = *capacity + *capacity / 2 + 64;
+    if (more < n) more = n;
+    void *bigger = realloc(*items, (size_t)more * size);
+    if (!bigger) return 0;
+    *items = bigger;
+    *capacity = more;
+    return 1;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static int is_ascii(const uint8_t *p, int64_t n) {
+    uint64_t any = 0;
+    for (; n >= 32; n -= 32, p += 32)
+        any |= load64(p) | load64(p + 8) | load64(p + 16) | load64(p + 24);
+    for (; n > 0; n--, p++) any |= *p;
+    return !(any & 0x8080808080808080u);
+}
+
+/* UTF-8 as Python has it: no surrogates, nothing overlong, nothing above U+10FFFF. */
+static int is_utf8(const uint8_t *p, int64_t n) {
+    const uint8_t *end = p + n;
+    while (p < end) {
+        uint8_t c = *p;
+        if (c < 0x80) {
+            p++;
+            continue;
+        }
+        int64_t more = c >= 0xC2 && c <= 0xDF ? 1 : (c & 0xF0) == 0xE0 ? 2 : c >= 0xF0 && c <= 0xF4 ? 3 : 0;
+        if (!more || end - p <= more) return 0;
+        uint8_t low = 0x80, high = 0xBF;
+        if (c == 0xE0) low = 0xA0;
+        if (c == 0xED) high = 0x9F;
+        if (c == 0xF0) low = 0x90;
+        if (c == 0xF4) high = 0x8F;
+        if (p[1] < low || p[1] > high) return 0;
+        for (int64_t i = 2; i <= more; i++)
+            if ((p[i] & 0xC0) != 0x80) return 0;
+        p += more + 1;
+    }
+    return 1;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static const double EXACT_TENS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+enum { MOST_FIVES = 27 }; /* 5 to this power is the last below 2 to the 64th */
+
+/* digits / 10^tens, rounded to the nearest double and to even: digits are not 0, tens are at most
+ * MOST_FIVES. The quotient has 64 bits and more than the 53 wanted; the remainder breaks ties. */
+static double divided(uint64_t digits, int tens) {
+    uint64_t fives = 1;
+    for (int i = 0; i < tens; i++) fives *= 5;
+    int up = __builtin_clzll(digits), divisor_up = __builtin_clzll(fives);
+    uint64_t numerator = digits << up, divisor = fives << divisor_up;
+    wide dividend = (wide)numerator << 63; /* numerator < 2 * divisor, so the quotient fits */
+    uint64_t quotient = (uint64_t)(dividend / divisor);
+    uint64_t sticky = dividend % divisor != 0;
+    /* value = quotient * 2^exponent; quotient is at least 2^62 */
+    int exponent = divisor_up - up - 63 - tens;
+    int extra = 11 - (quotient >> 63 == 0);
+    uint64_t kept = quotient >> extra, rest = quotient & (((uint64_t)1 << extra) - 1);
+    uint64_t half = (uint64_t)1 << (extra - 1);
+    if (rest > half || (rest == half && (sticky || (kept & 1)))) kept++;
+    /* kept has at most 54 bits, of which the last is 0 if there are 54: exact as a double, and so is
+     * the scaling, which is far from the ends of what a double can hold. */
+    double value = (double)kept;
+    uint64_t scale = (uint64_t)(1023 + exponent + extra) << 52;
+    double factor;
+    memcpy(&factor, &scale, 8);
+    return value * factor;
+}
+
+static double by_library(const char *text) {
+#if defined(_WIN32)
+    return strtod(text, NULL);
+#else
+    static locale_t plain;
+    locale_t known = __atomic_load_n(&plain, __ATOMIC_ACQUIRE);
+    if (!known) {
+        known = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        if (!known) return 0.0 / 0.0;
+        locale_t none = (locale_t)0;
+        if (!__atomic_compare_exchange_n(&plain, &none, known, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            freelocale(known);
+            known = none;
+        }
+    }
+    return strtod_l(text, NULL, known);
+#endif
+}
+
+/* Add the digits that follow to a number, four at a time and then one at a time; where they end. */
+static inline const uint8_t *add_digits(const uint8_t *p, const uint8_t *end, uint64_t *digits) {
+    uint64_t number = *digits;
+    while (end - p >= 4) {
+        uint32_t four = load32(p) ^ 0x30303030u; /* each digit becomes its value */
+        if ((four | (four + 0x76767676u)) & 0x80808080u || is_big_endian()) break;
+        four = (four * 10 + (four >> 8)) & 0x00FF00FFu; /* two pairs of two digits */
+        number = number * 10000 + (four & 0xFF) * 100 + (four >> 16);
+        p += 4;
+    }
+    while (p < end && (uint8_t)(*p - '0') < 10) number = number * 10 + (uint8_t)(*p++ - '0');
+    *digits = number;
+    return p;
+}
+
+/* A finite decimal such as -12.5e-3, as the nearest double; 0 if it is anything else. */
+static int parse_number(const uint8_t *p, int64_t n, double *value) {
+    const uint8_t *end = p + n;
+    int negative = 0, exponent = 0;
+    if (p < end && *p == '-') {
+        negative = 1;
+        p++;
+    }
+    uint64_t digits = 0;
+    const uint8_t *first = p;
+    p = add_digits(p, end, &digits);
+    if (p == first) return 0;
+    int64_t count = p - first;
+    if (p < end && *p == '.') {
+        const uint8_t *fraction = ++p;
+        p = add_digits(p, end, &digits);
+        int64_t places = p - fraction;
+        if (!places || places > LONGEST_NUMBER) return 0;
+        count += places;
+        exponent = -(int)places;
+    }
+    if (p < end && (*p | 32) == 'e') {
+        int sign = 1, size = 0;
+        if (++p < end && (*p == '-' || *p == '+')) sign = *p++ == '-' ? -1 : 1;
+        const uint8_t *power = p;
+        while (p < end && (uint8_t)(*p - '0') < 10 && p - power < 5) size = size * 10 + (*p++ - '0');
+        if (p == power) return 0;
+        exponent += sign * size;
+    }
+    if (p != end) return 0;
+    double result;
+    if (count > 19) {
+        const uint8_t *zeros = first;
+        int64_t leading = 0;
+        for (; zeros < end && (*zeros == '0' || *zeros == '.'); zeros++) leading += *zeros == '0';
+        count -= leading;
+    }
+    if (count <= 19 && digits <= ((uint64_t)1 << 53) && exponent >= -22 && exponent <= 22) {
+        result = (double)digits;
+        result = exponent < 0 ? result / EXACT_TENS[-exponent] : result * EXACT_TENS[exponent];
+    } else if (count <= 19 && digits && exponent < 0 && exponent >= -MOST_FIVES) {
+        result = divided(digits, -exponent);
+    } else {
+        char text[LONGEST_NUMBER + 1];
+        int64_t length = end - first;
+        if (length > LONGEST_NUMBER) return 0;
+        memcpy(text, first, (size_t)length);
+        text[length] = 0;
+        result = by_library(text);
+        if (!(result <= 1.7976931348623157e308)) return 0; /* too large, or no number */
+    }
+    *value = negative ? -result : result;
+    return 1;
+}
+
+/* --- judgments -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t queries;
+    const uint8_t *query_text;
+    const int64_t *query_ends;
+    const int64_t *pair_offsets;
+    const uint8_t *doc_text;
+    const int64_t *doc_ends;
+    uint64_t seed;
+    uint64_t *doc_hash;   /* by pair */
+    uint64_t *query_hash; /* by query */
+    uint32_t *slots;      /* query + 1, or 0 */
+    uint64_t mask;
+} judged;
+
+EXPORT void rs_judged_free(judged *j) {
+    if (!j) return;
+    free(j->doc_hash);
+    free(j->query_hash);
+    free(j->slots);
+    free(j);
+}
+
+/* Prepare judged pairs. The arrays stay the caller's, and must live as long as the result. */
+EXPORT judged *rs_judged_new(int64_t queries, const uint8_t *query_text, const int64_t *query_ends,
+                             const int64_t *pair_offsets, const uint8_t *doc_text,
+                             const int64_t *doc_ends, uint64_t seed) {
+    if (queries >= (int64_t)UINT32_MAX) return NULL;
+    judged *j = calloc(1, sizeof *j);
+    if (!j) return NULL;
+    int64_t pairs = pair_offsets[queries];
+    uint64_t size = 16;
+    while (size < 2 * (uint64_t)queries) size *= 2;
+    *j = (judged){queries, query_text, query_ends, pair_offsets, doc_text, doc_ends, seed, NULL, NULL, NULL, size - 1};
+    j->doc_hash = malloc(sizeof(uint64_t) * (size_t)(pairs + 1));
+    j->query_hash = malloc(sizeof(uint64_t) * (size_t)(queries + 1));
+    j->slots = calloc(size, sizeof(uint32_t));
+    if (!j->doc_hash || !j->query_hash || !j->slots) {
+        rs_judged_free(j);
+        return NULL;
+    }
+    for (int64_t i = 0; i < pairs; i++)
+        j->doc_hash[i] = hash_of(doc_text + doc_ends[i], doc_ends[i + 1] - doc_ends[i], seed);
+    for (int64_t i = 0; i < queries; i++) {
+        uint64_t h = hash_of(query_text + query_ends[i], query_ends[i + 1] - query_ends[i], seed);
+        j->query_hash[i] = h;
+        uint64_t at = h & j->mask;
+        while (j->slots[at]) at = (at + 1) & j->mask;
+        j->slots[at] = (uint32_t)i + 1;
+    }
+    return j;
+}
+
+static int64_t judged_query(const judged *j, const uint8_t *id, int64_t n) {
+    uint64_t h = hash_of(id, n, j->seed);
+    for (uint64_t at = h & j->mask; j->slots[at]; at = (at + 1) & j->mask) {
+        int64_t q = (int64_t)j->slots[at] - 1;
+        if (j->query_hash[q] == h && j->query_ends[q + 1] - j->query_ends[q] == n &&
+            same(j->query_text + j->query_ends[q], id, n))
+            return q;
+    }
+    return -1;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t pair, place, above, tied, ahead_by_id, ahead_as_given;
+    int64_t stretch;
+    double score;
+} hit;
+
+/* What Python reads; the order of the fields is that of `rankscope.tables.native`. */
+typedef struct {
+    int64_t status;
+    int64_t rows;
+    int64_t stretches;
+    int64_t hits;
+    int64_t query_size; /* bytes of query_text */
+    int64_t deepest;    /* length of tied_across */
+    int64_t doc_size;   /* bytes of doc_text */
+    int64_t alike;      /* whether all rows have the same second column (qrels) or tag (runs) */
+    int64_t skipped;    /* lines that are blank or comments */
+    uint8_t *query_text;
+    int64_t *query_ends; /* by stretch, the first is 0 */
+    int64_t *sizes;
+    double *first_score;
+    double *last_score;
+    uint8_t *flags;
+    hit *hit_rows;
+    int64_t *tied_across;
+    uint8_t *doc_text; /* by row, if rows are kept: those of runs with a line feed after each */
+    int64_t *doc_ends; /* by row, of qrels */
+    double *numbers;   /* by row, if rows are kept: the score or the grade */
+    double *ranks;     /* by row, if they are kept and asked for */
+} result;
+
+EXPORT void rs_free(result *r) {
+    if (!r) return;
+    free(r->query_text);
+    free(r->query_ends);
+    free(r->sizes);
+    free(r->first_score);
+    free(r->last_score);
+    free(r->flags);
+    free(r->hit_rows);
+    free(r->tied_across);
+    free(r->doc_text);
+    free(r->doc_ends);
+    free(r->numbers);
+    free(r->ranks);
+    free(r);
+}
+
+EXPORT int32_t rs_abi(void) { return ABI; }
+
+/* --- a stretch -------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t hash;
+    const uint8_t *id;
+    int64_t length;
+    double score;
+} row;
+
+typedef struct {
+    double score;
+    uint32_t row;
+} ranked;
+
+typedef struct {
+    const judged *judgments;
+    result *out;
+    uint64_t seed;
+    int single, ranks, is_qrels, keeps;
+    /* the stretch that is read at present */
+    const uint8_t *query;
+    int64_t query_length;
+    row *rows;
+    double *rank; /* by row, if asked for */
+    int64_t count, row_room, rank_room;
+    int flags;
+    /* the queries so far, by hash: number + 1, or 0 */
+    uint64_t *query_hash;
+    uint32_t *query_slots;
+    int64_t query_hash_room, query_slot_room;
+    uint64_t query_mask;
+    /* work space */
+    uint32_t *slots;
+    int64_t slot_room;
+    ranked *order, *spare;
+    int64_t order_room, spare_room;
+    uint32_t *members, *spare_members;
+    int64_t member_room, spare_member_room;
+    /* how much there is room for in the results */
+    int64_t query_room, ends_room, sizes_room, first_room, last_room, flags_room, hit_room, tied_room;
+    int64_t doc_room, doc_ends_room, number_room, ranks_room;
+    /* the column that may be the same in all rows */
+    const uint8_t *constant;
+    int64_t constant_length;
+} state;
+
+/* Remember the query of the stretch; refuse one that comes back, whose rows are not together. */
+static int remember_query(state *s) {
+    result *r = s->out;
+    int64_t n = r->stretches;
+    if (!room((void **)&s->query_hash, &s->query_hash_room, n + 1, sizeof(uint64_t))) return NO_MEMORY;
+    s->query_hash[n] = hash_of(s->query, s->query_length, s->seed);
+    if (2 * (uint64_t)(n + 1) > s->query_mask) { /* grow: put all in again */
+        uint64_t size = s->query_mask ? 4 * (s->query_mask + 1) : 1 << 10;
+        if (!room((void **)&s->query_slots, &s->query_slot_room, (int64_t)size, sizeof(uint32_t))) return NO_MEMORY;
+        memset(s->query_slots, 0, size * sizeof(uint32_t));
+        s->query_mask = size - 1;
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t at = s->query_hash[i] & s->query_mask;
+            while (s->query_slots[at]) at = (at + 1) & s->query_mask;
+            s->query_slots[at] = (uint32_t)i + 1;
+        }
+    }
+    uint64_t at = s->query_hash[n] & s->query_mask;
+    for (; s->query_slots[at]; at = (at + 1) & s->query_mask) {
+        int64_t other = (int64_t)s->query_slots[at] - 1;
+        if (s->query_hash[other] == s->query_hash[n] &&
+            r->query_ends[other + 1] - r->query_ends[other] == s->query_length &&
+            same(r->query_text + r->query_ends[other], s->query, s->query_length))
+            return REFUSED;
+    }
+    s->query_slots[at] = (uint32_t)n + 1;
+    return OK;
+}
+
+static int keep_query(state *s) {
+    result *r = s->out;
+    int64_t n = r->stretches;
+    if (!room((void **)&r->query_text, &s->query_room, r->query_size + s->query_length, 1) ||
+        !room((void **)&r->query_ends, &s->ends_room, n + 2, sizeof(int64_t)) ||
+        !room((void **)&r->sizes, &s->sizes_room, n + 1, sizeof(int64_t)) ||
+        !room((void **)&r->first_score, &s->first_room, n + 1, sizeof(double)) ||
+        !room((void **)&r->last_score, &s->last_room, n + 1, sizeof(double)) ||
+        !room((void **)&r->flags, &s->flags_room, n + 1, 1))
+        return NO_MEMORY;
+    memcpy(r->query_text + r->query_size, s->query, (size_t)s->query_length);
+    r->query_ends[n] = r->query_size;
+    r->query_size += s->query_length;
+    r->query_ends[n + 1] = r->query_size;
+    r->sizes[n] = s->count;
+    r->first_score[n] = s->rows[0].score;
+    r->last_score[n] = s->rows[s->count - 1].score;
+    r->flags[n] = (uint8_t)s->flags;
+    r->rows += s->count;
+    r->stretches++;
+    return OK;
+}
+
+/* Put the documents of the stretch in a hash table; refuse if one is there twice. */
+static int tabled(state *s, uint64_t *mask) {
+    uint64_t size = 16;
+    while (size < 2 * (uint64_t)s->count) size *= 2;
+    if (!room((void **)&s->slots, &s->slot_room, (int64_t)size, sizeof(uint32_t))) return NO_MEMORY;
+    memset(s->slots, 0, size * sizeof(uint32_t));
+    *mask = size - 1;
+    for (int64_t i = 0; i < s->count; i++) {
+        const row *mine = s->rows + i;
+        uint64_t at = mine->hash & *mask;
+        while (s->slots[at]) {
+            const row *other = s->rows + s->slots[at] - 1;
+            if (other->hash == mine->hash && other->length == mine->length && same(other->id, mine->id, mine->length))
+                return REFUSED;
+            at = (at + 1) & *mask;
+        }
+        s->slots[at] = (uint32_t)i + 1;
+    }
+    return OK;
+}
+
+/* Merge sort from the bottom up: stable, so that equal scores stay as they are listed. */
+static ranked *by_score(ranked *a, ranked *b, int64_t n) {
+    int64_t sorted = 1;
+    while (sorted < n && a[sorted - 1].score >= a[sorted].score) sorted++;
+    if (sorted >= n) return a;
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t low = 0; low < n; low += 2 * width) {
+            int64_t middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+            int64_t i = low, j = middle;
+            for (int64_t k = low; k < high; k++)
+                b[k] = i < middle && (j >= high || a[i].score >= a[j].score) ? a[i++] : a[j++];
+        }
+        ranked *other = a;
+        a = b;
+        b = other;
+    }
+    return a;
+}
+
+/* Sort rows by id from high to low. */
+static uint32_t *by_id(const row *rows, uint32_t *a, uint32_t *b, int64_t n) {
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t low = 0; low < n; low += 2 * width) {
+            int64_t middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+            int64_t i = low, j = middle;
+            for (int64_t k = low; k < high; k++) {
+                int first = i < middle &&
+                            (j >= high || !higher(rows[a[j]].id, rows[a[j]].length, rows[a[i]].id, rows[a[i]].length));
+                b[k] = first ? a[i++] : a[j++];
+            }
+        }
+        uint32_t *other = a;
+        a = b;
+        b = other;
+    }
+    return a;
+}
+
+/* Tell how many rows of a tie, order[low:high], have a higher id than each of its hits. */
+static int ahead_by_id(state *s, const ranked *order, int64_t low, int64_t high, hit *hits, int64_t count) {
+    int64_t size = high - low;
+    if (count <= 16) {
+        for (int64_t h = 0; h < count; h++) {
+            const row *mine = s->rows + hits[h].place;
+            int64_t ahead = 0;
+            for (int64_t i = low; i < high; i++) {
+                const row *other = s->rows + order[i].row;
+                ahead += other != mine && higher(other->id, other->length, mine->id, mine->length);
+            }
+            hits[h].ahead_by_id = ahead;
+        }
+        return OK;
+    }
+    if (!room((void **)&s->members, &s->member_room, size, sizeof(uint32_t)) ||
+        !room((void **)&s->spare_members, &s->spare_member_room, size, sizeof(uint32_t)))
+        return NO_MEMORY;
+    for (int64_t i = 0; i < size; i++) s->members[i] = order[low + i].row;
+    uint32_t *sorted = by_id(s->rows, s->members, s->spare_members, size);
+    uint32_t *place = sorted == s->members ? s->spare_members : s->members;
+    /* by position in the order of the tie: its position by id; rows rise within a tie */
+    for (int64_t i = 0; i < size; i++) {
+        int64_t a = low, b = high;
+        while (b - a > 1) {
+            int64_t middle = (a + b) / 2;
+            if (order[middle].row <= sorted[i]) a = middle;
+            else b = middle;
+        }
+        place[a - low] = (uint32_t)i;
+    }
+    for (int64_t h = 0; h < count; h++) hits[h].ahead_by_id = place[hits[h].ahead_as_given];
+    return OK;
+}
+
+static int compare_hits(const void *a, const void *b) {
+    const hit *x = a, *y = b;
+    if (x->above != y->above) return x->above < y->above ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Find the judged documents of the stretch, and what is ahead of each. */
+static int find_hits(state *s, int64_t query, uint64_t mask) {
+    const judged *j = s->judgments;
+    result *r = s->out;
+    int64_t begin = r->hits, n = s->count, stretch = r->stretches - 1;
+    for (int64_t pair = j->pair_offsets[query]; pair < j->pair_offsets[query + 1]; pair++) {
+        uint64_t h = j->doc_hash[pair];
+        const uint8_t *id = j->doc_text + j->doc_ends[pair];
+        int64_t length = j->doc_ends[pair + 1] - j->doc_ends[pair];
+        for (uint64_t at = h & mask; s->slots[at]; at = (at + 1) & mask) {
+            int64_t place = (int64_t)s->slots[at] - 1;
+            const row *there = s->rows + place;
+            if (there->hash != h || there->length != length || !same(there->id, id, length)) continue;
+            if (!room((void **)&r->hit_rows, &s->hit_room, r->hits + 1, sizeof(hit))) return NO_MEMORY;
+            r->hit_rows[r->hits++] = (hit){pair, place, 0, 1, 0, 0, stretch, there->score};
+            break;
+        }
+    }
+    /* rows best first, as they are listed among equal scores */
+    if (!room((void **)&s->order, &s->order_room, n, sizeof(ranked))) return NO_MEMORY;
+    for (int64_t i = 0; i < n; i++) s->order[i] = (ranked){s->rows[i].score, (uint32_t)i};
+    ranked *order = s->order;
+    if (s->flags & RISES) {
+        if (!room((void **)&s->spare, &s->spare_room, n, sizeof(ranked))) return NO_MEMORY;
+        order = by_score(s->order, s->spare, n);
+    }
+    int64_t deepest = 0;
+    for (int64_t k = n - 1; k > 0 && !deepest; k--)
+        if (order[k].score == order[k - 1].score) deepest = k + 1;
+    if (deepest > r->deepest) {
+        if (!room((void **)&r->tied_across, &s->tied_room, deepest, sizeof(int64_t))) return NO_MEMORY;
+        memset(r->tied_across + r->deepest, 0, (size_t)(deepest - r->deepest) * sizeof(int64_t));
+        r->deepest = deepest;
+    }
+    for (int64_t k = 1; k < deepest; k++) r->tied_across[k] += order[k].score == order[k - 1].score;
+    hit *hits = r->hit_rows + begin;
+    int64_t count = r->hits - begin;
+    for (int64_t h = 0; h < count; h++) {
+        int64_t low = 0, high = n; /* first place whose score is not higher */
+        while (low < high) {
+            int64_t middle = (low + high) / 2;
+            if (order[middle].score > hits[h].score) low = middle + 1;
+            else high = middle;
+        }
+        hits[h].above = low;
+    }
+    if (count > 1) qsort(hits, (size_t)count, sizeof(hit), compare_hits);
+    for (int64_t h = 0; h < count;) {
+        int64_t low = hits[h].above, high = low + 1, more = h;
+        while (high < n && order[high].score == order[low].score) high++;
+        for (int64_t i = low; more < count && hits[more].above == low; more++) {
+            while (order[i].row != (uint32_t)hits[more].place) i++;
+            hits[more].tied = high - low;
+            hits[more].ahead_as_given = i - low;
+        }
+        if (high - low > 1) {
+            int status = ahead_by_id(s, order, low, high, hits + h, more - h);
+            if (status != OK) return status;
+        }
+        h = more;
+    }
+    return OK;
+}
+
+/* Whether the ranks that the file gives are in the order of the scores, and none is there twice. */
+static int ranks_go_by_score(state *s) {
+    int64_t n = s->count;
+    if (!room((void **)&s->order, &s->order_room, n, sizeof(ranked)) ||
+        !room((void **)&s->spare, &s->spare_room, n, sizeof(ranked)))
+        return -1;
+    for (int64_t i = 0; i < n; i++) s->order[i] = (ranked){-s->rank[i], (uint32_t)i};
+    ranked *order = by_score(s->order, s->spare, n);
+    for (int64_t i = 1; i < n; i++) {
+        if (order[i].score == order[i - 1].score) return 0;
+        if (s->rows[order[i].row].score > s->rows[order[i - 1].row].score) return 0;
+    }
+    return 1;
+}
+
+/* Add the rows of the stretch to the results. */
+static int keep_rows(state *s) {
+    result *r = s->out;
+    int64_t bytes = s->count, before = r->rows - s->count;
+    for (int64_t i = 0; i < s->count; i++) bytes += s->rows[i].length;
+    if (!room((void **)&r->doc_text, &s->doc_room, r->doc_size + bytes, 1) ||
+        !room((void **)&r->doc_ends, &s->doc_ends_room, s->is_qrels ? r->rows + 1 : 1, sizeof(int64_t)) ||
+        !room((void **)&r->numbers, &s->number_room, r->rows, sizeof(double)) ||
+        !room((void **)&r->ranks, &s->ranks_room, s->ranks ? r->rows : 1, sizeof(double)))
+        return NO_MEMORY;
+    r->doc_ends[0] = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        const row *mine = s->rows + i;
+        memcpy(r->doc_text + r->doc_size, mine->id, (size_t)mine->length);
+        r->doc_size += mine->length;
+        if (s->is_qrels) r->doc_ends[before + i + 1] = r->doc_size;
+        else r->doc_text[r->doc_size++] = '\n';
+        r->numbers[before + i] = mine->score;
+        if (s->ranks) r->ranks[before + i] = s->rank[i];
+    }
+    return OK;
+}
+
+/* The stretch is complete. */
+static int close_stretch(state *s) {
+    if (!s->count) return OK;
+    uint64_t mask;
+    int status = tabled(s, &mask);
+    if (status != OK) return status;
+    if (s->ranks) {
+        int in_order = ranks_go_by_score(s);
+        if (in_order < 0) return NO_MEMORY;
+        if (in_order) s->flags |= RANKS_GO_BY_SCORE;
+    }
+    int64_t query = s->judgments ? judged_query(s->judgments, s->query, s->query_length) : -1;
+    if (query >= 0) s->flags |= JUDGED;
+    status = remember_query(s);
+    if (status == OK) status = keep_query(s);
+    if (status == OK && query >= 0) status = find_hits(s, query, mask);
+    if (status == OK && s->keeps) status = keep_rows(s);
+    s->count = 0;
+    s->flags = 0;
+    return status;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    const uint8_t *begin;
+    int64_t length;
+} field;
+
+static int take_row(state *s, const field *f) {
+    int score_at = s->is_qrels ? 3 : 4;
+    double score;
+    if (!parse_number(f[score_at].begin, f[score_at].length, &score)) return REFUSED;
+    if (s->single) score = (double)(float)score;
+    if (!s->count || f[0].length != s->query_length || !same(f[0].begin, s->query, s->query_length)) {
+        int status = close_stretch(s);
+        if (status != OK) return status;
+        s->query = f[0].begin;
+        s->query_length = f[0].length;
+    } else {
+        double before = s->rows[s->count - 1].score;
+        s->flags |= (score > before ? RISES : 0) | (score < before ? FALLS : 0);
+    }
+    if (s->keeps) {
+        const field *last = f + (s->is_qrels ? 1 : RUN_COLUMNS - 1);
+        if (!s->constant) {
+            s->constant = last->begin;
+            s->constant_length = last->length;
+        } else if (s->constant_length != last->length || !same(s->constant, last->begin, last->length)) {
+            s->out->alike = 0;
+        }
+    }
+    int64_t n = s->count;
+    if (!room((void **)&s->rows, &s->row_room, n + 1, sizeof(row))) return NO_MEMORY;
+    if (s->ranks) {
+        if (!room((void **)&s->rank, &s->rank_room, n + 1, sizeof(double))) return NO_MEMORY;
+        if (!parse_number(f[3].begin, f[3].length, s->rank + n)) return REFUSED;
+    }
+    s->rows[n] = (row){hash_of(f[2].begin, f[2].length, s->seed), f[2].begin, f[2].length, score};
+    s->count = n + 1;
+    return OK;
+}
+
+/* Write the places of all bytes up to the space, which are separators nearly always. */
+static int64_t mark(const uint8_t *data, int64_t size, uint32_t *places) {
+    int64_t n = 0, at = 0;
+    for (; at + 64 <= size; at += 64) {
+        uint64_t bits = 0;
+#if defined(__SSE2__)
+        const __m128i space = _mm_set1_epi8(' ');
+        for (int i = 0; i < 4; i++) {
+            __m128i part = _mm_loadu_si128((const __m128i *)(data + at + 16 * i));
+            __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(part, space), part);
+            bits |= (uint64_t)(uint16_t)_mm_movemask_epi8(low) << (16 * i);
+        }
+#else
+        for (int i = 0; i < 64; i++) bits |= (uint64_t)(data[at + i] <= ' ') << i;
+#endif
+        while (bits) {
+            places[n++] = (uint32_t)at + (uint32_t)__builtin_ctzll(bits);
+            bits &= bits - 1;
+        }
+    }
+    for (; at < size; at++)
+        if (data[at] <= ' ') places[n++] = (uint32_t)at;
+    return n;
+}
+
+/* Split a line by its blanks; the number of columns, MOST_COLUMNS if there are more. */
+static int split(const uint8_t *line, int64_t length, field *fields) {
+    int count = 0;
+    for (int64_t at = 0; at < length && count < MOST_COLUMNS;) {
+        while (at < length && is_blank(line[at])) at++;
+        int64_t begin = at;
+        while (at < length && !is_blank(line[at])) at++;
+        if (at > begin) fields[count++] = (field){line + begin, at - begin};
+    }
+    return count;
+}
+
+/* One line that is not of the usual shape. */
+static int take_line(state *s, const uint8_t *line, int64_t length) {
+    field fields[MOST_COLUMNS];
+    int count = split(line, length, fields);
+    if (!count || fields[0].begin[0] == '#') {
+        s->out->skipped++;
+        return OK;
+    }
+    if (count != (s->is_qrels ? QRELS_COLUMNS : RUN_COLUMNS)) return REFUSED;
+    return take_row(s, fields);
+}
+
+static inline int separates(uint8_t c) { return c == ' ' || c == '\t'; }
+
+/* Whether a line has its columns, single blanks between them and nothing else. */
+static inline int is_plain(const uint8_t *data, int64_t begin, const uint32_t *p, int columns) {
+    int fits = (data[begin] != '#') & (p[0] > begin) & (data[p[columns - 1]] == '\n');
+    for (int i = 1; i < columns; i++) fits &= separates(data[p[i - 1]]) & (p[i] > p[i - 1] + 1);
+    return fits;
+}
+
+/* Whole lines; the last one ends with a line feed. */
+static inline int take_some(state *s, const uint8_t *data, int64_t size, uint32_t *places, const int columns) {
+    int64_t marks = mark(data, size, places), at = 0, begin = 0;
+    while (begin < size) {
+        field f[RUN_COLUMNS];
+        int status;
+        if (at + columns <= marks && is_plain(data, begin, places + at, columns)) {
+            int64_t left = begin;
+            for (int i = 0; i < columns; i++) {
+                f[i] = (field){data + left, places[at + i] - left};
+                left = (int64_t)places[at + i] + 1;
+            }
+            at += columns;
+            begin = left;
+            status = take_row(s, f);
+        } else {
+            while (data[places[at]] != '\n') at++;
+            int64_t end = places[at++];
+            status = take_line(s, data + begin, end - begin);
+            begin = end + 1;
+        }
+        if (status != OK) return status;
+    }
+    return OK;
+}
+
+static int take_lines(state *s, const uint8_t *data, int64_t size, uint32_t *places) {
+    if (s->is_qrels) return take_some(s, data, size, places, QRELS_COLUMNS);
+    return take_some(s, data, size, places, RUN_COLUMNS);
+}
+
+/* The end of the last line that ends in some bytes; NULL if none does. */
+static const uint8_t *last_line_end(const uint8_t *data, int64_t size) {
+    while (size > 0)
+        if (data[--size] == '\n') return data + size;
+    return NULL;
+}
+
+static int take_block(state *s, const uint8_t *data, int64_t size) {
+    int64_t most = size < LONGEST_LINE ? size : LONGEST_LINE; /* bytes that are marked at a time */
+    uint32_t *places = malloc(sizeof(uint32_t) * (size_t)(most + 64));
+    int status = places ? OK : NO_MEMORY;
+    for (int64_t at = 0; at < size && status == OK;) {
+        int64_t want = size - at < WINDOW ? size - at : WINDOW;
+        const uint8_t *newline = last_line_end(data + at, want);
+        if (!newline) {
+            int64_t longest = size - at < LONGEST_LINE ? size - at : LONGEST_LINE;
+            newline = memchr(data + at, '\n', (size_t)longest);
+        }
+        if (newline) {
+            int64_t length = newline - (data + at) + 1;
+            status = take_lines(s, data + at, length, places);
+            at += length;
+        } else if (size - at <= LONGEST_LINE) { /* the last line has no end */
+            status = take_line(s, data + at, size - at);
+            at = size;
+        } else {
+            status = REFUSED;
+        }
+    }
+    free(places);
+    return status == OK ? close_stretch(s) : status;
+}
+
+static result *scanned(state *s, const uint8_t *data, int64_t size) {
+    result *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    s->out = r;
+    r->alike = 1;
+    if (size >= LARGEST_BLOCK) r->status = REFUSED;
+    else if (!is_ascii(data, size) && !is_utf8(data, size)) r->status = REFUSED;
+    else r->status = take_block(s, data, size);
+    free(s->rows);
+    free(s->rank);
+    free(s->query_hash);
+    free(s->query_slots);
+    free(s->slots);
+    free(s->order);
+    free(s->spare);
+    free(s->members);
+    free(s->spare_members);
+    return r;
+}
+
+/* Scan some whole lines of a run. `ranks` asks whether the ranks in the file go by score. */
+EXPORT result *rs_scan(const judged *judgments, const uint8_t *data, int64_t size, int32_t single, int32_t ranks) {
+    state s = {.judgments = judgments, .seed = judgments->seed, .single = single, .ranks = ranks};
+    return scanned(&s, data, size);
+}
+
+/* Read whole qrels of four columns. */
+EXPORT result *rs_pairs(const uint8_t *data, int64_t size, uint64_t seed) {
+    state s = {.seed = seed, .is_qrels = 1, .keeps = 1};
+    return scanned(&s, data, size);
+}
+
+/* Read some whole lines of a run, with their ranks if asked for. */
+EXPORT result *rs_rows(const uint8_t *data, int64_t size, uint64_t seed, int32_t ranks) {
+    state s = {.seed = seed, .ranks = ranks, .keeps = 1};
+    return scanned(&s, data, size);
+}
+
+/* --- cutting ---------------------------------------------------------------------------------- */
+
+/* The first column of a line; 0 if it is blank or a comment. */
+static int first_column(const uint8_t *line, int64_t length, field *f) {
+    int64_t at = 0;
+    while (at < length && is_blank(line[at])) at++;
+    f->begin = line + at;
+    int64_t begin = at;
+    while (at < length && !is_blank(line[at])) at++;
+    f->length = at - begin;
+    return f->length && f->begin[0] != '#';
+}
+
+/* Where a new query begins: the first such line after the one that `from` is in, or -1. Only lines
+ * that end are looked at. */
+EXPORT int64_t rs_cut(const uint8_t *data, int64_t size, int64_t from) {
+    field before = {NULL, 0}, now;
+    int64_t at = from;
+    if (from > 0) {
+        const uint8_t *newline = memchr(data + from, '\n', (size_t)(size - from));
+        if (!newline) return -1;
+        at = newline - data + 1;
+    }
+    while (at < size) {
+        const uint8_t *newline = memchr(data + at, '\n', (size_t)(size - at));
+        if (!newline) return -1;
+        int64_t end = newline - data;
+        if (first_column(data + at, end - at, &now)) {
+            if (before.begin && (before.length != now.length || !same(before.begin, now.begin, now.length))) return at;
+            before = now;
+        }
+        at = end + 1;
+    }
+    return -1;
+}

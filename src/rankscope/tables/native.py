@@ -1,0 +1,119 @@
+"""The native scan: a small C library that reads TREC files, if it was built and can be loaded.
+
+`library` is None where it was not built (no compiler), where it cannot be loaded, and where the
+variable ``RANKSCOPE_NATIVE`` is 0; all that uses it then takes another way to the same result. What
+it refuses to read goes the same other way, which says what is wrong in its own words. Its source is
+``native/scan.c``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ABI = 4
+_PATH = Path(__file__).with_name("_scan.library")
+
+
+class Result(ctypes.Structure):
+    """What a scan returns; the fields are those of ``result`` in the source."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("status", "rows", "stretches", "hits", "query_size")),
+        *((name, ctypes.c_int64) for name in ("deepest", "doc_size", "alike", "skipped")),
+        *((name, ctypes.c_void_p) for name in ("query_text", "query_ends", "sizes")),
+        *((name, ctypes.c_void_p) for name in ("first_score", "last_score", "flags", "hit_rows")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("tied_across", "doc_text", "doc_ends", "numbers", "ranks")
+        ),
+    ]
+
+    def bytes_at(self, name: str, size: int) -> bytes:
+        """Return a copy of so many bytes of an array."""
+        place = getattr(self, name)
+        return ctypes.string_at(place, size) if size else b""
+
+
+def is_on() -> bool:
+    """Tell whether the library may be used."""
+    return os.environ.get("RANKSCOPE_NATIVE", "1") != "0"
+
+
+def library() -> Any:
+    """Return the library, or None; what is switched off is off from then on."""
+    return _loaded()[0] if is_on() else None
+
+
+def library_path() -> Path:
+    """Return where the library is."""
+    return _PATH
+
+
+def state() -> str:
+    """Say in some words whether the library is used, and why not."""
+    if not is_on():
+        return "off (RANKSCOPE_NATIVE=0)"
+    loaded, reason = _loaded()
+    return "on" if loaded is not None else f"not available ({reason})"
+
+
+@cache
+def _loaded() -> tuple[Any, str]:
+    """Load the library once; return it, or None and the reason."""
+    if not hasattr(os, "pread"):
+        return None, "this system cannot read a file at a place"
+    if not _PATH.exists():
+        return None, "it was not built: no C compiler was there when rankscope was installed"
+    try:
+        loaded = ctypes.CDLL(str(_PATH))
+        loaded.rs_abi.restype = ctypes.c_int32
+        abi = loaded.rs_abi()
+    except (OSError, AttributeError) as error:
+        return None, f"it cannot be loaded: {error}"
+    if abi != _ABI:
+        return None, "it is of another version: install rankscope again"
+    size, word = ctypes.c_int64, ctypes.c_uint64
+    place = ctypes.c_void_p
+    for name, result, arguments in (
+        ("rs_judged_new", place, (size, place, place, place, place, place, word)),
+        ("rs_judged_free", None, (place,)),
+        ("rs_scan", ctypes.POINTER(Result), (place, place, size, ctypes.c_int32, ctypes.c_int32)),
+        ("rs_pairs", ctypes.POINTER(Result), (place, size, word)),
+        ("rs_rows", ctypes.POINTER(Result), (place, size, word, ctypes.c_int32)),
+        ("rs_free", None, (place,)),
+        ("rs_cut", size, (place, size, size)),
+    ):
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = arguments
+    return loaded, ""
+
+
+def address_of(data: Any) -> int:
+    """Return where the bytes of a buffer are: bytes, or an array of NumPy."""
+    if isinstance(data, bytes):
+        return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+    return int(data.__array_interface__["data"][0])
+
+
+def taken(pointer: Any) -> Iterator[Result]:
+    """Yield what a scan returned, unless it refused, and free it."""
+    if not pointer:
+        return
+    try:
+        if not pointer.contents.status:
+            yield pointer.contents
+    finally:
+        library_free(pointer)
+
+
+def library_free(pointer: Any) -> None:
+    """Give the memory of a result back."""
+    _loaded()[0].rs_free(pointer)

@@ -1,0 +1,128 @@
+"""The rows of a run in a TREC file, read by the native library: columns for a table.
+
+It proves what the reader of tables checks: six columns on each line, valid text, finite scores,
+each document once for a query, and the lines of each query together. Otherwise None is returned,
+and the other reader looks at the file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankscope.tables.detection import data_lines, fields_of
+from rankscope.tables.native import address_of, library, taken
+from rankscope.tables.native_blocks import map_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankscope.tables.trec_file import TrecFile
+
+_RISES, _RANKS_GO_BY_SCORE = 1, 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NativeRows:
+    """Rows by query, as they are in the file."""
+
+    query_ids: pl.Series
+    offsets: NDArray[np.int64]
+    doc_id: pl.Series
+    score: NDArray[np.float64]
+    rank: NDArray[np.float64] | None
+    rises: int
+    """Queries in which a score is higher than the one before."""
+    ranks_go_by_score: bool
+    """Whether the ranks, if they were asked for, are in the order of the scores."""
+    has_one_tag: bool
+    skipped: int
+    """Lines that are blank or comments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    query_ids: list[str]
+    sizes: NDArray[np.int64]
+    doc_id: pl.Series
+    score: NDArray[np.float64]
+    rank: NDArray[np.float64] | None
+    flags: NDArray[np.uint8]
+    tags: frozenset[str]
+    """The tag of the first row, and another word if there are others."""
+    skipped: int
+
+
+def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
+    """Read a run, with the ranks that the file gives if asked for."""
+    seed = int.from_bytes(os.urandom(8), "little")
+
+    def work(data: Any, size: int) -> _Block | None:
+        made = library().rs_rows(address_of(data), size, seed, ranks)
+        for result in taken(made):
+            return _block(result, _tags(data, size, alike=bool(result.alike)), ranks=ranks)
+        return None
+
+    blocks = map_blocks(file, work)
+    if not blocks:
+        return None
+    query_ids = [query_id for block in blocks for query_id in block.query_ids]
+    if not query_ids or len(set(query_ids)) < len(query_ids):
+        return None
+    sizes = np.concatenate([block.sizes for block in blocks])
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    flags = np.concatenate([block.flags for block in blocks])
+    return NativeRows(
+        query_ids=pl.Series("query_id", query_ids, dtype=pl.String),
+        offsets=offsets,
+        doc_id=pl.concat([block.doc_id for block in blocks]),
+        score=np.concatenate([block.score for block in blocks]),
+        rank=np.concatenate([block.rank for block in blocks if block.rank is not None])
+        if ranks
+        else None,
+        rises=int(np.count_nonzero(flags & _RISES)),
+        ranks_go_by_score=ranks and bool((flags & _RANKS_GO_BY_SCORE).all()),
+        has_one_tag=len(frozenset().union(*(block.tags for block in blocks))) == 1,
+        skipped=sum(block.skipped for block in blocks),
+    )
+
+
+def _tags(data: Any, size: int, *, alike: bool) -> frozenset[str]:
+    """Return the tag of the first row of a block; with a second word, no tag, if it has others."""
+    reach = 1 << 10
+    while len(lines := data_lines(bytes(memoryview(data)[: min(reach, size)]))) < 2:
+        if reach >= size:
+            break
+        reach *= 8
+    return frozenset([fields_of(line)[-1] for line in lines[:1]] + [" "] * (not alike))
+
+
+def _block(result: Any, tags: frozenset[str], *, ranks: bool) -> _Block:
+    stretches, rows = result.stretches, result.rows
+
+    def array(name: str, kind: Any, count: int) -> Any:
+        return np.frombuffer(result.bytes_at(name, count * np.dtype(kind).itemsize), kind)
+
+    ends = array("query_ends", np.int64, stretches + 1 if stretches else 0).tolist()
+    text = result.bytes_at("query_text", result.query_size)
+    # Ids hold no line feed, and the last one is not followed by one here.
+    joined = pl.Series(
+        "doc_id", [result.bytes_at("doc_text", max(result.doc_size - 1, 0)).decode()]
+    )
+    documents = joined.str.split("\n").explode(empty_as_null=True)
+    return _Block(
+        query_ids=[text[low:high].decode() for low, high in pairwise(ends)],
+        sizes=array("sizes", np.int64, stretches),
+        doc_id=documents if rows else documents.clear(),
+        score=array("numbers", np.float64, rows),
+        rank=array("ranks", np.float64, rows) if ranks else None,
+        flags=array("flags", np.uint8, stretches),
+        tags=tags,
+        skipped=result.skipped,
+    )

@@ -1,0 +1,117 @@
+"""Plain dicts by the native library: the same hits as Python finds, and nothing odd is taken."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.scoring.align_dicts import hits_in_dicts
+from rankscope.scoring.dicts_native import native_hits
+from rankscope.tables.native import library
+
+pytestmark = pytest.mark.skipif(library() is None, reason="the native scan was not built")
+
+CUTOFFS = (1, 3, 10)
+
+
+def sample(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return judgments and a run with ties, unsorted lists, missing and unjudged queries."""
+    draw = random.Random(seed)
+    letters = ("d", "é", "日", "D", "x#", "\U0001f600")
+    docs = [draw.choice(letters) + str(place) for place in range(draw.randint(1, 60))]
+    levels = draw.choice([1, 2, 5, 1000, 10**9])
+    number: Any = draw.choice([float, int, np.float64])
+    qrels = {
+        f"q{query}": {
+            doc: draw.choice([0, 1, 2, -1]) for doc in draw.sample(docs, len(docs) // 2 + 1)
+        }
+        for query in range(draw.randint(1, 5))
+    }
+    run = {
+        f"q{query}": {
+            doc: number(draw.randint(-levels, levels))
+            for doc in draw.sample(docs, draw.randint(0, len(docs)))
+        }
+        for query in range(6)
+        if draw.random() < 0.9
+    }
+    if draw.random() < 0.3:
+        run = {
+            query: dict(sorted(each.items(), key=lambda pair: -pair[1]))
+            for query, each in run.items()
+        }
+    return qrels, run
+
+
+@pytest.mark.parametrize("ties", ["trec", "id-asc", "given"])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_hits_are_those_of_python(
+    ties: Any, precision: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = 0
+    for seed in range(300):
+        qrels, run = sample(seed)
+        judgments = rs.Judgments(qrels)
+        quick = native_hits(judgments, run, ties, precision, CUTOFFS)
+        if quick is None:
+            continue
+        taken += 1
+        with monkeypatch.context() as patch:
+            patch.setenv("RANKSCOPE_NATIVE", "0")
+            plain = hits_in_dicts(judgments, run, ties, precision, CUTOFFS)
+        for name in ("query", "rank", "grade", "tie_first", "tie_size", "retrieved"):
+            assert getattr(quick, name).tolist() == getattr(plain, name).tolist(), (seed, name)
+        assert quick.tied_at == plain.tied_at, seed
+        assert quick.lists == plain.lists, seed
+        assert quick.doc_ids() == plain.doc_ids(), seed
+    assert taken > 250
+
+
+class Odd(float):
+    """A number that is not just one."""
+
+    def __float__(self) -> float:
+        raise AssertionError("code of somebody else's is run")
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        {"d1": True, "d2": 1.0},
+        {"d1": "2", "d2": 1.0},
+        {"d1": None},
+        {"d1": float("nan")},
+        {"d1": float("inf")},
+        {"d1": 10**400},
+        {"d1": Decimal(2)},
+        {"d1": np.float32(2)},
+        {"d1": Odd(2)},
+        {1: 2.0, "d1": 1.0},
+        {("d1",): 2.0},
+        OrderedDict(d1=2.0),
+        {f"d{place}": 1.0 for place in range(100)},  # more ties than are settled there
+    ],
+    ids=lambda documents: f"{type(documents).__name__}-{len(documents)}-{next(iter(documents))}",
+)
+def test_what_is_not_plain_is_left_to_python(documents: Any) -> None:
+    qrels = {"q": {f"d{place}": 1 for place in range(50)}}
+    judgments = rs.Judgments(qrels)
+    assert native_hits(judgments, {"q": documents}, "trec", "double", ()) is None
+
+
+def test_references_are_not_lost() -> None:
+    import sys
+
+    key, score = "".join(["a", "b"]), 12345.678
+    run = {"q": {key: score, "c": 1.0}}
+    judgments = rs.Judgments({"q": {"ab": 1}})
+    before = sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])
+    for _ in range(1000):
+        assert native_hits(judgments, run, "trec", "double", (1,)) is not None
+    assert (sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])) == before
