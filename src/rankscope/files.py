@@ -56,7 +56,7 @@ def is_path(data: object) -> TypeGuard[PathLike]:
 
 def source_name(path: PathLike, *, output: bool = False) -> str:
     """Return the name of a file in messages; ``-`` is standard input or output."""
-    text = os.fspath(path)
+    text = getattr(path, "given_as", "") or os.fspath(path)
     stream = "standard output" if output else "standard input"
     return stream if text == "-" else text
 
@@ -419,7 +419,9 @@ def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
 def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
     suffix = Path(os.fspath(path)).suffix.lower()
     if suffix == ".gz":  # no name and no time inside: same content, same bytes
-        return cast("BinaryIO", gzip.GzipFile("", "wb", compresslevel=6, fileobj=sink, mtime=0))
+        from rankscope.gzipping import GzipWriter  # noqa: PLC0415
+
+        return cast("BinaryIO", GzipWriter(sink))
     if suffix == ".bz2":
         return cast("BinaryIO", bz2.BZ2File(sink, "wb"))
     if suffix == ".xz":

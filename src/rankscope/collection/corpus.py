@@ -7,7 +7,7 @@ size once, one document at a time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -173,15 +173,45 @@ class Corpus(RecordTable):
         joined = frame.select(
             pl.concat_str(pl.col("title", "text").fill_null(""), separator="\n")
         ).to_series()
-        # a field that is not there as text may be among the others, under another name
+        return self._with_unclear(
+            joined, frame, lambda document: f"{document.title}\n{document.text}"
+        )
+
+    def texts(self) -> pl.Series:
+        r"""Return title and text of all documents as one text each, or the only one there is.
+
+        A line for each, under whatever name the corpus has them. Where there are no titles, this
+        takes no memory.
+
+        >>> Corpus({"d1": {"title": "Soup", "text": "Boil."}, "d2": "Fry."}).texts().to_list()
+        ['Soup\nBoil.', 'Fry.']
+        """
+        frame = self._frame
+        title, text = frame["title"].fill_null(""), frame["text"].fill_null("")
+        joined = text
+        if (title != "").any():
+            both = pl.DataFrame({"title": title, "text": text})
+            lines = pl.concat_str("title", "text", separator="\n")
+            only = pl.when(pl.col("title") == "").then("text").otherwise("title")
+            is_full = (pl.col("title") != "") & (pl.col("text") != "")
+            joined = both.select(pl.when(is_full).then(lines).otherwise(only)).to_series()
+        return self._with_unclear(
+            joined,
+            frame,
+            lambda document: "\n".join(part for part in (document.title, document.text) if part),
+        )
+
+    def _with_unclear(
+        self, joined: pl.Series, frame: pl.DataFrame, text_of: Callable[[Document], str]
+    ) -> pl.Series:
+        """Replace texts of documents whose title or text may be among the other fields."""
         unclear = (frame["title"].is_null() | frame["text"].is_null()) & frame[
             "extras"
         ].is_not_null()
         rows = unclear.arg_true()
         if len(rows):
             documents = (Document(row[0], self._fields(row)) for row in frame[rows].iter_rows())
-            texts = [f"{document.title}\n{document.text}" for document in documents]
-            joined = joined.scatter(rows, texts)
+            joined = joined.scatter(rows, [text_of(document) for document in documents])
         return joined
 
     @property

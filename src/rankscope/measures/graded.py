@@ -48,7 +48,7 @@ def ideal_total(
     run: JudgedRun, gain: Gain, rel: float, cutoff: int | None, least: float | None = None
 ) -> FloatArray:
     """By query: the discounted gains of the best possible ranking."""
-    return run.remember(
+    return run.remember_judged(
         ("ideal total", gain, rel, cutoff, least),
         lambda: discounted_total(run, ideal(run, gain, rel, least), cutoff),
     )

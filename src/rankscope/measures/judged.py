@@ -111,15 +111,26 @@ def place_in(group: IntArray) -> IntArray:
 
     Equal numbers must be next to each other.
     """
-    size = len(group)
-    place = np.arange(1, size + 1, dtype=np.int64)
-    if size:
-        first = np.empty(size, dtype=np.bool_)
-        first[0] = True
-        np.not_equal(group[1:], group[:-1], out=first[1:])
-        starts = np.flatnonzero(first)
-        place -= np.repeat(starts, np.diff(starts, append=size))
+    place = np.arange(1, len(group) + 1, dtype=np.int64)
+    if len(group):
+        start = np.zeros(len(group), np.int64)  # by entry: where its group begins
+        np.multiply(group[1:] != group[:-1], place[:-1], out=start[1:])
+        place -= np.maximum.accumulate(start)
     return place
+
+
+class OfJudgments:
+    """What follows from judgments alone, found once for all runs that are measured with them."""
+
+    def __init__(self, queries: int, judged_query: IntArray, judged_grade: FloatArray) -> None:
+        self._of = (queries, judged_query, judged_grade)
+        self._memory: dict[Hashable, object] = {}
+
+    def memory_for(self, run: JudgedRun) -> dict[Hashable, object] | None:
+        """Return what is known; None if a run has other judgments, or some of its queries only."""
+        queries, judged_query, judged_grade = self._of
+        is_same = run.judged_grade is judged_grade and run.judged_query is judged_query
+        return self._memory if is_same and len(run) == queries else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +168,8 @@ class JudgedRun:
     """What the retrieved pieces cover, where gold is spans or texts."""
     terms: Terms | None = None
     """The expected and retrieved terms, where documents are terms of an ontology."""
+    of_judgments: OfJudgments | None = None
+    """What is known of the judgments, if other runs are measured with the same."""
     _memory: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -168,6 +181,17 @@ class JudgedRun:
             return cast("_T", self._memory[key])
         except KeyError:
             value = self._memory[key] = make()
+            return value
+
+    def remember_judged(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return the same for what depends on the judgments alone; it must not be changed."""
+        memory = None if self.of_judgments is None else self.of_judgments.memory_for(self)
+        if memory is None:
+            return self.remember(key, make)
+        try:
+            return cast("_T", memory[key])
+        except KeyError:
+            value = memory[key] = make()
             return value
 
     def count(self, query: IntArray) -> IntArray:
@@ -186,9 +210,15 @@ class JudgedRun:
 
     def graded(self, at_least: float) -> IntArray:
         """By query: how many judgments have this grade or a higher one."""
-        return self.remember(
+        return self.remember_judged(
             ("graded", at_least),
             lambda: self.count(self.judged_query[self.judged_grade >= at_least]),
+        )
+
+    def without(self, at_least: float) -> int:
+        """Return how many queries have no judgment of this grade or a higher one."""
+        return self.remember_judged(
+            ("without", at_least), lambda: int(np.count_nonzero(self.graded(at_least) == 0))
         )
 
     def relevant(self, rel: float, cutoff: int | None = None) -> Ranked:
@@ -201,14 +231,24 @@ class JudgedRun:
             query = self.hit_query[keep]
             return Ranked(query, self.hit_rank[keep], place_in(query))
         whole = self.relevant(rel)
+        if cutoff >= self._deepest():
+            return whole
         keep = whole.rank <= cutoff
         return Ranked(whole.query[keep], whole.rank[keep], whole.seen[keep])
 
     def found(self, rel: float, cutoff: int | None = None) -> IntArray:
         """By query: how many hits with grade ``rel`` or more are in the first ``cutoff``."""
-        return self.remember(
-            ("found", rel, cutoff), lambda: self.count(self.relevant(rel, cutoff).query)
-        )
+        return self.remember(("found", rel, cutoff), lambda: self._found(rel, cutoff))
+
+    def _found(self, rel: float, cutoff: int | None) -> IntArray:
+        whole = self.relevant(rel)
+        if cutoff is None or cutoff >= self._deepest():
+            return self.remember(("found", rel, None), lambda: self.count(whole.query))
+        return self.count(whole.query[whole.rank <= cutoff])
+
+    def _deepest(self) -> int:
+        """Return the lowest place of a hit: a cutoff from there on leaves out nothing."""
+        return self.remember("deepest", lambda: int(self.hit_rank.max(initial=0)))
 
     def shown(self, cutoff: int | None = None) -> IntArray:
         """By query: how many documents are in the first ``cutoff``."""

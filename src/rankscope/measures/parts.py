@@ -72,7 +72,7 @@ def _gained(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gain
 
 def ideal(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = None) -> Gained:
     """Return the best possible ranking of all judged documents that gain something."""
-    return run.remember(("ideal", gain, rel, least), lambda: _ideal(run, gain, rel, least))
+    return run.remember_judged(("ideal", gain, rel, least), lambda: _ideal(run, gain, rel, least))
 
 
 def _ideal(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gained:

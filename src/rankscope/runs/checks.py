@@ -43,6 +43,8 @@ class RunUnderTest:
     @cached_property
     def groups(self) -> Groups:
         """Rows by query."""
+        if self.rows.groups is not None:
+            return self.rows.groups
         query_id = as_ids(self.rows.frame["query_id"], self.rows)
         return group_by_query(query_id.fill_null("") if query_id.null_count() else query_id)
 
@@ -180,6 +182,8 @@ def score_not_finite(run: RunUnderTest) -> Seen | None:
 )
 def duplicate_document(run: RunUnderTest) -> Seen | None:
     """A document appears twice for one query, so it would count twice."""
+    if run.rows.is_unique:
+        return None
     repeated = repeated_rows(run.offsets, run.doc_id)
     return run.seen("the document appears more than once for this query", repeated)
 

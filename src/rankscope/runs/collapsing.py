@@ -316,7 +316,8 @@ def collapsing(doc_id_from: Any, collapse: Collapse = "best") -> Iterator[None]:
             )
         yield
         return
-    token = _CURRENT.set(Chunking.of(doc_id_from, collapse))
+    is_ready = isinstance(doc_id_from, Chunking)
+    token = _CURRENT.set(doc_id_from if is_ready else Chunking.of(doc_id_from, collapse))
     try:
         yield
     finally:

@@ -13,23 +13,39 @@ from rankscope.files import PathLike, is_path, source_name
 class NamedFile(str):
     """The path of a run that the user gave a name; what reads the file calls the run so."""
 
-    __slots__ = ("run_name",)
+    __slots__ = ("given_as", "run_name")
     run_name: str
+    """The name, or '' if the run is called as if its path had none."""
+    given_as: str
+    """What the file is called in messages, where that is not its path."""
 
     @classmethod
-    def of(cls, path: str, name: str) -> NamedFile:
+    def of(cls, path: str, name: str, *, given_as: str = "") -> NamedFile:
         """Give a path a name."""
         named = cls(path)
         named.run_name = name
+        named.given_as = given_as
         return named
 
 
 def stem_of(path: PathLike) -> str:
     """Return the name that was given to a file, or its own without folder and suffixes."""
-    if isinstance(path, NamedFile):
+    if isinstance(path, NamedFile) and path.run_name:
         return path.run_name
     name = Path(source_name(path)).name
     return name.split(".")[0] or name
+
+
+LONGEST_NAME = 200
+"""Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
+
+
+def name_in_file(path: PathLike, tag: str | None) -> str:
+    """Return what a run in a file is called: as it was named, by its tag, or as the file."""
+    is_named = isinstance(path, NamedFile) and bool(path.run_name)
+    if tag and len(tag) <= LONGEST_NAME and not is_named:
+        return tag
+    return stem_of(path)
 
 
 def run_names(runs: Sequence[Any], given: Sequence[Any]) -> list[str]:

@@ -48,13 +48,15 @@ class Timings(Part):
     """How long it took, in seconds.
 
     The percentiles are over the queries answered, of the time of each; for an answer taken from the
-    store, when it was made.
+    store, when it was made. The time of a system that asks others is that of all of them, one after
+    the other, and of its own work, also where their answers were known already.
     """
 
     index: float
     """What making or loading the index took."""
     search: float
-    """From the first question to the last answer."""
+    """From the first question to the last answer, in this call; answers that were known already
+    took no time."""
     p50: float | None
     """The median over queries."""
     p95: float | None
@@ -67,3 +69,61 @@ class Timings(Part):
     """How many answers came from the store."""
     retried: int
     """How many questions were repeated."""
+    per_second: float | None = None
+    """Queries that are answered in a second, asked one after the other: one over the mean of their
+    times; null if that is not known."""
+
+
+class EngineFacts(Part):
+    """An engine as it was when it was asked: what only it can say of itself."""
+
+    engine: str
+    """The name in the registry, such as postgres."""
+    version: str
+    """What the engine says its version is; empty if it does not say."""
+    documents: int | None
+    """How many documents it searched; null if it does not say."""
+    settings: dict[str, Any]
+    """How it searches: the index and its parameters, and what the engine chose itself."""
+    snapshot: str | None
+    """What is searched: a hash of what was loaded, or what the user states; null: unknown."""
+    loaded: int = 0
+    """How many documents were sent to it in this call; 0: it had them."""
+
+
+class ModelUsage(Part):
+    """What asking a language model took, in one fetch or one round of judging."""
+
+    part: str
+    """What asked, such as the reranker llm_listwise."""
+    model: str
+    """The model that was asked."""
+    requests: int
+    """Requests that were sent, repeated ones included."""
+    answered: int
+    """Questions with a usable answer, from the model or kept from before."""
+    cached: int
+    """Questions whose answer was kept from before, and that were not asked."""
+    retried: int
+    """Requests that were repeated: no answer, or none that could be read."""
+    failed: int
+    """Questions without a usable answer in the end."""
+    fallen_back: int
+    """Of these, those for which something else was taken: the incoming order, the plain query."""
+    unanswered: int = 0
+    """Questions that failed without any answer, as the endpoint was busy or gone: what was taken in
+    their place is not kept, and the same command asks them again."""
+    unreadable: int
+    """Answers that could not be read."""
+    prompt_tokens: int
+    """Tokens sent, as the endpoint counts them."""
+    completion_tokens: int
+    """Tokens received."""
+    cost: float | None
+    """What they cost at the stated prices; null: no price was stated."""
+    seconds: float
+    """How long requests took, added up."""
+    p50: float | None
+    """The median over requests."""
+    p95: float | None
+    """The 95th percentile over requests."""

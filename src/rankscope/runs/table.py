@@ -17,7 +17,8 @@ from rankscope.errors import InputError, InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
 from rankscope.runs.collapsing import Chunking, current_chunking
-from rankscope.runs.naming import NamedFile, stem_of
+from rankscope.runs.lazy_run import LazyRun
+from rankscope.runs.naming import name_in_file
 from rankscope.tables.columns import RUN
 from rankscope.tables.grouping import group_by_query, repeated_rows
 from rankscope.tables.metadata import (
@@ -27,11 +28,13 @@ from rankscope.tables.metadata import (
     parse_metadata,
     read_metadata,
 )
+from rankscope.tables.native_rows import read_rows
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.pairs import PairTable
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows, as_ids, as_numbers, missing
 from rankscope.tables.table_options import Duplicates, kept_duplicates
+from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -336,6 +339,19 @@ class Run(PairTable):
                 in_order[rows] = best
         return in_order
 
+    def same_documents(self) -> int | None:
+        """Return how many documents there are, if the answers to all queries hold the same ones.
+
+        Two queries are looked at first: in most runs they differ.
+        """
+        low, high = self._offsets[:-1], self._offsets[1:]
+        full = np.flatnonzero(high > low)
+        documents = self.doc_ids
+        first, *others = (set(documents[int(low[at]) : int(high[at])]) for at in full[:2])
+        if [first] != others:
+            return None
+        return len(first) if documents.n_unique() == len(first) else None
+
     def fingerprint(self) -> str:
         """Return a hash of the content: queries, documents and scores, best first; made once."""
         if not self._fingerprint:
@@ -440,16 +456,15 @@ def read_run(
     return run_from(file, name=name, duplicates=duplicates)
 
 
-LONGEST_NAME = 200
-"""Characters that the name of a run may have; a longer tag is no name, and the file's is used."""
-
-
 def run_from(
     file: TableFile, *, name: str | None = None, duplicates: Duplicates | None = None
 ) -> Run:
     """Make a run of a file that was opened."""
-    tag = "" if isinstance(file.path, NamedFile) else file.first_tag or ""
-    name = name or (tag if len(tag) <= LONGEST_NAME else "") or stem_of(file.path)
+    name = name or name_in_file(file.path, file.first_tag)
+    if duplicates is None and kept_duplicates() is None and file.may_be_native:
+        read = _read_natively(file, name)
+        if read is not None:
+            return in_documents(read)
     try:
         rows = file.rows(("query_id", "doc_id", "score"))
         run = Run.from_rows(without_duplicates(rows, duplicates), name=name)
@@ -458,6 +473,33 @@ def run_from(
         text = file.rows(RUN.roles, as_text=True)
         Run.from_rows(without_duplicates(text, duplicates), name=name)
         raise
+
+
+def _read_natively(file: TableFile, name: str) -> Run | None:
+    """Read a run with the native library; None if that is not there, or refuses the file."""
+    known = TrecFile.recognised(file.path, RUN)
+    rows = None if known is None else read_rows(known)
+    if rows is None or known is None:
+        return None
+    is_list = True
+    if 2 * rows.rises > np.count_nonzero(np.diff(rows.offsets) > 1):
+        by_rank = read_rows(known, ranks=True)
+        if by_rank is None:
+            return None
+        is_list = not by_rank.ranks_go_by_score
+    return Run._trusted(
+        rows.query_ids,
+        rows.offsets,
+        pl.DataFrame([rows.doc_id, pl.Series("score", rows.score)]),
+        _name=name,
+        _is_list=is_list,
+        _is_numbered=False,
+        _is_sorted=False,
+        _order=None,
+        _fingerprint="",
+        _metadata=file.sniffed.metadata,
+        _chunks=None,
+    )
 
 
 def _ranks_go_by_score(file: TableFile, run: Run) -> bool:
@@ -491,6 +533,8 @@ def as_run(data: Any, *, name: str = "run") -> Run:
     """Take a run in any form: a run as it is, a path, or data that makes one."""
     if is_path(data):
         return read_run(data)
+    if isinstance(data, LazyRun):
+        data = data.loaded
     return in_documents(data if isinstance(data, Run) else Run(data, name=name))
 
 

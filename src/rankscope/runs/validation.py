@@ -24,10 +24,13 @@ from rankscope.runs.collapsing import current_chunking
 from rankscope.runs.positions import answered_questions
 from rankscope.runs.table import Run, in_documents, without_duplicates
 from rankscope.tables.columns import QRELS, RUN
+from rankscope.tables.grouping import Groups
 from rankscope.tables.metadata import parse_metadata
+from rankscope.tables.native_rows import read_rows
 from rankscope.tables.objects import rows_from_object
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import Rows
+from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import PairLayout
@@ -185,10 +188,39 @@ def _rows(data: Any, layout: PairLayout, *, format: str | None = None) -> Rows:
         table = data.to_polars() if isinstance(data, Qrels) else data
         return rows_from_object(table, layout.keyed(), source=layout.kind)
     file = TableFile.open(data, layout, format=format)
-    rows = file.rows(layout.roles)
+    rows = _native_rows(file) or file.rows(layout.roles)
     if rows.malformed_count or any(rows.frame[name].null_count() for name in rows.frame.columns):
         return file.rows(layout.roles, as_text=True)
     return rows
+
+
+def _native_rows(file: TableFile) -> Rows | None:
+    """Return the rows of a run as the native library reads them, if they are all of one tag."""
+    if file.layout.kind != "run" or not file.may_be_native:
+        return None
+    known = TrecFile.recognised(file.path, file.layout)
+    read = None if known is None else read_rows(known, ranks=True)
+    if read is None or read.rank is None or read.skipped or not read.has_one_tag:
+        return None
+    queries = np.repeat(np.arange(len(read.query_ids), dtype=np.uint32), np.diff(read.offsets))
+    frame = pl.DataFrame(
+        [
+            read.query_ids.gather(queries),
+            read.doc_id,
+            pl.Series("rank", read.rank),
+            pl.Series("score", read.score),
+        ]
+    )
+    return Rows(
+        frame,
+        file.source,
+        file.layout,
+        line_of=lambda row: row + 1,
+        ids_complete=True,
+        groups=Groups(read.query_ids, read.offsets, None),
+        is_unique=True,
+        metadata=file.sniffed.metadata,
+    )
 
 
 def _metadata(rows: Rows) -> dict[str, Any]:

@@ -5,8 +5,9 @@ found by counting: a document comes after those with a higher score, and after t
 score that the tie rule puts first. Counts add up over parts of a run, so a run that comes in pieces
 needs no other way.
 
-There are two sources and one result: `align_tables` joins `Run` tables by hash, block by block
-(equal hashes are then compared as text); `align_dicts` looks plain dicts up as they are.
+There are three sources and one result: `align_tables` joins `Run` tables by hash, block by block
+(equal hashes are then compared as text); `align_dicts` looks plain dicts up as they are;
+`scan_hits` takes what was counted in a pass over a file's bytes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.measures.judged import JudgedRun
+from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.rules import QueryPolicy
 from rankscope.scoring.soundness import Lists, refuse_broken
@@ -82,7 +84,7 @@ _RULES: dict[str, tuple[str, ...]] = {
 
 def align(
     judgments: Judgments,
-    run: Run | Mapping[str, Mapping[str, float]],
+    run: Run | LazyRun | Mapping[str, Mapping[str, float]],
     *,
     ties: Ties = "trec",
     precision: Precision = "double",
@@ -122,7 +124,7 @@ def align(
 
 def _aligned(  # noqa: PLR0917
     judgments: Judgments,
-    run: Run | Mapping[str, Mapping[str, float]],
+    run: Run | LazyRun | Mapping[str, Mapping[str, float]],
     ties: Ties,
     precision: Precision,
     queries: QueryPolicy,
@@ -130,16 +132,16 @@ def _aligned(  # noqa: PLR0917
     check: Callable[[Hits], None],
 ) -> Aligned:
     ids = judgments.query_ids
+    if isinstance(run, LazyRun) and judgments.ontology is not None:
+        run = run.loaded
     if isinstance(run, Mapping):
         from rankscope.scoring.align_dicts import hits_in_dicts  # noqa: PLC0415
 
         known = run.keys()
         hits = hits_in_dicts(judgments, run, ties, precision, cutoffs)
     else:
-        from rankscope.scoring.align_tables import hits_in_table  # noqa: PLC0415
-
+        hits = _hits(judgments, run, ties, precision, cutoffs)
         known = dict.fromkeys(run.query_ids).keys()
-        hits = hits_in_table(judgments, run, ties, precision, cutoffs)
     check(hits)
     present, missing = _present(ids, known, queries)
     judged = JudgedRun(
@@ -154,6 +156,7 @@ def _aligned(  # noqa: PLR0917
         max_grade=judgments.max_grade,
         subtopics=judgments.subtopics(hits),
         terms=None if judgments.ontology is None else _terms(judgments, run, ties, precision),
+        of_judgments=judgments.remembered,
     )
     if missing and queries == "both":
         judged = judged.only(present)
@@ -161,22 +164,43 @@ def _aligned(  # noqa: PLR0917
     return Aligned(judged, missing, len(known) - (len(ids) - len(missing)) - set_aside, hits)
 
 
+def _hits(
+    judgments: Judgments,
+    run: Run | LazyRun,
+    ties: Ties,
+    precision: Precision,
+    cutoffs: tuple[int, ...],
+) -> Hits:
+    """Return the hits in a table, or in a file by its scan, as long as no table is there."""
+    if isinstance(run, LazyRun):
+        scan = run.scan_for(judgments, precision)
+        if scan is not None:
+            from rankscope.scoring.scan_hits import hits_in_scan  # noqa: PLC0415
+
+            return hits_in_scan(judgments, scan, ties, cutoffs)
+        run = run.loaded
+    from rankscope.scoring.align_tables import hits_in_table  # noqa: PLC0415
+
+    return hits_in_table(judgments, run, ties, precision, cutoffs)
+
+
 def _terms(
     judgments: Judgments,
-    run: Run | Mapping[str, Mapping[str, float]],
+    run: Run | LazyRun | Mapping[str, Mapping[str, float]],
     ties: Ties,
     precision: Precision,
 ) -> Terms | None:
     from rankscope.scoring.judged_terms import terms_of  # noqa: PLC0415
 
-    return terms_of(judgments, run, ties=ties, precision=precision)
+    table = run.loaded if isinstance(run, LazyRun) else run
+    return terms_of(judgments, table, ties=ties, precision=precision)
 
 
 def _present(
     ids: tuple[str, ...], known: Collection[str], queries: QueryPolicy
 ) -> tuple[BoolArray, tuple[str, ...]]:
     """Return by query whether the run has it, and those it lacks."""
-    present = np.fromiter((query_id in known for query_id in ids), np.bool_, len(ids))
+    present = np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
     missing = tuple(ids[number] for number in np.flatnonzero(~present).tolist())
     if missing and queries == "strict":
         are = "is" if len(missing) == 1 else "are"

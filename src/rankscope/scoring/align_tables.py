@@ -37,7 +37,7 @@ def hits_in_table(
     position = {query_id: place for place, query_id in enumerate(run.query_ids)}
     group = np.fromiter((position.get(query_id, -1) for query_id in ids), np.int64, len(ids))
     row, query, grade = _judged_rows(run, judgments, group)
-    ranking = _Order(run, ties, precision)
+    ranking = Ranking(run, ties, precision)
     rank, tie_first, tie_size = ranking.ranks(row, group[query])
     sizes = np.append(run.sizes, 0)  # group -1, of queries the run lacks, takes the last
     by_rank = np.lexsort((rank, query))
@@ -67,20 +67,22 @@ def _judged_rows(
             "grade": pairs["grade"].cast(pl.Float64),
         }
     ).filter(pl.col("group") >= 0)
-    rows = _candidates(run, judged)
-    candidates = pl.DataFrame(
+    rows = candidates(run, judged)
+    likely = pl.DataFrame(
         {
             "row": rows,
             "group": order.groups_of(run.offsets, rows),
             "doc_id": run.doc_ids.gather(rows),
         }
     )
-    joined = candidates.join(judged, on=["group", "doc_id"])
+    joined = likely.join(judged, on=["group", "doc_id"])
     return joined["row"].to_numpy(), joined["query"].to_numpy(), joined["grade"].to_numpy()
 
 
-def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
+def candidates(run: Run, judged: pl.DataFrame) -> IntArray:
     """Return rows that may be judged: all of a small run, else those whose hash is marked.
+
+    ``judged`` holds pairs: the number of the query in the run (``group``) and the ``doc_id``.
 
     Marks are a table of 2^22 bits, set for the top bits of the hash of each judged pair; a row
     whose pair hits a mark by accident is dropped when the text is compared.
@@ -104,7 +106,7 @@ def _candidates(run: Run, judged: pl.DataFrame) -> IntArray:
     return np.concatenate(rows)
 
 
-class _Order:
+class Ranking:
     """The order of a run by score, looked into only where it is needed.
 
     Where the scores of a query's rows fall, a row's rank is its place. Queries whose scores do not

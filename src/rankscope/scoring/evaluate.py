@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from rankscope.document.views import Tracked, document_of
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
-from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
+from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.runs.collapsing import collapsing
+from rankscope.runs.lazy_run import LazyRun
 from rankscope.scoring.align import align
 from rankscope.scoring.by_language import (
     about_languages,
@@ -33,6 +34,8 @@ from rankscope.scoring.judged_terms import (
 from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.lengths import lengths_by_rank
 from rankscope.scoring.overlap import overlapping
+from rankscope.scoring.parted import current_executor, working_on
+from rankscope.scoring.plans import planned
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.scored import Scored, keep
 from rankscope.scoring.soundness import (
@@ -45,7 +48,8 @@ from rankscope.scoring.soundness import (
 from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor
 
     import polars as pl
 
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from rankscope.scoring.bounds import BoundsTable
     from rankscope.scoring.by_language import Languages
     from rankscope.scoring.judgments import Judgments, NoAnswer
+    from rankscope.scoring.plans import Plan, Wanted
     from rankscope.scoring.rules import Profile, QueryPolicy
     from rankscope.scoring.score_files import ScoreRecord
     from rankscope.scoring.soundness import Remark
@@ -84,6 +89,8 @@ class RunScores:
     """The fields of `accounting`, as plain data."""
     remarks: tuple[Remark, ...] = ()
     """What should be known beside the means: `findings` before they are made."""
+    again: tuple[FloatArray, ...] = ()
+    """The values of other runs of the same system, where it was asked more than once."""
 
     @cached_property
     def accounting(self) -> Accounting:
@@ -106,7 +113,19 @@ class RunScores:
         if counts.all():
             return self
         query_ids = tuple(self.query_ids[place] for place in np.flatnonzero(counts).tolist())
-        return replace(self, query_ids=query_ids, values=self.values[:, counts])
+        again = tuple(values[:, counts] for values in self.again)
+        return replace(self, query_ids=query_ids, values=self.values[:, counts], again=again)
+
+    def with_again(self, others: Sequence[RunScores]) -> RunScores:
+        """Return these with the values of other runs of the same system, query by query."""
+        columns = [
+            {query_id: column for column, query_id in enumerate(run.query_ids)} for run in others
+        ]
+        again = tuple(
+            run.values[:, [column[query_id] for query_id in self.query_ids]]
+            for run, column in zip(others, columns, strict=True)
+        )
+        return replace(self, again=again)
 
 
 class ByMeasure(dict[str, _V]):
@@ -143,6 +162,8 @@ class Scores(Tracked):
     both go by run first.
     """
 
+    view_in = "rankscope.reports.scores"
+
     def __init__(
         self,
         runs: Iterable[RunScores],
@@ -161,6 +182,12 @@ class Scores(Tracked):
         self.is_by_language = is_by_language
         """Whether each run has a row for each language; rows are then of different queries."""
         self._intervals: dict[str, dict[str, Interval]] = {}
+
+    def with_again(self, name: str, others: Sequence[RunScores]) -> Scores:
+        """Return these scores with those of other runs of the system that a run is of."""
+        changed = self.only(self.measures)
+        changed._runs = {**self._runs, name: self._runs[name].with_again(others)}
+        return changed
 
     @property
     def runs(self) -> list[str]:
@@ -213,6 +240,7 @@ class Scores(Tracked):
                 run,
                 values=run.values[rows],
                 means={measure: run.means[measure] for measure in wanted},
+                again=tuple(values[rows] for values in run.again),
             )
             for name, run in self._runs.items()
         }
@@ -360,6 +388,7 @@ def evaluate(
     ontology: Any = None,
     language: str | None = None,
     languages: Languages | None = None,
+    executor: Executor | None = None,
     **tables: Unpack[TableOptions],
 ) -> Scores:
     """Score one run or several.
@@ -381,6 +410,9 @@ def evaluate(
     those that count exact matches: see docs/how-to/evaluate-ontology-terms.md. Cases in several
     languages are never averaged unasked: each run has a row for each language, unless ``language``
     names one, or ``languages="together"`` asks for all.
+    Files of any size are read in bounded memory, and an ``executor`` (of `concurrent.futures`, or
+    of a Dask client) shares the work among threads, processes or machines, with the same result:
+    see docs/how-to/evaluate-at-scale.md.
     ``query_key``, ``doc_key``, ``score_key`` and ``grade_key`` name columns that go by no known
     name, and ``duplicates`` (``first``, ``best``) which row counts of a document that a run lists
     twice.
@@ -394,7 +426,9 @@ def evaluate(
     (0.5, 1)
     """
     rules = profile_named(profile)
-    asked = meant(measures, rules)
+    changed = {"ties": ties, "precision": precision, "queries": queries}
+    changes = {rule: choice for rule, choice in changed.items() if choice is not None}
+    plan = planned(measures, rules, changes, of_terms=ontology is not None)
     check_options(evaluate, tables)
     with reading(**tables):
         with (
@@ -404,12 +438,19 @@ def evaluate(
             speaking(language, languages),
         ):
             judgments = as_judgments(qrels)
-            asked = strict_and_soft(asked, of_terms=ontology is not None)
         if not judgments.query_ids and judgments.no_answer:
             raise InputError("every question has no answer; give judgments to score against")
         if not judgments.query_ids:
             raise InputError("the qrels are empty; give judgments to score against")
-        with collapsing(doc_id_from, collapse):
+        with collapsing(doc_id_from, collapse), working_on(executor):
+            if current_executor() is not None:
+                scale = import_module("rankscope.scale.evaluating")  # which comes later in the flow
+                options = {
+                    "profile": profile, "ties": ties, "precision": precision, "queries": queries,
+                    "lengths": lengths, "order": order, "corpus": corpus,
+                }  # fmt: skip
+                wanted = tuple(parsed.asked for parsed in plan.asked)
+                runs = scale.spread(runs, scale.Question(judgments, wanted, options))
             named, single = as_runs(runs, judgments, order=order, corpus=corpus)
             known = corpus
             if judgments.gold is not None:
@@ -418,36 +459,18 @@ def evaluate(
                 known = KnownCorpus.read(corpus_ids(corpus), judgments)
         if tables:
             check_keys()
-    changed = {"ties": ties, "precision": precision, "queries": queries}
-    changes: Any = {rule: choice for rule, choice in changed.items() if choice is not None}
-    main = replace(rules, **changes) if changes else rules
-    words = lengths if any(p.measure.needs == "lengths" for p in asked) else None
-    by_rules: dict[Profile, list[Measure]] = {}  # some tools have rules apart for some measures
-    for parsed in asked:
-        applied = rules.rules_for(parsed.measure)
-        key = main if applied is rules else replace(applied, **changes)
-        by_rules.setdefault(key, []).append(parsed.measure)
-    results = []
+    words = lengths if plan.needs_lengths else None
     of_languages = by_language(judgments)
-    for code, part in of_languages.items():
-        judge = _Judge(part, asked, by_rules, main, words, known)
-        for name, run in named.items():
-            lacking = languages_without(run, of_languages)
-            if code in lacking:
-                continue
-            scored = judge.scored(f"{name} ({code})" if code else name, run)
-            if code:  # what is asked in other languages is judged there
-                more = tuple(about_languages(of_languages, lacking))
-                counts = {**scored.counts, "unjudged": unjudged_anywhere(run, judgments)}
-                scored = replace(scored, counts=counts, remarks=(*scored.remarks, *more))
-            results.append(scored)
+    judges = {code: _Judge(part, plan, words, known) for code, part in of_languages.items()}
+    with working_on(executor):
+        results = list(_rows(judgments, of_languages, judges, named))
     apart = len(of_languages) > 1
     if not apart:
         (judgments,) = of_languages.values()
     scores = Scores(
         results,
-        asked,
-        main,
+        plan.asked,
+        plan.main,
         judgments=judgments,
         single=single and not apart,
         is_by_language=apart,
@@ -456,22 +479,43 @@ def evaluate(
     return scores
 
 
+def _rows(
+    judgments: Judgments,
+    of_languages: Mapping[str, Judgments],
+    judges: Mapping[str, _Judge],
+    named: Mapping[str, Any],
+) -> Iterator[RunScores]:
+    """Yield the scores of each run, for each language that it has."""
+    for code, judge in judges.items():
+        for name, run in named.items():
+            row = f"{name} ({code})" if code else name
+            if isinstance(run, LazyRun) and run.scored is not None:  # elsewhere
+                yield from (scored for scored in run.scored if scored.name == row)
+                continue
+            lacking = languages_without(run, of_languages)
+            if code in lacking:
+                continue
+            scored = judge.scored(row, run)
+            if code:  # what is asked in other languages is judged there
+                more = tuple(about_languages(of_languages, lacking))
+                counts = {**scored.counts, "unjudged": unjudged_anywhere(run, judgments)}
+                scored = replace(scored, counts=counts, remarks=(*scored.remarks, *more))
+            yield scored
+
+
 @dataclass(frozen=True, slots=True)
 class _Judge:
     """Scores runs by the same judgments and measures; some tools have rules by measure."""
 
     judgments: Judgments
-    asked: list[Parsed]
-    by_rules: dict[Profile, list[Measure]]
-    main: Profile
+    plan: Plan
     lengths: Mapping[str, float] | None
     corpus: KnownCorpus | None
 
     def scored(self, name: str, run: Any) -> RunScores:
         """Return the scores of a run."""
-        measures = [parsed.measure for parsed in self.asked]
-        refuse_repeat(self.judgments, measures)
-        unheard = check_levels(self.judgments, measures)
+        refuse_repeat(self.judgments, self.plan.measures)
+        unheard = check_levels(self.judgments, self.plan.measures)
         parts = {
             applied: _scored(
                 name,
@@ -482,11 +526,11 @@ class _Judge:
                 lengths=self.lengths,
                 corpus=self.corpus,
             )
-            for applied, wanted in self.by_rules.items()
+            for applied, wanted in self.plan.by_rules.items()
         }
-        scored = parts.get(self.main) or next(iter(parts.values()))
+        scored = parts.get(self.plan.main) or next(iter(parts.values()))
         if len(parts) > 1:
-            scored = _joined(scored, [*parts.values()], self.asked, self.judgments.query_ids)
+            scored = _joined(scored, [*parts.values()], self.plan.asked, self.judgments.query_ids)
         return replace(scored, remarks=(*scored.remarks, *unheard)) if unheard else scored
 
 
@@ -526,23 +570,11 @@ def _joined(
     )
 
 
-def meant(measures: str | Measure | Iterable[str | Measure], rules: Profile) -> list[Parsed]:
-    """Return what a profile means by the measures asked for, each once."""
-    by_meaning: dict[Measure, Parsed] = {}
-    for parsed in parse_measures(measures):
-        measure = rules.meaning(parsed.measure)
-        is_ours = measure is parsed.measure
-        by_meaning.setdefault(measure, parsed if is_ours else replace(parsed, measure=measure))
-    if not by_meaning:
-        raise InputError("no measure was asked for; name one such as nDCG@10")
-    return list(by_meaning.values())
-
-
 def _scored(
     name: str,
     judgments: Judgments,
     run: Any,
-    measures: list[Measure],
+    wanted: Wanted,
     rules: Profile,
     *,
     lengths: Mapping[str, float] | None = None,
@@ -557,7 +589,7 @@ def _scored(
         ties=rules.ties,
         precision=rules.precision,
         queries=rules.queries,
-        cutoffs=tuple(sorted({m.cutoff for m in measures if m.cutoff is not None})),
+        cutoffs=wanted.cutoffs,
         name=name,
         corpus=corpus,
     )
@@ -567,8 +599,7 @@ def _scored(
             judged.query_ids, run, lengths, ties=rules.ties, precision=rules.precision
         )
         judged = replace(judged, lengths=by_rank)
-    levels = {*map(relevance_level_of, measures)} or {1.0}
-    without = max(int(np.count_nonzero(judged.graded(level) == 0)) for level in levels)
+    without = max(judged.without(level) for level in wanted.levels)
     if without and rules.no_relevant == "out":
         by_gain = None if by_gain is None else by_gain.only(judged.graded(1.0) > 0)
         judged = judged.only(judged.graded(1.0) > 0)
@@ -577,12 +608,12 @@ def _scored(
             f"run {shown(name)} leaves no query to average over; check that it uses the query ids "
             "of the qrels, and that these hold relevant documents"
         )
-    values = np.empty((len(measures), len(judged)))
+    values = np.empty((len(wanted.measures), len(judged)))
     means = {}
-    for row, measure in enumerate(measures):
-        in_part = by_gain if _sums_gains(measure) else None
+    for row, measure in enumerate(wanted.measures):
+        in_part = by_gain if wanted.by_gain[row] else None
         values[row] = compute(measure, judged if in_part is None else in_part)
-        means[str(measure)] = aggregate(measure, values[row])
+        means[wanted.names[row]] = aggregate(measure, values[row])
     counts = {
         "queries": len(judged),
         "judged": len(judgments.query_ids),
@@ -618,29 +649,12 @@ def _scored(
         run,
         aligned.hits,
         aligned.missing,
-        measures,
+        wanted.measures,
         judged=len(judgments.query_ids),
         queries=rules.queries,
         ties=rules.ties,
         corpus=corpus,
         chunks=chunks,
     )
-    nearly = () if chunks is not None else nearly_found(judgments, run)
+    nearly = () if chunks is not None else nearly_found(judgments, run, aligned.hits)
     return RunScores(name, judged.query_ids, values, means, counts, (*about, *near, *nearly))
-
-
-def _sums_gains(measure: Measure) -> bool:
-    """Tell whether a measure is a sum of gains, so that a gold span may gain in parts."""
-    return measure.definition.factors is not None and measure.options.get("gain") != "binary"
-
-
-@lru_cache(maxsize=1024)
-def relevance_level_of(measure: Measure) -> float:
-    """Return the grade from which on a measure counts a document as relevant."""
-    options = measure.options
-    by_gain = options.get("gain", "binary") != "binary"
-    rel = options.get("rel", 1.0)
-    return _ABOVE_ZERO if by_gain or not isinstance(rel, float) else rel
-
-
-_ABOVE_ZERO = float(np.nextafter(0.0, 1.0))

@@ -19,8 +19,8 @@ from rankscope.measures.registry import compute
 from rankscope.part import Part
 from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
-from rankscope.scoring.evaluate import relevance_level_of
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
+from rankscope.scoring.plans import relevance_level_of
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 

@@ -11,13 +11,19 @@ import numpy as np
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.files import is_path
 from rankscope.runs.collapsing import Chunking, current_chunking, not_collapsing
+from rankscope.runs.lazy_run import LazyRun
 from rankscope.runs.order import Order, by_id_descending
+from rankscope.runs.spooled_run import spooled
 from rankscope.scoring.by_language import as_spoken
 from rankscope.scoring.judged_terms import with_ontology
 from rankscope.scoring.judgments import Judgments, unanswered_rule
+from rankscope.scoring.parted import current_executor, in_parts, is_several
 from rankscope.scoring.plain import holds, is_plain, numbers_of, text_ids
+from rankscope.scoring.qrels_file import QrelsFile
+from rankscope.scoring.scanned_run import ScannedRun
 from rankscope.tables.chroma import answer_in, are_by_query, hold_answers, is_answer
 from rankscope.tables.pieces import PiecesError
+from rankscope.tables.table_options import kept_duplicates
 
 if TYPE_CHECKING:
     from rankscope.runs.collapsing import Chunks
@@ -35,6 +41,10 @@ def as_judgments(qrels: Any) -> Judgments:
     try:
         if isinstance(qrels, Mapping):
             return as_spoken(with_ontology(Judgments(qrels, no_answer=unanswered_rule())))
+        if is_path(qrels) and unanswered_rule() is None:
+            file = QrelsFile.read(qrels)
+            if file is not None:
+                return as_spoken(with_ontology(Judgments(file)))
         from rankscope.collection.qrels import as_qrels  # noqa: PLC0415
 
         judgments = Judgments(as_qrels(qrels), no_answer=unanswered_rule())
@@ -48,8 +58,14 @@ def as_judgments(qrels: Any) -> Judgments:
     return as_spoken(with_ontology(judgments))
 
 
-def _as_run(run: Any, name: str, order: Order) -> Any:
+def _as_run(run: Any, name: str, order: Order, judgments: Judgments | None) -> Any:
     """Take one run in any form; plain dicts stay as they are, unless their order is to count."""
+    if is_path(run):
+        run = _from_file(run, order, judgments)
+    if isinstance(run, LazyRun):
+        if order == "score" and current_chunking() is None and kept_duplicates() is None:
+            return run
+        run = run.loaded
     if hasattr(run, "pieces") and not hasattr(run, "offsets"):
         raise InputError(
             "the run holds spans or texts and not ids; evaluate, compare and gate take these"
@@ -68,6 +84,23 @@ def _as_run(run: Any, name: str, order: Order) -> Any:
     with not_collapsing():  # the order of the chunks as they are listed counts
         table = as_run(run, name=name)
     return in_documents(table if table.chunks is not None else table.in_given_order())
+
+
+def _from_file(path: Any, order: Order, judgments: Judgments | None) -> Any:
+    """Return a run that need not be read, or the path if it must be.
+
+    A file that the native scan can read is scanned for the judgments; one that is large, or one of
+    several, is read in parts.
+    """
+    if is_several(path):
+        return in_parts(path)
+    if order != "score" or current_chunking() is not None or kept_duplicates() is not None:
+        return path
+    path = spooled(path)
+    scanned = None
+    if judgments is not None and current_executor() is None:
+        scanned = ScannedRun.of(path, judgments)
+    return in_parts(path) if scanned is None else scanned
 
 
 def _listed(documents: Mapping[str, float]) -> dict[str, float]:
@@ -140,6 +173,8 @@ def _holds_runs(runs: Mapping[Any, Any], *, of_one_query: bool) -> bool:
                 isinstance(run, list | tuple) and (of_one_query or lists_queries(run))
                 for run in runs.values()
             )
+        if isinstance(value, LazyRun):
+            return True
         if is_path(value):
             return answer_in(runs) is None  # else it is a query with its answer
         return hasattr(value, "query_ids") or _is_frame(value)
@@ -163,7 +198,7 @@ def as_runs(
 
     def taken(run: Any, name: str) -> Any:
         if judgments is None or judgments.gold is None:
-            return in_places(_as_run(run, name, order), judgments)
+            return in_places(_as_run(run, name, order, judgments), judgments)
         from rankscope.runs.piece_run import as_piece_run  # noqa: PLC0415
 
         if current_chunking() is not None:
@@ -223,7 +258,12 @@ def _lists_runs(runs: Sequence[Any]) -> bool:
         if hold_answers(runs):
             return False
         return all(isinstance(documents, Mapping | list) for documents in first.values())
-    return is_path(first) or hasattr(first, "query_ids") or _is_frame(first)
+    return (
+        is_path(first)
+        or isinstance(first, LazyRun)
+        or hasattr(first, "query_ids")
+        or _is_frame(first)
+    )
 
 
 def documents_of(run: Any, query_id: str) -> Mapping[str, float]:

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rankscope.errors import InputError, UnknownNameError, shown
-from rankscope.measures.judged import Subtopics
+from rankscope.measures.judged import OfJudgments, Subtopics
 from rankscope.scoring.plain import is_plain, numbers_of, numeric_ids
+from rankscope.scoring.qrels_file import QrelsFile
+from rankscope.scoring.scans import PackedPairs
 from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS
 from rankscope.tables.ids import id_text
 from rankscope.tables.unanswered import refuse_answer
@@ -22,9 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankscope.collection.qrels import Qrels
-    from rankscope.measures.judged import IntArray
+    from rankscope.measures.judged import FloatArray, IntArray
     from rankscope.ontology.terms import Ontology
-    from rankscope.runs.table import Run
     from rankscope.scoring.align import Aligned, Hits
     from rankscope.scoring.coverage import Gold
     from rankscope.scoring.judged_terms import ExpectedTerms
@@ -56,6 +58,16 @@ def unanswered_rule() -> NoAnswer | None:
     return _NO_ANSWER.get()
 
 
+class JudgedLists(NamedTuple):
+    """The judged documents of each query: the grades of query i are offsets[i]:offsets[i + 1]."""
+
+    documents: list[Mapping[str, float]]
+    offsets: IntArray
+    grades: FloatArray
+    are_bytes: bool
+    """Whether all grades are whole numbers from 0 to 254."""
+
+
 class Judgments:
     """Qrels as both ways of aligning need them; made of a table or of plain dicts.
 
@@ -67,7 +79,7 @@ class Judgments:
 
     def __init__(
         self,
-        qrels: Qrels | Mapping[str, Mapping[str, float]],
+        qrels: Qrels | QrelsFile | Mapping[str, Mapping[str, float]],
         *,
         remember: bool = False,
         no_answer: NoAnswer | None = None,
@@ -80,8 +92,10 @@ class Judgments:
         """Whether somebody asked for means over cases in several languages."""
         self.of_one_query = False
         """Whether they are the documents of one query that has no id; so is a run then."""
-        self.alignments: dict[Any, tuple[Run, Aligned]] | None = {} if remember else None
+        self.alignments: dict[Any, tuple[Any, Aligned]] | None = {} if remember else None
         self._numeric = _numeric_ids(qrels) if isinstance(qrels, Mapping) else None
+        if isinstance(qrels, QrelsFile) and no_answer is not None:
+            qrels = qrels.table()
         self._qrels = qrels
         if isinstance(qrels, Mapping) and self._numeric is None:
             self._qrels = self.table
@@ -89,29 +103,27 @@ class Judgments:
         """All queries in the order of their file, also those set aside, if each has its list."""
         if not isinstance(self._qrels, Mapping) and self._qrels.is_listed:
             self.listed = tuple(self._qrels.query_ids)
-        self.no_answer = _set_aside(self._qrels, no_answer)
+        self.no_answer: tuple[str, ...] = ()
         """The queries that are meant to have no answer; they are in no mean."""
-        if self.no_answer:
+        if not isinstance(self._qrels, QrelsFile):
+            self.no_answer = _set_aside(self._qrels, no_answer)
+        if self.no_answer and not isinstance(self._qrels, QrelsFile):
             self._qrels = _without(self._qrels, frozenset(self.no_answer))
             self.__dict__.pop("table", None)
         if isinstance(self._qrels, Mapping):
-            documents = list(self._qrels.values())
             self.query_ids = tuple(self._qrels)
             self.has_subtopics = False
-            lengths = np.fromiter(map(len, documents), np.int64, len(documents))
-            grades = numbers_of(documents, int(lengths.sum()), self._qrels, "grade")
-            large = np.flatnonzero(np.abs(grades) > LARGEST_GRADE)
-            if large.size:
-                query_id = self.query_ids[np.searchsorted(np.cumsum(lengths), large[0], "right")]
-                raise InputError(
-                    f"query {shown(query_id)}: the grade is {grades[large[0]]}; write grades from "
-                    f"{-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
-                )
+            lengths, grades = _numbers_in(self._qrels)
         else:
             self.query_ids = tuple(self._qrels.query_ids)
             self.has_subtopics = self._qrels.subtopics is not None
             lengths = self._lengths()
-            grades = self.pairs["grade"].to_numpy().astype(np.float64)
+            if isinstance(self._qrels, QrelsFile):
+                grades = self._qrels.grades
+            else:
+                grades = self.pairs["grade"].to_numpy().astype(np.float64)
+        self.grade = grades
+        """By pair: its grade, where `query` is its query."""
         self.questions = NO_QUESTIONS if isinstance(self._qrels, Mapping) else self._qrels.questions
         """What the queries ask, where the qrels were read with ids and words."""
         self.query = np.repeat(np.arange(len(lengths)), lengths)
@@ -129,6 +141,8 @@ class Judgments:
     @cached_property
     def table(self) -> Qrels:
         """The qrels as a table."""
+        if isinstance(self._qrels, QrelsFile):
+            return self._qrels.table()
         if not isinstance(self._qrels, Mapping):
             return self._qrels
         from rankscope.collection.qrels import Qrels  # noqa: PLC0415
@@ -149,13 +163,51 @@ class Judgments:
         """The qrels as ``{query_id: {doc_id: grade}}``."""
         if isinstance(self._qrels, Mapping):
             return self._qrels
-        nested = self._qrels.to_dict()
+        nested: Mapping[str, Any] = self._qrels.to_dict()
         if not self.has_subtopics:
             return nested
         return {
             query_id: {doc_id: max(grades.values()) for doc_id, grades in documents.items()}
             for query_id, documents in nested.items()
         }
+
+    @cached_property
+    def packed(self) -> PackedPairs:
+        """The judged pairs as bytes, for a scan to look for; in the order of `query`."""
+        if isinstance(self._qrels, QrelsFile):
+            return self._qrels.packed
+        if isinstance(self._qrels, Mapping):
+            doc_ids = [id_text(doc_id) for docs in self._qrels.values() for doc_id in docs]
+        else:
+            doc_ids = self.pairs["doc_id"].to_list()
+        offsets = np.searchsorted(self.query, np.arange(len(self.query_ids) + 1))
+        return PackedPairs.of(self.query_ids, offsets.astype(np.int64), doc_ids)
+
+    @cached_property
+    def remembered(self) -> OfJudgments:
+        """What measures found out about the judgments, whatever the run."""
+        return OfJudgments(len(self.query_ids), self.judged_query, self.judged_grade)
+
+    @cached_property
+    def lists(self) -> JudgedLists:
+        """The qrels as one list of documents for each query, as `by_query` has them."""
+        documents = [self.by_query[query_id] for query_id in self.query_ids]
+        offsets = np.zeros(len(documents) + 1, np.int64)
+        np.cumsum(list(map(len, documents)), out=offsets[1:])
+        values = chain.from_iterable(each.values() for each in documents)
+        grades = np.fromiter(values, np.float64, int(offsets[-1]))
+        are_bytes = (grades >= 0) & (grades < 255) & (grades == np.floor(grades))
+        return JudgedLists(documents, offsets, grades, bool(are_bytes.all()))
+
+    @cached_property
+    def relevant_ids(self) -> dict[str, None]:
+        """The documents that are relevant to some query, in their order."""
+        return dict.fromkeys(
+            doc_id
+            for grades in self.by_query.values()
+            for doc_id, grade in grades.items()
+            if grade > 0
+        )
 
     @property
     def numeric_ids(self) -> dict[str, frozenset[int]]:
@@ -177,6 +229,8 @@ class Judgments:
 
     def _lengths(self) -> IntArray:
         """Return how many documents each query has."""
+        if isinstance(self._qrels, QrelsFile):
+            return np.diff(self._qrels.offsets)
         if not self.has_subtopics:
             return np.diff(self.table.offsets)
         counts = dict(self.pairs.group_by("query_id").len().iter_rows())
@@ -236,6 +290,21 @@ class Judgments:
             grade=frame["grade"].cast(pl.Float64).to_numpy(),
             rank=frame["rank"].fill_null(0).to_numpy().astype(np.int64),
         )
+
+
+def _numbers_in(qrels: Mapping[str, Mapping[str, float]]) -> tuple[IntArray, FloatArray]:
+    """Return the numbers of documents by query, and the grades of all."""
+    documents = list(qrels.values())
+    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
+    grades = numbers_of(documents, int(lengths.sum()), qrels, "grade")
+    large = np.flatnonzero(np.abs(grades) > LARGEST_GRADE)
+    if large.size:
+        query_id = list(qrels)[np.searchsorted(np.cumsum(lengths), large[0], "right")]
+        raise InputError(
+            f"query {shown(query_id)}: the grade is {grades[large[0]]}; write grades from "
+            f"{-LARGEST_GRADE:,} to {LARGEST_GRADE:,}"
+        )
+    return lengths, grades
 
 
 def _numeric_ids(qrels: Mapping[str, Mapping[str, float]]) -> dict[str, frozenset[int]] | None:

@@ -1,7 +1,7 @@
 """What plain dicts hold, ``{query_id: {doc_id: number}}``: ids as text and finite numbers.
 
-Dicts are scored as they are, so this costs no more than it must: numbers are added up at once, and
-each is looked at only if the sum is odd; a run's ids are looked at only where one could be meant by
+Dicts are scored as they are, so this costs no more than it must: numbers are taken all at once, and
+each is looked at only if that fails; a run's ids are looked at only where one could be meant by
 a judgment and yet not be found, because one is a whole number and the other its digits.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,99}")
 """How a whole number is written as an id; ``007`` is text and no number's digits."""
 
+_PACKED = 1 << 12
+"""So many numbers are taken at once,"""
+
+_SEVERAL = 16
+"""unless queries have more than so many on average: then those of one query are."""
+
 
 def is_plain(data: object) -> bool:
     """Tell whether data is ``{text: {text: number}}`` and can be used without being copied.
@@ -44,7 +51,10 @@ def is_plain(data: object) -> bool:
         if type(query_id) is not str and not isinstance(query_id, str):
             return False
         for doc_id in documents:
-            if not isinstance(doc_id, str) or isinstance(documents[doc_id], Mapping):
+            if type(doc_id) is not str and not isinstance(doc_id, str):
+                return False
+            number = documents[doc_id]
+            if type(number) is not float and isinstance(number, Mapping):
                 return False
             break
     return True
@@ -60,10 +70,21 @@ def numeric_ids(qrels: ByQuery) -> dict[str, frozenset[int]]:
     for query_id, documents in qrels.items():
         # the lowest id tells whether any can begin with a sign or a digit, and that all are text
         if documents and min(documents)[:1] <= "9":
-            numbers = frozenset(int(doc_id) for doc_id in documents if _WHOLE.fullmatch(doc_id))
+            numbers = _numbers_in(documents)
             if numbers:
                 numeric[query_id] = numbers
     return numeric
+
+
+def _numbers_in(doc_ids: Iterable[str]) -> frozenset[int]:
+    """Return ids that are a whole number's digits, as numbers; where all are, ``007`` is 7 too.
+
+    A number that no id means does no harm: ids are still compared as text.
+    """
+    try:
+        return frozenset(map(int, doc_ids))
+    except ValueError:
+        return frozenset(int(doc_id) for doc_id in doc_ids if _WHOLE.fullmatch(doc_id))
 
 
 def holds(documents: Mapping[Any, float], doc_id: str) -> bool:
@@ -99,17 +120,24 @@ def numbers_of(
 ) -> FloatArray:
     """Return the numbers of some queries one after the other, ``size`` in all.
 
-    Adding them up is the quickest way to find one that is no number (NumPy would read text) or is
-    not finite; only then is each looked at.
+    Packing them is the quickest way that takes numbers only (NumPy would read text too); what is no
+    number, or is not finite, is looked for only if there is some.
     """
     try:
-        sound = math.isfinite(sum([sum(each.values()) for each in documents]))
-    except (TypeError, ValueError, ArithmeticError):
-        sound = False
-    if not sound:
-        _check(documents, query_ids, what)
-    values: Any = chain.from_iterable(each.values() for each in documents)
-    return np.fromiter(values if sound else map(_as_float, values), np.float64, size)
+        if size > _SEVERAL * len(documents):
+            packed = [struct.pack(f"{len(each)}d", *each.values()) for each in documents]
+        else:
+            values: Any = chain.from_iterable([each.values() for each in documents])
+            counts = [_PACKED] * (size // _PACKED) + [size % _PACKED]
+            packed = [struct.pack(f"{count}d", *islice(values, count)) for count in counts]
+        numbers = np.frombuffer(b"".join(packed))
+        if np.isfinite(numbers).all():
+            return numbers
+    except (struct.error, TypeError, ValueError, ArithmeticError):
+        pass
+    _check(documents, query_ids, what)
+    values = chain.from_iterable(each.values() for each in documents)
+    return np.fromiter(map(_as_float, values), np.float64, size)
 
 
 def _as_float(value: Any) -> float:

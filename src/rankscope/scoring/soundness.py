@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import lru_cache
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -226,6 +227,9 @@ def _doc_ids(run: Any) -> Iterator[str]:
     """Yield the documents of a run, some of them more than once."""
     if isinstance(run, Mapping):
         return (str(doc_id) for query_id in run for doc_id in run[query_id])
+    if hasattr(run, "documents"):  # of a file that was scanned
+        documents: Iterator[str] = run.documents()
+        return documents
     return iter(run.doc_ids)
 
 
@@ -252,7 +256,7 @@ def check_levels(judgments: Judgments, measures: Iterable[Measure]) -> tuple[Rem
     for measure in measures:
         level = threshold_of(measure)
         if level is None:
-            hears = hears or measure.options.get("gain", "binary") != "binary"
+            hears = hears or _has_gains(measure)
         elif level < 1:
             hears = True
         elif 0 < highest < level and not (highest < 1 and level == 1):
@@ -262,13 +266,13 @@ def check_levels(judgments: Judgments, measures: Iterable[Measure]) -> tuple[Rem
                 f"the highest is {highest:g}",
             )
         else:
-            deaf.append(str(measure))
+            deaf.append(measure)
     if not deaf or (hears and highest >= 1):
         return ()
     low = int(np.count_nonzero((judgments.judged_grade > 0) & (judgments.judged_grade < 1)))
     if not low:
         return ()
-    names = _few(deaf)
+    names = _few(map(str, deaf))
     if highest < 1 and not hears:
         _refuse(
             "RS214",
@@ -284,6 +288,12 @@ def check_levels(judgments: Judgments, measures: Iterable[Measure]) -> tuple[Rem
     return (Remark("RS215", fate, low),)
 
 
+@lru_cache(maxsize=1024)
+def _has_gains(measure: Measure) -> bool:
+    return measure.options.get("gain", "binary") != "binary"
+
+
+@lru_cache(maxsize=1024)
 def threshold_of(measure: Measure) -> float | None:
     """Return the grade from which on a measure counts a document; None if it counts otherwise."""
     if measure.definition.parameter("rel") is None:
@@ -297,17 +307,14 @@ def threshold_of(measure: Measure) -> float | None:
 # --- what is said --------------------------------------------------------------------------------
 
 
-def nearly_found(judgments: Judgments, run: Any) -> Iterator[Remark]:
+def nearly_found(judgments: Judgments, run: Any, hits: Hits) -> Iterator[Remark]:
     """Say which gold the run has under ids that are nearly the same, if that is much of it."""
-    lines = sum(len(run[name]) for name in run) if isinstance(run, Mapping) else len(run)
+    lines = sum(map(len, map(run.__getitem__, run))) if isinstance(run, Mapping) else len(run)
     if max(lines, len(judgments.judged_grade)) > SMALL or judgments.gold is not None:
         return
-    gold = dict.fromkeys(
-        doc_id
-        for grades in judgments.by_query.values()
-        for doc_id, grade in grades.items()
-        if grade > 0
-    )
+    gold = judgments.relevant_ids
+    if _most_are_hits(judgments, run, hits):
+        return
     retrieved = dict.fromkeys(_doc_ids(run))
     if 2 * sum(doc_id in retrieved for doc_id in gold) > len(gold):
         return  # looking takes longer than scoring, and little would be amiss
@@ -320,6 +327,26 @@ def nearly_found(judgments: Judgments, run: Any) -> Iterator[Remark]:
                 f"another id: {reason}, as {shown(wanted, 30)} and {shown(got, 30)}",
                 len(pairs),
             )
+
+
+def _most_are_hits(judgments: Judgments, run: Any, hits: Hits) -> bool:
+    """Tell from little whether the run has most of the gold; false if it cannot be told so.
+
+    A hit is a pair and gold a set of ids, so pairs of the same document must not count twice.
+    """
+    gold = judgments.relevant_ids
+    pairs = int(np.count_nonzero(judgments.judged_grade > 0))
+    surplus = pairs - len(gold)
+    if 2 * (int(np.count_nonzero(hits.grade > 0)) - surplus) > len(gold):
+        return True
+    if not isinstance(run, Mapping):
+        return False
+    rest = set(gold)
+    for query_id in islice(run, NAMED):  # queries often share their candidates
+        rest = rest.difference(run[query_id])
+        if 2 * len(rest) < len(gold):
+            return True
+    return False
 
 
 class Lists(NamedTuple):
@@ -393,15 +420,18 @@ def gold_outside(corpus: KnownCorpus) -> Remark:
 
 
 def _about_order(run: Any, lists: Lists, ties: str) -> Iterator[Remark]:
-    of = f"{{:,}} of {counted(lists.several, 'query')}"
+    def of_all(count: int) -> str:
+        return f"{count:,} of {counted(lists.several, 'query')}"
+
     is_plain = isinstance(run, Mapping)  # {document: score}: in what order it was filled is chance
-    is_list = not is_plain and getattr(run, "is_list", True)
+    rising = 2 * lists.rising > lists.several  # else nobody asks, and large runs need not tell
+    is_list = rising and not is_plain and getattr(run, "is_list", True)
     if 2 * lists.climbing > lists.several and (is_list or is_plain):
-        message = f"scores rise down the list, as distances do, in {of.format(lists.climbing)}"
+        message = f"scores rise down the list, as distances do, in {of_all(lists.climbing)}"
         yield Remark("RS114", message, lists.climbing)
-    elif 2 * lists.rising > lists.several and is_list:
+    elif is_list:
         message = (
-            f"scores and the order of the lists disagree in {of.format(lists.rising)}, as after"
+            f"scores and the order of the lists disagree in {of_all(lists.rising)}, as after"
             " a rerank that kept old scores; scores decide"
         )
         yield Remark("RS114", message, lists.rising)
@@ -420,7 +450,8 @@ def _about_depth(
     deepest = int(hits.retrieved.max(initial=0))
     cut = [(measure, measure.cutoff) for measure in measures if measure.cutoff is not None]
     size = corpus.documents if corpus is not None else None
-    if size is None and any(cutoff >= deepest for _, cutoff in cut):
+    matters = (k > deepest or (k == deepest and m.name in FINDS_ALL) for m, k in cut)
+    if size is None and any(matters):
         size = _all_documents(run, hits, deepest)
     if size:
         trivial = [measure for measure, k in cut if measure.name in FINDS_ALL and k >= size]
@@ -490,18 +521,20 @@ def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
     if len(answered) < 2 or (hits.retrieved[answered] != deepest).any():
         return None
     if isinstance(run, Mapping):
-        answers = (frozenset(map(str, run[query_id])) for query_id in run if run[query_id])
-        whole = next(answers, frozenset())
-        return len(whole) if all(whole == other for other in answers) else None
-    if not hasattr(run, "offsets"):  # pieces of documents: nobody knows how many there are
+        answers = filter(None, map(run.__getitem__, run))
+        whole = set(map(str, next(answers, ())))
+        return len(whole) if all(map(_same_documents, repeat(whole), answers)) else None
+    if not hasattr(run, "same_documents"):  # pieces: nobody knows how many there are
         return None
-    low, high = run.offsets[:-1], run.offsets[1:]
-    full = np.flatnonzero(high > low)
-    documents = run.doc_ids
-    first, second = (set(documents[int(low[at]) : int(high[at])]) for at in full[:2])
-    if first != second:
-        return None
-    return len(first) if documents.n_unique() == len(first) else None
+    size: int | None = run.same_documents()
+    return size
+
+
+def _same_documents(whole: set[str], documents: Mapping[str, float]) -> bool:
+    """Tell whether an answer holds these documents; ids may be whole numbers."""
+    if len(whole) == len(documents) and not whole.difference(documents):
+        return True
+    return whole == set(map(str, documents))
 
 
 def _few(names: Iterable[str]) -> str:

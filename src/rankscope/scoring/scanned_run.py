@@ -1,0 +1,126 @@
+"""A run in a TREC file that was scanned for some judgments, and not read.
+
+What scoring needs is known from one pass over the file's bytes, in little memory whatever its size;
+rows are read only if something else asks for them (`LazyFile`). Blocks of the file are scanned in
+threads; those of a compressed file as they are decompressed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankscope.runs.collapsing import current_chunking
+from rankscope.runs.lazy_run import LazyFile
+from rankscope.runs.naming import name_in_file
+from rankscope.scoring.scan_files import scan_file
+from rankscope.scoring.scan_native import NativePairs
+from rankscope.tables.columns import RUN
+from rankscope.tables.detection import data_lines, fields_of, shielded
+from rankscope.tables.table_options import kept_duplicates
+from rankscope.tables.trec_file import TrecFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankscope.files import PathLike
+    from rankscope.measures.judged import IntArray
+    from rankscope.runs.order import Precision
+    from rankscope.scoring.judgments import Judgments
+    from rankscope.scoring.scans import Scan
+
+SMALL = 1 << 20
+"""Bytes of a file up to which its ids are taken from its lines without a table."""
+
+
+class ScannedRun(LazyFile):
+    """Stands for the run in a file, of which a scan is known."""
+
+    is_list: bool
+    """Whether the order of rows is meant: false for a file whose ranks go by score."""
+
+    def __init__(self, file: TrecFile, scan: Scan, judgments: Judgments) -> None:
+        super().__init__(file, name_in_file(file.path, file.first_tag))
+        self._scan = scan
+        self._scans = {(id(judgments), "double"): (judgments, scan)}
+
+    @classmethod
+    def of(cls, path: PathLike, judgments: Judgments) -> ScannedRun | None:
+        """Scan a file; None if it is not plainly right, or is to be read otherwise."""
+        if judgments.gold is not None or judgments.ontology is not None:
+            return None
+        if current_chunking() is not None or kept_duplicates() is not None:
+            return None
+        file = TrecFile.recognised(path, RUN)
+        if file is None:
+            return None
+        pairs = NativePairs(judgments.packed)
+        scanned = scan_file(file, pairs)
+        if scanned is None or not scanned.scan.query_ids:
+            return None  # of an empty file the reader says where it is
+        if len(set(scanned.scan.query_ids)) < len(scanned.scan.query_ids):
+            return None
+        run = cls(file, scanned.scan, judgments)
+        several = int(np.count_nonzero(scanned.scan.sizes > 1))
+        run.is_list = True
+        if 2 * int(np.count_nonzero(scanned.scan.rises)) > several:
+            by_rank = scan_file(file, pairs, ranks=True)
+            if by_rank is None:
+                return None
+            run.is_list = not by_rank.ranks_go_by_score
+        return run
+
+    def scan_for(self, judgments: Judgments, precision: Precision) -> Scan | None:
+        """Return the scan for some judgments; None if the file cannot be scanned any more."""
+        key = (id(judgments), precision)  # the judgments are kept too, so their id stays theirs
+        if key not in self._scans:
+            scanned = scan_file(self._file, NativePairs(judgments.packed), precision)
+            if scanned is None:
+                return None
+            self._scans[key] = judgments, scanned.scan
+        return self._scans[key][1]
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries, in the order of the file."""
+        return list(self._scan.query_ids)
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many documents each query has."""
+        return self._scan.sizes
+
+    def __len__(self) -> int:
+        return int(self._scan.sizes.sum())
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._scan.query_ids
+
+    def documents(self) -> Iterator[str]:
+        """Yield the documents of all rows."""
+        if self._file.size > SMALL or not self._file.is_plain:
+            yield from self.loaded.doc_ids
+            return
+        with open(self._file.path, "rb") as stream:
+            for line in data_lines(stream.read()):
+                yield fields_of(line)[2]
+
+    def same_documents(self) -> int | None:
+        """Return how many documents there are, if the answers to all queries hold the same ones."""
+        first, *others = self._first_answers() or [set()]
+        if others != [first]:
+            return None
+        return len(first) if set(self.documents()) == first else None
+
+    def _first_answers(self) -> list[set[str]]:
+        """Return the documents of the first two queries."""
+        wanted = int(self._scan.sizes[:2].sum())
+        answers: dict[str, set[str]] = {}
+        with self._file.opened() as stream:
+            while wanted > 0 and (lines := stream.readlines(SMALL)):
+                for line in data_lines(shielded(b"".join(lines)))[:wanted]:
+                    fields = fields_of(line)
+                    answers.setdefault(fields[0], set()).add(fields[2])
+                    wanted -= 1
+        return list(answers.values())
