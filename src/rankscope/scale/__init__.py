@@ -1,0 +1,1 @@
+"""Larger than memory, larger than a machine: work in parts, on threads, processes, clusters."""

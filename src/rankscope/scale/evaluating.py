@@ -1,0 +1,227 @@
+"""Many runs at once: each is a piece of work for a worker, and only its scores come back.
+
+Runs in large files are not: their parts are the pieces (`rankscope.scale.run_parts`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from rankscope.errors import InputError, RankscopeError
+from rankscope.files import can_be_read_again, is_path
+from rankscope.runs.collapsing import collapsing, current_chunking
+from rankscope.runs.lazy_run import LazyRun
+from rankscope.runs.naming import NamedFile, name_in_file, run_names
+from rankscope.runs.table import Run, read_run
+from rankscope.scale.executors import Workers
+from rankscope.scale.run_cuts import PartedFile
+from rankscope.scale.run_parts import RunParts
+from rankscope.scale.visible import check_visible
+from rankscope.scoring.bounds import BoundsTable, bounds
+from rankscope.scoring.evaluate import RunScores, evaluate
+from rankscope.scoring.parted import alone, current_executor, is_several
+from rankscope.tables.chroma import answer_in
+from rankscope.tables.table_options import kept_duplicates, named_keys, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
+    from rankscope.files import PathLike
+    from rankscope.scoring.judgments import Judgments
+
+PARTED = 1 << 26
+"""Of several runs, those in files of so many bytes are scanned in parts."""
+
+_BATCH = 16  # runs that are handed to a worker together, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of each run."""
+
+    judgments: Judgments
+    measures: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `rankscope.evaluate`: profile, ties, …"""
+    bounds: Mapping[str, Any] | None = None
+    """Options of `rankscope.bounds`, where these are wanted; ``holes`` for every run, else for runs
+    with ties."""
+
+    @property
+    def can_be_asked_elsewhere(self) -> bool:
+        """Whether a worker needs no more than this and the file."""
+        of_ids = self.judgments.gold is None and self.judgments.ontology is None
+        return of_ids and not named_keys() and self.options.get("corpus") is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a worker says about one run."""
+
+    scored: tuple[RunScores, ...] = ()
+    bounds: BoundsTable | None = None
+    problem: str = ""
+
+
+class ScoredRun(LazyRun):
+    """Stands for a run that was scored elsewhere, and is not in memory."""
+
+    def __init__(self, path: PathLike, name: str, answer: Answer) -> None:
+        super().__init__(name)
+        self._path = path
+        self.scored = answer.scored
+        self.bounds = answer.bounds
+
+    def _load(self) -> Run:
+        if is_several(self._path):
+            return RunParts(self._path, name=self.name).loaded
+        return read_run(self._path, name=self.name)
+
+
+def answers(
+    files: Sequence[tuple[str, str]], question: Question, chunking: Any, duplicates: Any
+) -> list[Answer]:
+    """Score runs, each by its name and its path; what is wrong with one is its answer."""
+    with alone(), reading(duplicates=duplicates), collapsing(chunking):
+        return [_answer(NamedFile.of(path, name), question) for name, path in files]
+
+
+def _answer(run: NamedFile | RunParts, question: Question) -> Answer:
+    options: dict[str, Any] = dict(question.options)
+    try:
+        scores = evaluate(question.judgments, [run], question.measures, **options)
+        rows = tuple(scores.run(name) for name in scores.runs)
+        table = None
+        more = question.bounds
+        if more is not None and not scores.is_by_language:
+            known = ("profile", "ties", "precision", "queries", "order")
+            rules: Any = {rule: options[rule] for rule in known if rule in options}
+            if more["holes"] or rows[0].counts["tied_hits"]:
+                table = bounds(question.judgments, run, question.measures, **rules, **more)
+    except RankscopeError as error:
+        return Answer(problem=str(error))
+    return Answer(rows, table)
+
+
+def names_of(paths: Sequence[PathLike]) -> dict[str, PathLike]:
+    """Return files by the names that their runs have, as `rankscope.evaluate` finds them."""
+    heads = [SimpleNamespace(name=_name(path)) for path in paths]
+    return dict(zip(run_names(heads, paths), paths, strict=True))
+
+
+def _name(path: PathLike) -> str:
+    try:
+        file = None if is_several(path) else PartedFile.open(path)
+    except RankscopeError:  # a worker says what is wrong
+        file = None
+    return name_in_file(path, None if file is None else file.table.first_tag)
+
+
+def spread(runs: Any, question: Question) -> Any:
+    """Return runs with those in files replaced by runs that are scored by workers."""
+    if not question.can_be_asked_elsewhere:
+        return runs
+    if is_path(runs):
+        if is_several(runs) or not can_be_read_again(runs):
+            return runs
+        if _is_as_it_is(question) and PartedFile.open(runs) is not None:
+            return RunParts(runs)
+        ((_, run),) = score_files(names_of([runs]), question).items()
+        return run
+    if isinstance(runs, list | tuple) and runs and all(map(_is_file, runs)):
+        return score_files(names_of(runs), question)
+    by_name = isinstance(runs, Mapping) and runs and all(map(_is_file, runs.values()))
+    if by_name and answer_in(runs) is None:
+        return score_files({str(name): path for name, path in runs.items()}, question)
+    return runs
+
+
+def _is_file(run: Any) -> bool:
+    return is_path(run) and can_be_read_again(run)
+
+
+def _is_as_it_is(question: Question) -> bool:
+    """Tell whether rows count as the files have them."""
+    by_score = question.options.get("order", "score") == "score"
+    return by_score and current_chunking() is None and kept_duplicates() is None
+
+
+def score_files(
+    files: Mapping[str, PathLike],
+    question: Question,
+    *,
+    each: Callable[[ScoredRun], None] | None = None,
+    broken: Callable[[str, str], None] | None = None,
+    step: Callable[[int, int], None] | None = None,
+) -> dict[str, ScoredRun]:
+    """Score the runs in files, by name; ``each`` gets every run when it is scored, in order.
+
+    A run that is broken is told to ``broken``, by name and problem, and the others go on.
+
+    Raises:
+        RankscopeError: a run is broken, and nobody is told; or all are.
+    """
+    executor = current_executor()
+    scored: dict[str, ScoredRun] = {}
+    for done, (name, answer) in enumerate(_answers(files, question, executor), start=1):
+        if answer.problem:
+            if broken is None:
+                raise _refusal(files[name], name, question, answer.problem)
+            broken(name, answer.problem)
+        else:
+            scored[name] = ScoredRun(files[name], name, answer)
+            if each is not None:
+                each(scored[name])
+        if step is not None:
+            step(done, len(files))
+    if not scored:
+        raise InputError("every run is broken; what is wrong with each is said above")
+    return {name: scored[name] for name in files if name in scored}
+
+
+def _answers(
+    files: Mapping[str, PathLike], question: Question, executor: Executor | None
+) -> Iterator[tuple[str, Answer]]:
+    """Yield the answers for all runs by name: for small ones first, in order, then large ones."""
+    large = {name: path for name, path in files.items() if _is_large(path, question)}
+    small = [(name, os.fspath(path)) for name, path in files.items() if name not in large]
+    check_visible(executor, [path for _, path in small if os.path.isfile(path)])
+    with Workers(executor) as workers:
+        size = min(-(-len(small) // (4 * workers.count)) or 1, _BATCH)
+        batches = [small[low : low + size] for low in range(0, len(small), size)]
+        common = (question, current_chunking(), kept_duplicates())
+        for batch, results in zip(batches, workers.map(answers, batches, *common), strict=True):
+            yield from zip((name for name, _ in batch), results, strict=True)
+    for name, path in large.items():
+        try:
+            run = RunParts(path, name=name)
+        except RankscopeError as error:
+            yield name, Answer(problem=str(error))
+        else:
+            yield name, _answer(run, question)
+
+
+def _refusal(path: PathLike, name: str, question: Question, problem: str) -> RankscopeError:
+    """Return what is wrong with a run, as it is raised without workers."""
+    file = NamedFile.of(os.fspath(path), name)
+    try:
+        with alone():
+            evaluate(question.judgments, [file], question.measures, **question.options)
+    except RankscopeError as error:
+        return error
+    return InputError(problem)
+
+
+def _is_large(path: PathLike, question: Question) -> bool:
+    if is_several(path):
+        return True
+    try:
+        is_large = os.path.getsize(path) >= PARTED and _is_as_it_is(question)
+        return is_large and PartedFile.open(path) is not None
+    except (OSError, RankscopeError):
+        return False

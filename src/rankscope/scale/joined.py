@@ -1,0 +1,52 @@
+"""Several files as one run, in memory: for what must see every document of a run in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankscope.runs.table import Run, in_documents, read_run, scores_of, without_duplicates
+from rankscope.tables.columns import RUN
+from rankscope.tables.reading import TableFile
+from rankscope.tables.rows import Rows, as_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankscope.errors import Place
+    from rankscope.files import PathLike
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _JoinedRows(Rows):
+    """The rows of several files, each of which says where its rows are."""
+
+    files: tuple[Rows, ...] = ()
+
+    def place(self, row: int) -> Place:
+        """Return where a row was read."""
+        ends = np.cumsum([rows.frame.height for rows in self.files])
+        at = int(np.searchsorted(ends, row, side="right"))
+        return self.files[at].place(row - int(ends[at - 1] if at else 0))
+
+
+def joined_run(paths: Sequence[PathLike], name: str) -> Run:
+    """Read several files as one run; each must be a run by itself."""
+    for path in paths:
+        read_run(path)  # which says what is wrong with this file
+    files = [TableFile.open(path, RUN).rows(("query_id", "doc_id", "score")) for path in paths]
+    frames = [
+        pl.DataFrame(
+            [
+                as_ids(rows.frame["query_id"], rows).cast(pl.String),
+                as_ids(rows.frame["doc_id"], rows).cast(pl.String),
+                scores_of(rows),
+            ]
+        )
+        for rows in files
+    ]
+    joined = _JoinedRows(pl.concat(frames), name, RUN, files=tuple(files))
+    return in_documents(Run.from_rows(without_duplicates(joined, None), name=name))

@@ -1,0 +1,218 @@
+"""Partials: what is known of a run after some of its parts, and how two such things add up.
+
+``partial(part, pairs)`` looks at one part, anywhere; ``merge(a, b)`` puts together what is known of
+stretches that follow each other, and is associative. Queries that were in one part only are
+settled. The others are *open*: their rows are brought together later (`rankscope.scale.spool`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankscope.errors import InputError, RankscopeError
+from rankscope.scoring.scan_native import NativePairs, scan_block
+from rankscope.scoring.scan_tables import scan_of, unpacked
+from rankscope.scoring.scans import PackedPairs, Scan
+from rankscope.tables.detection import BOM
+from rankscope.tables.native import library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankscope.measures.judged import IntArray
+    from rankscope.runs.order import Precision
+    from rankscope.scale.run_cuts import Part
+
+
+_HEAD = 1 << 14  # bytes whose lines show whether queries take turns
+_FEW = 50  # lines that show nothing yet
+
+
+class PartError(InputError):
+    """A part that cannot be scanned; the ordinary reader says what is wrong with the file."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """What is known of a run after some of its parts."""
+
+    queries: pl.DataFrame
+    """By query, in order of first appearance: query_id; size, the number of its rows; first and
+    last, the scores of its first and last row; rises and falls, whether a score is higher or lower
+    than the one before; parts, in how many parts the query is."""
+    hits: pl.DataFrame
+    """By judged document retrieved: pair, place, score, above, tied, ahead_by_id, ahead_as_given,
+    as in `rankscope.scoring.scans.Scan`; of open queries what holds in one of their parts."""
+    tied_across: IntArray
+    """As in `Scan`, over the stretches of all parts."""
+
+
+def partial_of(scan: Scan) -> Partial:
+    """Return a scan as a partial; each query has one stretch."""
+    queries = pl.DataFrame(
+        {
+            "query_id": pl.Series(scan.query_ids, dtype=pl.String),
+            "size": scan.sizes,
+            "first": scan.first_score,
+            "last": scan.last_score,
+            "rises": scan.rises,
+            "falls": scan.falls,
+            "parts": np.ones(len(scan.query_ids), np.int64),
+        }
+    )
+    hits = pl.DataFrame(
+        {
+            "pair": scan.hit_pair,
+            "place": scan.hit_place,
+            "score": scan.hit_score,
+            "above": scan.above,
+            "tied": scan.tied,
+            "ahead_by_id": scan.ahead_by_id,
+            "ahead_as_given": scan.ahead_as_given,
+        },
+    )
+    return Partial(queries, hits, scan.tied_across)
+
+
+def partial(part: Part, pairs: PackedPairs, precision: Precision = "double") -> Partial:
+    """Look at one part of a run.
+
+    Raises:
+        PartError: it breaks a rule of runs.
+    """
+    try:
+        scan = _native(part, pairs, precision) or scan_of(part.run(), pairs, precision)
+        return partial_of(scan)
+    except RankscopeError as error:
+        raise PartError(str(error)) from None  # others cannot all be sent from process to process
+
+
+def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None:
+    """Return the scan of a part by the native library; None if it refuses it, or is not there."""
+    if library() is None or part.format != "trec" or part.sniffed.is_encoded:
+        return None
+    data = part.block()
+    if _changes_often(data):
+        return None
+    if data.startswith(BOM):
+        if part.low:
+            return None
+        data = data.removeprefix(BOM)
+    native = _native_pairs(
+        pairs.query_text,
+        pairs.query_ends.tobytes(),
+        pairs.pair_offsets.tobytes(),
+        pairs.doc_text,
+        pairs.doc_ends.tobytes(),
+    )
+    scanned = scan_block(data, len(data), native, precision)
+    return None if scanned is None or scanned.scan.is_interleaved else scanned.scan
+
+
+def _changes_often(data: bytes) -> bool:
+    """Tell whether the first lines are of another query each; they would be refused, but slowly."""
+    lines = data[:_HEAD].split(b"\n")[:-1]
+    queries = [line.split(None, 1)[0] for line in lines if line.strip()]
+    changes = sum(query != before for before, query in pairwise(queries))
+    return 2 * changes > len(queries) > _FEW
+
+
+@lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes
+def _native_pairs(
+    query_text: bytes, query_ends: bytes, pair_offsets: bytes, doc_text: bytes, doc_ends: bytes
+) -> NativePairs:
+    ends = [np.frombuffer(edges, np.int64) for edges in (query_ends, pair_offsets, doc_ends)]
+    return NativePairs(PackedPairs(query_text, ends[0], ends[1], doc_text, ends[2]))
+
+
+def merge(first: Partial, second: Partial) -> Partial:
+    """Put together what is known of two stretches of a run, the second after the first."""
+    return merge_all([first, second])
+
+
+def merge_all(partials: Sequence[Partial]) -> Partial:
+    """Put together what is known of stretches of a run that follow each other."""
+    if len(partials) == 1:
+        return partials[0]
+    queries = pl.concat([part.queries for part in partials])
+    if queries["query_id"].n_unique() < queries.height:
+        before = pl.col("last").shift()
+        queries = queries.group_by("query_id", maintain_order=True).agg(
+            pl.col("size").sum(),
+            pl.col("first").first(),
+            pl.col("last").last(),
+            rises=pl.col("rises").any() | (pl.col("first") > before).fill_null(False).any(),
+            falls=pl.col("falls").any() | (pl.col("first") < before).fill_null(False).any(),
+            parts=pl.col("parts").sum(),
+        )
+    return Partial(
+        queries,
+        pl.concat([part.hits for part in partials]),
+        summed([part.tied_across for part in partials]),
+    )
+
+
+def summed(counts: Iterable[IntArray]) -> IntArray:
+    """Add up counts by place, of which some are longer than others."""
+    listed = list(counts)
+    total = np.zeros(max(map(len, listed), default=0), np.int64)
+    for part in listed:
+        total[: len(part)] += part
+    return total
+
+
+class Tally:
+    """Partials that are put together as they come, in their order, each a few times at most."""
+
+    def __init__(self) -> None:
+        self._heaps: list[tuple[int, Partial]] = []
+
+    def add(self, partial_run: Partial) -> None:
+        """Take the next one; what is about as large is put together at once."""
+        rows, last = partial_run.queries.height, partial_run
+        while self._heaps and self._heaps[-1][0] <= 2 * rows:
+            _, before = self._heaps.pop()
+            last = merge(before, last)
+            rows = last.queries.height
+        self._heaps.append((max(rows, 1), last))
+
+    def total(self) -> Partial:
+        """Return all of them as one."""
+        total = merge_all([heap for _, heap in self._heaps])
+        self._heaps = [(total.queries.height, total)]
+        return total
+
+
+def as_scan(whole: Partial, pairs: PackedPairs) -> Scan:
+    """Return what is known of a whole run as a scan; no query is open any more."""
+    query_ids, _ = unpacked(pairs)
+    rows = whole.queries.select("query_id").with_row_index("row")
+    judged = pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String)})
+    stretch = judged.join(rows, on="query_id", how="left", maintain_order="left")["row"]
+    query = np.searchsorted(pairs.pair_offsets, whole.hits["pair"].to_numpy(), side="right") - 1
+    numbers = stretch.gather(query).cast(pl.Int64)
+    hits = whole.hits.with_columns(numbers.alias("stretch")).sort("stretch", "place")
+    by_query, by_hit = whole.queries.to_dict(), hits.to_dict()
+    return Scan(
+        query_ids=whole.queries["query_id"],  # type: ignore[arg-type]  # a series takes less room
+        sizes=by_query["size"].to_numpy(),
+        first_score=by_query["first"].to_numpy(),
+        last_score=by_query["last"].to_numpy(),
+        rises=by_query["rises"].to_numpy(),
+        falls=by_query["falls"].to_numpy(),
+        hit_stretch=by_hit["stretch"].to_numpy(),
+        hit_pair=by_hit["pair"].to_numpy(),
+        hit_place=by_hit["place"].to_numpy(),
+        hit_score=by_hit["score"].to_numpy(),
+        above=by_hit["above"].to_numpy(),
+        tied=by_hit["tied"].to_numpy(),
+        ahead_by_id=by_hit["ahead_by_id"].to_numpy(),
+        ahead_as_given=by_hit["ahead_as_given"].to_numpy(),
+        tied_across=whole.tied_across,
+    )

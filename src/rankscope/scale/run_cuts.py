@@ -1,0 +1,249 @@
+"""Parts: a run cut into stretches of rows that workers read by themselves.
+
+A plain TREC file is cut at bytes, a Parquet file at rows, and what is compressed or comes through a
+pipe into blocks as they come. Cuts are made where the query changes, if such a place is near, so
+that few queries are in two parts.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from rankscope.errors import FormatError
+from rankscope.files import is_plain_file, open_bytes, source_name, suffix_of
+from rankscope.runs.table import Run
+from rankscope.tables.columns import RUN, find_columns
+from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
+from rankscope.tables.objects import rows_from_frame
+from rankscope.tables.parquet import scan_parquet
+from rankscope.tables.reading import TableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from rankscope.files import PathLike
+    from rankscope.tables.columns import PairLayout
+    from rankscope.tables.rows import Rows
+
+PART_BYTES = 1 << 25
+"""About so many bytes of a TREC file are a part."""
+
+PART_ROWS = 1 << 20
+"""About so many rows of a Parquet file are."""
+
+_LOOK = 1 << 20  # bytes, or rows / 16, within which a change of the query is looked for
+
+ROLES = ("query_id", "doc_id", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a run's rows: bytes of a TREC file, or rows of a Parquet file."""
+
+    path: str
+    format: Literal["trec", "parquet"]
+    low: int
+    high: int
+    sniffed: Sniffed
+    layout: PairLayout
+    data: bytes | None = None
+    """The bytes themselves, where workers cannot read them from the file."""
+
+    def rows(self, roles: tuple[str, ...] = ROLES) -> Rows:
+        """Read the rows of this part, these columns of them."""
+        if self.format == "parquet":
+            scan = scan_parquet(self.path, source=self.path)
+            names = find_columns(list(scan.collect_schema()), self.layout)
+            columns = [names[role] for role in roles if role in names]
+            frame = scan.select(columns).slice(self.low, self.high - self.low).collect()
+            return rows_from_frame(frame, self.layout, source=self.path)
+        return self._file().rows(roles)
+
+    def block(self) -> bytes:
+        """Return the bytes of a part of a TREC file: whole lines."""
+        if self.data is not None:
+            return self.data
+        with open(self.path, "rb") as file:
+            file.seek(self.low)
+            return file.read(self.high - self.low)
+
+    def _file(self) -> TableFile:
+        data = self.block()
+        if self.low and data.startswith(BOM):  # only at the beginning of a file it is a mark
+            data = b"\n" + data
+        return TableFile(self.path, self.layout, "trec", False, self.sniffed, data)
+
+    def run(self) -> Run:
+        """Read this part as a run of its own; what breaks a rule is refused."""
+        rows = self.rows()
+        if not rows.frame.height and not rows.malformed_count:
+            return Run({}, name="part")
+        return Run.from_rows(rows, name="part")
+
+
+@dataclass(frozen=True, slots=True)
+class PartedFile:
+    """A file that can be cut into parts."""
+
+    path: PathLike
+    format: Literal["trec", "parquet"]
+    sniffed: Sniffed
+    layout: PairLayout
+    is_plain: bool
+
+    @classmethod
+    def open(cls, path: PathLike) -> PartedFile | None:
+        """Look at a file; None if it cannot be cut: of another format, or with other columns."""
+        layout = RUN.keyed()
+        with open_bytes(path) as stream:
+            sniffed = sniff(read_head(stream), suffix_of(path))
+        format = detect_format(sniffed, layout)
+        is_plain = is_plain_file(path)
+        if format == "trec":
+            return cls(path, "trec", sniffed, layout, is_plain)
+        if format == "parquet" and is_plain:
+            file = cls(path, "parquet", sniffed, layout, is_plain)
+            return file if file._has_plain_columns() else None
+        return None
+
+    def _has_plain_columns(self) -> bool:
+        """Tell whether each row is a pair with a score, whatever the other rows say."""
+        schema = scan_parquet(self._place, source=self.source).collect_schema()
+        columns = find_columns(list(schema), self.layout)
+        if not set(ROLES) <= columns.keys():
+            return False
+        ids = (schema[columns[role]] for role in ROLES[:2])
+        plain = all(dtype == pl.String or dtype.is_integer() for dtype in ids)
+        return plain and schema[columns["score"]].is_numeric()
+
+    @property
+    def source(self) -> str:
+        """The file's name in messages."""
+        return source_name(self.path)
+
+    @property
+    def _place(self) -> str:
+        return os.path.abspath(os.fspath(self.path))
+
+    @property
+    def table(self) -> TableFile:
+        """The file as it is named; nothing is read."""
+        return TableFile(self.path, self.layout, self.format, False, self.sniffed, b"")
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts in the order of their rows."""
+        sniffed = replace(self.sniffed, metadata="")  # which workers have no use for
+        part = Part(self._place, self.format, 0, 0, sniffed, self.layout)
+        if self.format == "parquet":
+            edges = _edges_of_rows(self._place, self.layout)
+        elif self.is_plain:
+            edges = _edges_of_bytes(self._place)
+        else:
+            with open_bytes(self.path) as stream:
+                for low, data in _blocks(stream):
+                    yield replace(part, low=low, high=low + len(data), data=data)
+            return
+        low = 0
+        for high in edges:
+            yield replace(part, low=low, high=high)
+            low = high
+
+
+def _query(line: bytes) -> bytes | None:
+    """Return the query on a line; None if it is blank or a comment."""
+    fields = line.split(None, 1)
+    return None if not fields or fields[0].startswith(b"#") else fields[0]
+
+
+def _edges_of_bytes(path: str) -> Iterator[int]:
+    """Yield where the parts of a TREC file end."""
+    size, low = os.path.getsize(path), 0
+    with open(path, "rb") as file:
+        while low + PART_BYTES < size:
+            file.seek(low + PART_BYTES - 1)
+            file.readline()
+            line_start = file.tell()
+            if line_start >= size:
+                break
+            low = _first_change(file, line_start)
+            yield low
+    if low < size:
+        yield size
+
+
+def _first_change(file: BinaryIO, start: int) -> int:
+    """Return where the next query begins, or this line if that is far away."""
+    place, current = start, None
+    for line in file.readlines(_LOOK):
+        query = _query(line)
+        if current is None:
+            current = query
+        elif query is not None and query != current:
+            return place
+        place += len(line)
+    return start
+
+
+def _blocks(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks of whole lines with their places; the last query waits for the next block."""
+    low, rest = 0, b""
+    while data := stream.read(PART_BYTES):
+        block = rest + data + (b"" if data.endswith(b"\n") else stream.readline())
+        end = _last_change(block)
+        yield low, block[:end]
+        low, rest = low + end, block[end:]
+    if rest:
+        yield low, rest
+
+
+def _last_change(block: bytes) -> int:
+    """Return where the last query of a block begins, or its end if that is far away."""
+    place, last = len(block), None
+    while place and len(block) - place < _LOOK:
+        start = block.rfind(b"\n", 0, place - 1) + 1
+        query = _query(block[start:place])
+        if last is None:
+            last = query
+        elif query is not None and query != last:
+            return place
+        place = start
+    return len(block)
+
+
+def _edges_of_rows(path: str, layout: PairLayout) -> Iterator[int]:
+    """Yield where the parts of a Parquet file end."""
+    scan = scan_parquet(path, source=path)
+    queries = scan.select(find_columns(list(scan.collect_schema()), layout)["query_id"])
+    size, low = int(queries.select(pl.len()).collect().item()), 0
+    while low + PART_ROWS < size:
+        near = queries.slice(low + PART_ROWS, _LOOK // 16).collect().to_series()
+        change = (near != near.shift()).fill_null(False).arg_max() or 0
+        low += PART_ROWS + change
+        yield low
+    if low < size:
+        yield size
+
+
+def refuse_mixed_files(files: list[PartedFile]) -> None:
+    """Raise if files are not parts of one run."""
+    first = files[0]
+    for file in files[1:]:
+        if file.format != first.format:
+            raise FormatError(
+                f"is {file.format} and {first.source} is {first.format}; the files of one run "
+                "have one format",
+                source=file.source,
+            )
+        tags = (first.table.first_tag, file.table.first_tag)
+        if tags[0] != tags[1]:
+            raise FormatError(
+                f"has the tag {tags[1]!r} and {first.source} {tags[0]!r}; the files of one run "
+                "have one tag: give files of several runs one by one",
+                source=file.source,
+                line=1,
+            )

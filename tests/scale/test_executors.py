@@ -1,0 +1,194 @@
+"""Threads, processes and a Dask cluster give the result of one process, also when workers die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+from rankscope.scale import executors, run_cuts
+from rankscope.scale.executors import Workers, process_pool
+from scale.deaths import die, die_once
+from scale.runs_on_disk import ordered, qrels, rows, text
+
+MEASURES = ["nDCG@3", "RR@10", "AP"]
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Executor]:
+    with process_pool(2) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            worker_dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def told(scores: rs.Scores) -> Any:
+    return {
+        name: (
+            scores.run(name).values.tobytes(),
+            scores.run(name).means,
+            scores.run(name).counts,
+            scores.run(name).remarks,
+        )
+        for name in scores.runs
+    }
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    made = []
+    for seed, order in enumerate(["best first", "interleaved", "shuffled"]):
+        path = tmp_path / f"run{seed}.run"
+        path.write_bytes(text(ordered(rows(seed), order, seed)).replace(b"sys", b"s%d" % seed))
+        made.append(str(path))
+    return made
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_threads(files: list[str]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        check(files, pool)
+
+
+def check(files: list[str], executor: Executor) -> None:
+    """Check one run in parts, and several."""
+    for path in files:
+        alone = rs.evaluate(qrels(0), path, MEASURES)
+        shared = rs.evaluate(qrels(0), path, MEASURES, executor=executor)
+        assert told(shared) == told(alone)
+        assert shared.means == alone.means
+    together = rs.evaluate(qrels(0), files, MEASURES)
+    assert told(rs.evaluate(qrels(0), files, MEASURES, executor=executor)) == told(together)
+    named = {f"n{number}": path for number, path in enumerate(files)}
+    together = rs.evaluate(qrels(0), named, MEASURES)
+    assert told(rs.evaluate(qrels(0), named, MEASURES, executor=executor)) == told(together)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_processes(files: list[str], processes: Executor) -> None:
+    check(files, processes)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_dask(files: list[str], dask: Any) -> None:
+    check(files, dask.get_executor(pure=False))
+
+
+def test_a_broken_run_is_refused_as_without_workers(
+    tmp_path: Path, files: list[str], processes: Executor
+) -> None:
+    path = tmp_path / "broken.run"
+    path.write_text("q1 Q0 d1 1 0.5 x\nq1 Q0 d1 2 0.4 x\n")
+    for runs in (str(path), [*files, str(path)]):
+        with pytest.raises(rs.InvalidDataError) as alone:
+            rs.evaluate(qrels(0), runs, MEASURES)
+        with pytest.raises(rs.InvalidDataError) as shared:
+            rs.evaluate(qrels(0), runs, MEASURES, executor=processes)
+        assert str(shared.value) == str(alone.value)
+
+
+def test_what_a_dead_process_worked_on_is_done_again(tmp_path: Path) -> None:
+    for make in (process_pool, lambda count: ProcessPoolExecutor(count, get_context("spawn"))):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        with make(2) as pool, Workers(pool) as workers:
+            results = list(workers.map(die_once, range(12), str(folder)))
+        assert results == [number * number for number in range(12)]
+        assert len(list(folder.iterdir())) == 2
+
+
+def test_it_is_given_up_in_one_sentence() -> None:
+    with (
+        process_pool(2) as pool,
+        Workers(pool) as workers,
+        pytest.raises(rs.InputError, match=r"workers died 4 times in a row .*more memory"),
+    ):
+        list(workers.map(die, range(4)))
+
+
+def test_what_a_killed_dask_worker_worked_on_is_done_again(tmp_path: Path, dask: Any) -> None:
+    with Workers(dask.get_executor(pure=False)) as workers:
+        results = list(workers.map(die_once, range(8), str(tmp_path)))
+    assert results == [number * number for number in range(8)]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_run_is_scored_while_dask_workers_are_killed(files: list[str], dask: Any) -> None:
+    from threading import Thread
+
+    expected = [told(rs.evaluate(qrels(0), path, MEASURES)) for path in files]
+    victims = list(dask.run(os.getpid).values())
+
+    def kill() -> None:
+        for process in victims:
+            time.sleep(0.2)
+            os.kill(process, signal.SIGKILL)
+
+    killer = Thread(target=kill)
+    killer.start()
+    executor = dask.get_executor(pure=False)
+    shared = [told(rs.evaluate(qrels(0), path, MEASURES, executor=executor)) for path in files]
+    killer.join()
+    assert shared == expected
+
+
+def test_at_most_a_few_tasks_are_handed_out() -> None:
+    handed_out = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(100):
+            handed_out.append(number)
+            yield number
+
+    with ThreadPoolExecutor(2) as pool, Workers(pool) as workers:
+        results = workers.map(abs, tasks())
+        assert next(results) == 0
+        assert len(handed_out) <= 2 * executors._AHEAD + 1
+        assert list(results) == list(range(1, 100))
+
+
+def blind(paths: list[str]) -> Any:
+    """Return what a worker says that sees no file."""
+    from rankscope.scale.visible import view_of
+
+    return view_of(paths)[0], [None for _ in paths]
+
+
+def test_workers_must_see_the_file(files: list[str]) -> None:
+    from rankscope.scale import visible
+
+    class Elsewhere(ThreadPoolExecutor):
+        def submit(self, function: Any, *arguments: Any) -> Any:  # type: ignore[override]
+            if function is visible.view_of:
+                return super().submit(blind, *arguments)
+            return super().submit(function, *arguments)
+
+    with Elsewhere(1) as pool, pytest.raises(rs.InputError, match="does not see it; workers read"):
+        rs.evaluate(qrels(0), files[0], MEASURES, executor=pool)

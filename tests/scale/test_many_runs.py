@@ -1,0 +1,190 @@
+"""Many runs in one command: a table as it goes, broken runs left out, nothing kept in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankscope as rs
+from rankscope.scale import evaluating, score_table
+from rankscope.scale.score_table import ScoreTable
+from scale.runs_on_disk import ordered, qrels, rows, text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").write_text(
+        "".join(
+            f"{query_id} 0 {doc_id} {grade}\n"
+            for query_id, documents in qrels(0).items()
+            for doc_id, grade in documents.items()
+        )
+    )
+    (tmp_path / "runs").mkdir()
+    for seed in range(12):
+        made = text(ordered(rows(seed), ("best first", "shuffled")[seed % 2], seed))
+        (tmp_path / "runs" / f"r{seed:02}.run").write_bytes(made.replace(b"sys", b"s%02d" % seed))
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rankscope", "evaluate", "qrels", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_workers_print_what_one_process_prints(folder: Path) -> None:
+    files = sorted(str(path.relative_to(folder)) for path in (folder / "runs").iterdir())
+    alone = run(folder, *files, "--format", "json", "--per-query")
+    shared = run(folder, *files, "--format", "json", "--per-query", "--workers", "2")
+    assert (shared.returncode, shared.stderr) == (0, "")
+    assert shared.stdout == alone.stdout
+    table = run(folder, *files[:2])
+    assert run(folder, *files[:2], "--workers", "1").stdout == table.stdout
+
+
+def test_a_broken_run_is_left_out(folder: Path) -> None:
+    (folder / "runs" / "r05.run").write_text("q1 Q0 d1 1 0.5 s05\nq1 Q0 d1 2 0.4 s05\n")
+    (folder / "runs" / "r07.run").write_text("")
+    files = [f"runs/r{number:02}.run" for number in range(12)] + ["runs/gone.run"]
+    done = run(folder, *files, "--workers", "1", "--per-query-output", "scores.parquet",
+               "--format", "json")  # fmt: skip
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert [line.split()[1] for line in lines] == ["s05", "r07", "gone"]
+    assert "runs/r05.run:2" in lines[0]
+    assert "file not found" in lines[2]
+    names = list(json.loads(done.stdout)["runs"])
+    assert names == [f"s{number:02}" for number in range(12) if number not in (5, 7)]
+    table = pl.read_parquet(folder / "scores.parquet")
+    expected = rs.evaluate(
+        str(folder / "qrels"),
+        [str(folder / file) for file in files[:12] if "05" not in file and "07" not in file],
+    ).per_query
+    assert table.equals(expected)
+
+
+def test_a_single_broken_run_is_an_error(folder: Path) -> None:
+    (folder / "runs" / "r05.run").write_text("q1 Q0 d1 1 0.5 s05\nq1 Q0 d1 2 0.4 s05\n")
+    alone = run(folder, "runs/r05.run")
+    shared = run(folder, "runs/r05.run", "--workers", "1")
+    assert (shared.returncode, shared.stdout, shared.stderr) == (2, "", alone.stderr)
+
+
+def test_workers_and_cluster_exclude_each_other(folder: Path) -> None:
+    done = run(folder, "runs/r01.run", "--workers", "2", "--cluster", "tcp://127.0.0.1:1")
+    assert done.returncode == 2
+    assert "exclude each other" in done.stderr
+
+
+def test_a_cluster_that_is_not_there(folder: Path) -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    done = run(folder, "runs/r01.run", "--cluster", "tcp://127.0.0.1:1")
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "no Dask scheduler can be reached there" in done.stderr
+
+
+def test_the_table_is_written_in_pieces(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(score_table, "PIECE_ROWS", 20)
+    scores = rs.evaluate(qrels(0), [str(path) for path in sorted((folder / "runs").iterdir())])
+    target = tmp_path / "t.parquet"
+    target.write_text("old")
+    with ScoreTable(target) as table:
+        for name in scores.runs:
+            table.add(scores.run(name))
+        assert len(table._pieces) == 12
+        assert target.read_text() == "old"
+        table.finish()
+    assert pl.read_parquet(target).equals(scores.per_query)
+    assert not list(tmp_path.glob(".rankscope*"))
+
+
+def test_what_a_killed_process_leaves_is_no_file(folder: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "import rankscope as rs\n"
+        "from rankscope.scale.score_table import ScoreTable\n"
+        "scores = rs.evaluate('qrels', 'runs/r01.run')\n"
+        "with ScoreTable('t.parquet') as table:\n"
+        "    table.add(scores.run())\n"
+        "    table._write(table._folder)\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=folder, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+    time.sleep(0.1)
+    assert not (folder / "t.parquet").exists()
+    assert len(list(folder.glob(".rankscope-scores-*"))) == 1
+    done = run(folder, "runs/r01.run", "--per-query-output", "t.parquet")
+    assert done.returncode == 0
+    assert pl.read_parquet(folder / "t.parquet").height
+    assert not list(folder.glob(".rankscope-scores-*"))
+
+
+def test_runs_are_not_kept(folder: Path) -> None:
+    question = evaluating.Question(
+        rs.Judgments(rs.Qrels(qrels(0))), ("RR@10",), {"profile": "rankscope"}
+    )
+    files = evaluating.names_of([str(path) for path in sorted((folder / "runs").iterdir())])
+    steps: list[tuple[int, int]] = []
+    runs = evaluating.score_files(files, question, step=lambda *step: steps.append(step))
+    assert list(runs) == [f"s{number:02}" for number in range(12)]
+    assert all(scored._loaded is None for scored in runs.values())
+    assert steps[-1] == (12, 12)
+
+
+def test_a_large_run_through_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+
+    from rankscope.scale import run_cuts
+    from rankscope.scoring import parted
+
+    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
+    monkeypatch.setattr(parted, "LARGE", 200)
+    monkeypatch.setattr(run_cuts, "PART_BYTES", 300)
+    for name, broken in (("r03", False), ("r01", False), ("r02", True)):
+        path = folder / "runs" / f"{name}.run"
+        content = path.read_bytes() + (b"q1 Q0\n" if broken else b"")
+        expected = None if broken else rs.evaluate(qrels(0), path)
+        read, write = os.pipe()
+        os.write(write, gzip.compress(content))
+        os.close(write)
+        if broken:
+            with pytest.raises(rs.InvalidDataError, match=rf"/dev/fd/{read}:\d+: .*6 columns"):
+                rs.evaluate(qrels(0), f"/dev/fd/{read}")
+        else:
+            scores = rs.evaluate(qrels(0), f"/dev/fd/{read}")
+            assert expected is not None
+            assert scores.means == expected.means
+            assert scores.runs == expected.runs
+        os.close(read)
+
+
+def test_a_pattern_in_quotes_is_one_run(folder: Path) -> None:
+    parts = folder / "parts"
+    parts.mkdir()
+    made = rows(3)
+    (parts / "1.run").write_bytes(text(made[:20]))
+    (parts / "2.run").write_bytes(text(made[20:]))
+    (folder / "whole.run").write_bytes(text(made))
+    expected = run(folder, "x=whole.run").stdout
+    assert run(folder, "x=parts/*.run").stdout == expected
+    assert run(folder, "x=parts").stdout == expected
+    assert run(folder, "x=parts/*.run", "--workers", "1").stdout == expected
