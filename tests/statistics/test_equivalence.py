@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from rankscope.errors import InputError
-from rankscope.statistics.equivalence import Equivalence, equivalence_tests
+from rankscope.statistics.equivalence import Equivalence, equivalence_tests, noisy_equivalence
+from rankscope.statistics.noise import run_noise
 
 stats: Any = import_module("scipy.stats")
 
@@ -64,3 +65,29 @@ def test_to_dict() -> None:
     data = only([0.01, -0.01, 0.0], margin=0.5).to_dict()
     assert data["equivalent"] is True
     assert data["interval"]["method"] == "t"
+
+
+def test_noise_of_the_systems_counts() -> None:
+    """Two systems with the same mean may be far apart the next time they are asked."""
+    random = np.random.default_rng(4)
+    differences = random.normal(0, 0.01, 200)
+    [quiet] = equivalence_tests(differences, margin=0.02)
+    assert quiet.equivalent
+    still = run_noise(np.zeros((3, 200)) + random.normal(0, 1e-4, (3, 1)))
+    moving = run_noise(np.zeros((3, 200)) + np.array([[0.0], [0.03], [-0.03]]))
+    assert noisy_equivalence(quiet, differences, [(still, 1.0)]).equivalent
+    loud = noisy_equivalence(quiet, differences, [(moving, 1.0)])
+    assert not loud.equivalent
+    assert loud.interval.low < -0.02
+    assert loud.interval.high > 0.02
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.004, 0.008, 0.02])
+def test_the_p_value_and_the_interval_agree_with_noise(spread: float) -> None:
+    differences = np.random.default_rng(5).normal(0.003, 0.02, 60)
+    noise = run_noise(np.zeros((4, 60)) + spread * np.array([[0.0], [1.0], [-1.0], [0.5]]))
+    for margin in (0.005, 0.01, 0.02, 0.05):
+        [plain] = equivalence_tests(differences, margin=margin)
+        result = noisy_equivalence(plain, differences, [(noise, 1.0)])
+        is_within = -margin < result.interval.low and result.interval.high < margin
+        assert result.equivalent == is_within

@@ -15,11 +15,13 @@ from rankscope.reports.comparison import comparison_document, shows_near, verdic
 from rankscope.statistics.choices import CORRECTIONS, PAIR_TESTS
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.compare import compare, sample_of
+from rankscope.statistics.compared import compare_pairs, system_groups
 from rankscope.statistics.family import family_tests
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix, Scale
 from rankscope.statistics.noise import run_noise
-from rankscope.statistics.pairwise import Pair, agreeing, compare_pairs, system_groups
+from rankscope.statistics.pair import Pairs
+from rankscope.statistics.pairwise import agreeing
 from rankscope.statistics.settings import Settings
 
 
@@ -39,7 +41,7 @@ def all_pairs(matrix: Matrix) -> list[tuple[int, int]]:
     return list(combinations(range(len(matrix.systems)), 2))
 
 
-def compared(matrix: Matrix, **options: Any) -> list[Pair]:
+def compared(matrix: Matrix, **options: Any) -> Pairs:
     return compare_pairs(matrix, all_pairs(matrix), Settings.of(resamples=200, **options))
 
 
@@ -84,7 +86,7 @@ def test_no_interval_contradicts_its_verdict(
         assert pair.shown.low <= pair.difference <= pair.shown.high
         if not pair.decidable:
             assert pair.verdict == "no difference shown"
-    [(letters, near)] = system_groups(matrix, all_pairs(matrix), pairs)
+    [(letters, near)] = system_groups(matrix, pairs)
     means = values.mean(axis=1)
     best = int(np.argmax(means))
     for pair, (one, other) in zip(pairs, all_pairs(matrix), strict=True):
@@ -128,8 +130,10 @@ def test_many_systems_are_separated() -> None:
     far = [pair for pair in pairs if abs(pair.difference) > 0.2]
     assert len(far) > 300
     assert all(pair.verdict != "no difference shown" for pair in far)
-    [(letters, near)] = system_groups(matrix, all_pairs(matrix), pairs)
-    assert set(letters) == {""}, "nobody reads 43 letters"
+    [(letters, near)] = system_groups(matrix, pairs)
+    apart = pairs.apart("AP", matrix.systems)
+    shared = [[bool(set(a) & set(b)) for a in letters] for b in letters]
+    assert (np.array(shared) == ~apart).all()
     assert 0 < len(near) < 15
     assert 39 in near
 
@@ -405,5 +409,5 @@ def test_equivalent_systems_share_a_letter() -> None:
     pairs = compared(matrix, margin=0.1)
     assert pairs[0].verdict == "equivalent"
     assert pairs[0].p_corrected < 0.05
-    [(letters, _)] = system_groups(matrix, all_pairs(matrix), pairs)
+    [(letters, _)] = system_groups(matrix, pairs)
     assert letters == ["a", "a"]

@@ -26,6 +26,12 @@ _MOST_RESAMPLES = 100_000_000
 BATCH = 2_000_000
 """How many numbers a batch of resamples may hold (16 MB of float64)."""
 
+BLOCK = 2_000_000
+"""How many numbers of differences are in memory at once (16 MB of float64)."""
+
+FEW = 20_000
+"""How many numbers are turned into Python's at once."""
+
 SAME = 1e-12
 """Numbers that differ by less than this part of their size differ by rounding only."""
 
@@ -73,13 +79,18 @@ def constant_rows(rows: FloatArray) -> npt.NDArray[np.bool_]:
 
 def row_means(rows: FloatArray) -> FloatArray:
     """Return the mean of each row from its exact sum: no order changes a bit of it."""
-    sums = np.array([math.fsum(row) for row in rows.tolist()], dtype=np.float64)
+    sums = np.empty(len(rows))
+    step = max(1, FEW // rows.shape[1])  # Python's floats of a few rows only, which stay in cache
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step].tolist()
+        sums[start : start + step] = [math.fsum(row) for row in part]
     return np.asarray(sums / rows.shape[1])
 
 
-def row_deviations(rows: FloatArray) -> FloatArray:
+def row_deviations(rows: FloatArray, means: FloatArray | None = None) -> FloatArray:
     """Return the sample standard deviation (n − 1) of each row, likewise."""
-    squares = np.sort((rows - row_means(rows)[:, np.newaxis]) ** 2, axis=1)
+    means = row_means(rows) if means is None else means
+    squares = np.sort((rows - means[:, np.newaxis]) ** 2, axis=1)
     return np.asarray(np.sqrt(squares.sum(axis=1) / (rows.shape[1] - 1)))
 
 
@@ -134,5 +145,16 @@ def sizes(total: int, width: int) -> Iterator[int]:
 def row_batches(count: int, width: int) -> Iterator[slice]:
     """Split ``count`` rows that keep ``width`` numbers each, likewise (up to 64 MB)."""
     size = max(1, 4 * BATCH // max(width, 1))
+    for start in range(0, count, size):
+        yield slice(start, min(count, start + size))
+
+
+def row_blocks(count: int, width: int) -> Iterator[slice]:
+    """Split ``count`` rows of ``width`` numbers into blocks that are made, used and dropped.
+
+    What is kept of a row is a few numbers, so 499,500 pairs of systems take no more memory than one
+    block of them (`BLOCK` numbers, and a few copies of it).
+    """
+    size = max(1, BLOCK // max(width, 1))
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))

@@ -197,7 +197,7 @@ def paired(
         _check_complete(matrix, place, side.source)
     if names[0] == names[1] and sides[0].source != sides[1].source:
         names = f"{names[0]} ({sides[0].source})", f"{names[1]} ({sides[1].source})"
-    return replace(matrix, systems=names)
+    return replace(matrix, systems=names, repeats={})
 
 
 def _what_differs(sides: Sides, names: tuple[str, str]) -> list[str]:

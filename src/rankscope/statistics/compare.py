@@ -7,9 +7,9 @@ all that reports read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
@@ -24,7 +24,7 @@ from rankscope.measures.language import (
     parse_measures,
     strict_and_soft,
 )
-from rankscope.part import Part, Record, left_out
+from rankscope.part import Part, Record, json_of, left_out
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.by_language import refuse_mixed, speaking
@@ -34,12 +34,14 @@ from rankscope.scoring.judged_terms import near_in
 from rankscope.scoring.judgments import unanswered
 from rankscope.scoring.overlap import overlapping
 from rankscope.statistics.clusters import Sample
+from rankscope.statistics.compared import compare_pairs, system_groups
 from rankscope.statistics.family import family_tests, family_words
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.many import Anova, anova
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.noise import RunNoise, run_noise
-from rankscope.statistics.pairwise import Pair, compare_pairs, mean_rows, system_groups
+from rankscope.statistics.pair import Pair, Pairs
+from rankscope.statistics.pairwise import mean_rows
 from rankscope.statistics.seeds import SeedSplit, split_variance
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
@@ -61,6 +63,16 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 
+PRINTED = 200
+"""So many runs, and so many pairs, of each measure are printed."""
+
+LETTERED = 15
+"""Up to so many systems letters are read beside means; of more, who may be the best is marked."""
+
+STRATIFIED = 20_000
+"""So many pairs can be compared by stratum, or have bounds: each is a record of its own."""
+
+
 class SystemMean(Part):
     """One system's mean of one measure."""
 
@@ -73,8 +85,8 @@ class SystemMean(Part):
     interval: Interval
     """Of the mean."""
     letters: str
-    """Systems that share one are not shown to differ; '' where only a baseline is compared with,
-    and where there are too many systems for letters."""
+    """Systems that share one are not shown to differ; '' where only a baseline is compared with.
+    A letter may have a number behind it: ab2 is a and b2."""
     near_best: bool | None = None
     """Whether it is not shown to be worse than the best mean; null where that is not tested."""
     best: bool
@@ -112,7 +124,7 @@ class Comparison(Record, Tracked):
     """Whether queries have weights of their own in all means, intervals and tests."""
     means: tuple[SystemMean, ...]
     """By system and measure."""
-    pairs: tuple[Pair, ...]
+    pairs: Pairs
     """By pair and measure."""
     anova: dict[str, Anova]
     """With three systems or more, by measure: whether any differs."""
@@ -123,12 +135,33 @@ class Comparison(Record, Tracked):
     findings: tuple[Finding, ...] = ()
     """What makes the means mean less than they seem, such as queries that a run lacks."""
 
+    def json_pieces(self, *, ascii_only: bool = False) -> Iterator[str]:
+        """Yield the text of a JSON file, pair by pair: those of 1,000 systems take 600 MB."""
+        if not len(self.pairs):
+            yield from super().json_pieces(ascii_only=ascii_only)
+            return
+        empty = self.model_copy(update={"pairs": Pairs.of(())})
+        mark = '\n  "pairs": ['  # only a key of the record itself is indented so
+        [text] = Record.json_pieces(empty, ascii_only=ascii_only)
+        before, after = text.split(f"{mark}]")
+        yield before
+        yield mark
+        comma = ""
+        for pair in self.pairs:
+            lines = json_of(pair.to_dict(), ascii_only=ascii_only).replace("\n", "\n    ")
+            yield f"{comma}\n    {lines}"
+            comma = ","
+        yield f"\n  ]{after}"
+
     def mean(self, run: str, measure: str | Measure | None = None) -> SystemMean:
         """Return one run's mean; of the first measure, if none is named."""
         if run not in self.runs:
             raise UnknownNameError("run", run, self.runs)
-        key = self._measure(measure)
-        return next(mean for mean in self.means if (mean.run, mean.measure) == (run, key))
+        return self._by_name[run, self._measure(measure)]
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], SystemMean]:
+        return {(mean.run, mean.measure): mean for mean in self.means}
 
     def pair(
         self, system: str, base: str | None = None, measure: str | Measure | None = None
@@ -136,13 +169,10 @@ class Comparison(Record, Tracked):
         """Return the comparison of a system with a base (the baseline, if there is one)."""
         base = self.baseline if base is None else base
         key = self._measure(measure)
-        for pair in self.pairs:
-            if (pair.system, pair.base, pair.measure) == (system, base, key):
-                return pair
-        compared = [
-            f"{pair.system} against {pair.base}" for pair in self.pairs if pair.measure == key
-        ]
-        raise UnknownNameError("pair", f"{system} against {base}", compared)
+        pair = self.pairs.find(measure=key, base=base, system=system)
+        if pair is not None:
+            return pair
+        raise UnknownNameError("pair", f"{system} against {base}", self.pairs.names(measure=key))
 
     def _measure(self, measure: str | Measure | None) -> str:
         if measure is None:
@@ -159,12 +189,19 @@ class Comparison(Record, Tracked):
         wide = max(len(run) for run in self.runs)
         for measure in self.measures:
             lines.append(f"  {measure}")
-            for run in self.runs:
-                mean = self.mean(run, measure)
+            means = [self.mean(run, measure) for run in self.runs]
+            for mean in means[:PRINTED]:
                 value = f"{number(mean.mean)} {ends(mean.interval)}"
-                lines.append(f"    {run:<{wide}}  {value}  {mean.letters}")
-            lines += [f"    {pair.sentence}" for pair in self.pairs if pair.measure == measure]
-        lines += [f"  warning: {finding.system}: {finding.message}" for finding in self.findings]
+                labels = mean.letters if len(self.runs) <= LETTERED else ""
+                lines.append(f"    {mean.run:<{wide}}  {value}  {labels}")
+            rows = self.pairs.rows(measure=measure)
+            lines += [f"    {pair.sentence}" for pair in self.pairs.at(rows[:PRINTED])]
+            left = max(0, len(means) - PRINTED), max(0, len(rows) - PRINTED)
+            if any(left):
+                lines.append(f"    and {left[0]:,} runs and {left[1]:,} pairs more")
+        lines += [
+            f"  warning: {finding.system}: {finding.message}" for finding in self.findings[:PRINTED]
+        ]
         return "\n".join([*lines, f"  {self.family}"])
 
 
@@ -276,6 +313,7 @@ def _with_holes(comparison: Comparison, judgments: Any, runs: Any, options: Any)
     """Add to each pair how far unjudged documents could move its difference."""
     from rankscope.scoring.difference_bounds import difference_bounds  # noqa: PLC0415
 
+    _check_few(len(comparison.pairs), "bounds")
     known = {}
     for base, system in dict.fromkeys((pair.base, pair.system) for pair in comparison.pairs):
         table = difference_bounds(
@@ -286,7 +324,16 @@ def _with_holes(comparison: Comparison, judgments: Any, runs: Any, options: Any)
         pair.model_copy(update={"holes": known[pair.base, pair.system, pair.measure]})
         for pair in comparison.pairs
     )
-    return comparison.model_copy(update={"pairs": pairs})
+    return comparison.model_copy(update={"pairs": Pairs.of(pairs)})
+
+
+def _check_few(pairs: int, what: str) -> None:
+    """Refuse what takes a record for each pair where there are too many to hold, or to read."""
+    if pairs > STRATIFIED:
+        raise InputError(
+            f"{what} can be had for {STRATIFIED:,} pairs of systems and measures, and there are "
+            f"{pairs:,}; name a baseline, or compare fewer runs or measures"
+        )
 
 
 def compare_scores(
@@ -324,6 +371,8 @@ def compare_scores(
         for first, second in combinations(range(len(systems)), 2)
         if all_pairs or base is None or base in (first, second)
     ]
+    if strata is not None:
+        _check_few(len(pairs) * len(matrix.scales), "strata")
     tests = family_tests(matrix, pairs, settings)
     compared = compare_pairs(
         matrix, pairs, settings, tests=tests, noises=_noises(by_run, groups, pairs)
@@ -337,7 +386,7 @@ def compare_scores(
     labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
     every_pair = len(pairs) == math.comb(len(systems), 2)
-    near = system_groups(matrix, pairs, compared) if every_pair else None
+    near = system_groups(matrix, compared) if every_pair else None
     return Comparison(
         runs=systems,
         measures=scores.asked,
@@ -351,7 +400,7 @@ def compare_scores(
         clusters=_cluster_count(matrix),
         weighted=weights is not None,
         means=tuple(_means(matrix, settings, splits, near)),
-        pairs=tuple(compared),
+        pairs=compared,
         anova={
             scale.name: anova(table)
             for scale, table in zip(matrix.scales, matrix.values, strict=True)
@@ -459,7 +508,10 @@ def _averaged(matrix: Matrix, groups: Mapping[str, list[int]]) -> Matrix:
         matrix.values[:, members].mean(axis=1) if len(members) > 1 else matrix.values[:, members[0]]
         for members in groups.values()
     ]
-    return replace(matrix, systems=tuple(groups), values=np.stack(columns, axis=1))
+    alone = {name for name, members in groups.items() if len(members) == 1}
+    repeats = {name: runs for name, runs in matrix.repeats.items() if name in alone}
+    values = np.stack(columns, axis=1)
+    return replace(matrix, systems=tuple(groups), values=values, repeats=repeats)
 
 
 def _noises(
@@ -467,6 +519,8 @@ def _noises(
 ) -> Noises:
     """Return what the runs of one system say of how far it moves, by measure and pair."""
     several = [members if len(members) > 1 else None for members in groups.values()]
+    if not any(several):
+        return {}
 
     @cache
     def noise(measure: int, system: int) -> list[tuple[RunNoise, float]]:

@@ -116,18 +116,18 @@ def _noncentrality(t: FloatArray, freedom: int, share: float) -> FloatArray:
     reach = 10 + abs(target) * (2 + t / math.sqrt(freedom))
     low, high = t - 2 * reach, t + 2 * reach
     guess = np.clip(t * (1 - 1 / (4 * freedom)) - target * width, low, high)
-    settled = np.zeros(len(t), dtype=bool)
+    left = np.arange(len(t))  # rows that are not settled; none depends on how long another takes
     for _ in range(STEPS):
-        shares = noncentral_t(freedom, guess, t)
+        shares = noncentral_t(freedom, guess[left], t[left])
         above = shares > share
-        low, high = np.where(above, guess, low), np.where(above, high, guess)
+        low[left[above]], high[left[~above]] = guess[left[above]], guess[left[~above]]
         within = np.clip(shares, SMALLEST, 1 - 1e-16)
-        moved = guess + (functions.ndtri(within) - target) * width
-        near = (moved > low) & (moved < high) & (freedom >= STRAIGHT)
-        moved = np.where(near, moved, (low + high) / 2)
-        moved = np.where(settled, guess, moved)  # no row depends on how long another takes
-        settled = settled | (np.abs(moved - guess) <= 1e-13 * (1 + np.abs(moved)))
-        guess = moved
-        if settled.all():
+        moved = guess[left] + (functions.ndtri(within) - target) * width[left]
+        near = (moved > low[left]) & (moved < high[left]) & (freedom >= STRAIGHT)
+        moved = np.where(near, moved, (low[left] + high[left]) / 2)
+        settled = np.abs(moved - guess[left]) <= 1e-13 * (1 + np.abs(moved))
+        guess[left] = moved
+        left = left[~settled]
+        if not len(left):
             break
     return np.asarray(guess)

@@ -24,6 +24,7 @@ from rankscope.statistics.arrays import (
     special,
 )
 from rankscope.statistics.intervals import Bounds, Interval, bounds_of, mean_intervals
+from rankscope.statistics.noise import noisy_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rankscope.statistics.arrays import FloatArray
+    from rankscope.statistics.noise import RunNoise
 
 Method = Literal["t", "bca", "percentile"]
 
@@ -113,6 +115,38 @@ def equivalence_tests(
         )
         for p, interval in zip(p_values, intervals, strict=True)
     ]
+
+
+def noisy_equivalence(
+    result: Equivalence,
+    differences: FloatArray,
+    noises: Sequence[tuple[RunNoise, float]],
+    *,
+    alpha: float = 0.05,
+    bounds: Bounds | None = None,
+) -> Equivalence:
+    """Return a result that holds for new runs as well as for new queries.
+
+    Both one-sided tests count the noise of the systems, as `noisy_difference` does: p is at most
+    alpha if and only if the interval of level 1 − 2α that counts it is within the margin.
+    """
+    wider = noisy_difference(differences, noises, level=1 - 2 * alpha, bounds=bounds)
+    shifts = (result.margin + differences, result.margin - differences)
+    p = max(result.p or 0.0, *(_above_zero(shift, noises) for shift in shifts))
+    interval = Interval(
+        low=min(wider.low, result.interval.low),
+        high=max(wider.high, result.interval.high),
+        level=result.interval.level,
+        method="t, with noise",
+        note=wider.note,
+    )
+    return result.model_copy(update={"p": p, "equivalent": p <= alpha, "interval": interval})
+
+
+def _above_zero(values: FloatArray, noises: Sequence[tuple[RunNoise, float]]) -> float:
+    """Return the one-sided p-value of a mean above 0."""
+    test = noisy_difference(values, noises)
+    return test.p / 2 if test.difference > 0 else 1 - test.p / 2
 
 
 def _two_one_sided(rows: FloatArray, margin: float) -> FloatArray:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankscope.errors import counted
+from rankscope.statistics.arrays import row_blocks
 from rankscope.statistics.choices import CORRECTIONS
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.many import range_tests
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import Correction
-    from rankscope.statistics.matrix import Matrix
+    from rankscope.statistics.matrix import IntArray, Matrix
     from rankscope.statistics.settings import Settings
 
 PairOfSystems = tuple[int, int]
@@ -94,17 +94,15 @@ def family_tests(matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Setti
         return _max_t(matrix, pairs, settings, size)
     if settings.test == "tukey":
         units = matrix.units(matrix.values)
-        tables = [range_tests(table, **settings.resampling) for table in units]
-        p_values = np.array([[table[pair] for pair in pairs] for table in tables])
+        bases, systems = np.array(pairs, dtype=np.int64).T
+        p_values = np.stack(
+            [range_tests(table, **settings.resampling)[bases, systems] for table in units]
+        )
         methods = [f"randomised Tukey, {settings.resamples:,} resamples"] * p_values.size
         floor = np.full(p_values.shape, 1 / (settings.resamples + 1))
     else:
-        rows = matrix.differences(pairs)
-        resamples = settings.resamples_for(size)
-        results = paired_tests(rows, test=settings.test, resamples=resamples, seed=settings.seed)
-        p_values = np.array([result.p for result in results]).reshape(-1, len(pairs))
-        methods = [result.method for result in results]
-        floor = _floors(rows, settings, size).reshape(p_values.shape)
+        p_values, methods, differing = _one_by_one(matrix, pairs, settings, size)
+        floor = _floors(differing, settings, size)
     adjusted = p_values
     if not settings.is_simultaneous:
         adjusted = over_family(p_values, settings)
@@ -112,6 +110,24 @@ def family_tests(matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Setti
     step = np.full(len(matrix.scales), settings.alpha / share)
     same = _identical(matrix, pairs)
     return FamilyTests(p_values, adjusted, floor, methods, size, same, step)
+
+
+def _one_by_one(
+    matrix: Matrix, pairs: Sequence[PairOfSystems], settings: Settings, size: int
+) -> tuple[FloatArray, list[str], IntArray]:
+    """Test each pair by itself: p-values, methods, and how many units of chance differ."""
+    listed = np.array(pairs, dtype=np.int64)
+    shape = (len(matrix.scales), len(pairs))
+    p_values, differing = np.empty(math.prod(shape)), np.empty(math.prod(shape), dtype=np.int64)
+    methods: list[str] = []
+    options: Any = {"resamples": settings.resamples_for(size), "seed": settings.seed}
+    for block in row_blocks(len(p_values), matrix.shape[2]):
+        rows = matrix.units(matrix.pair_rows(np.arange(block.start, block.stop), listed))
+        results = paired_tests(rows, test=settings.single_test, **options)
+        p_values[block] = [result.p for result in results]
+        methods += [result.method for result in results]
+        differing[block] = np.count_nonzero(rows, axis=1)
+    return p_values.reshape(shape), methods, differing.reshape(shape)
 
 
 def over_family(p_values: FloatArray, settings: Settings) -> FloatArray:
@@ -144,13 +160,15 @@ def _max_t(
     bases = {base for base, _ in pairs}
     everything = len(pairs) == math.comb(len(systems), 2)
     baseline = None if everything else systems.index(bases.pop())
-    listed = (
-        list(combinations(range(len(systems)), 2))
-        if baseline is None
-        else [(baseline, place) for place in range(len(systems)) if place != baseline]
-    )
-    places = {frozenset((systems[a], systems[b])): place for place, (a, b) in enumerate(listed)}
-    order = [places[frozenset(pair)] for pair in pairs]
+    if baseline is None:
+        listed = np.stack(np.triu_indices(len(systems), 1), axis=1)
+    else:
+        others = np.delete(np.arange(len(systems)), baseline)
+        listed = np.stack([np.full(len(others), baseline), others], axis=1)
+    places = np.zeros((len(systems), len(systems)), dtype=np.int64)  # of each pair, both ways
+    places[listed[:, 0], listed[:, 1]] = places[listed[:, 1], listed[:, 0]] = range(len(listed))
+    first, second = np.searchsorted(systems, np.array(pairs, dtype=np.int64)).T
+    order = places[first, second]
     tables = [values] if settings.family == "all" else [table[np.newaxis] for table in values]
     p_values, floors, step = [], [], []
     flips = ""
@@ -175,20 +193,23 @@ def _max_t(
 
 def _identical(matrix: Matrix, pairs: Sequence[PairOfSystems]) -> npt.NDArray[np.bool_]:
     """Tell which pairs are the same on every query, ``[measures, pairs]``."""
-    rows = matrix.query_differences(pairs)
-    return ~rows.any(axis=1).reshape(-1, len(pairs))
+    listed = np.array(pairs, dtype=np.int64)
+    same = np.empty(len(matrix.scales) * len(pairs), dtype=bool)
+    for block in row_blocks(len(same), matrix.shape[2]):
+        same[block] = ~matrix.pair_rows(np.arange(block.start, block.stop), listed).any(axis=1)
+    return same.reshape(-1, len(pairs))
 
 
-def _floors(rows: FloatArray, settings: Settings, size: int) -> FloatArray:
-    """Return the smallest corrected p-value that each row's outcomes could have."""
+def _floors(differing: IntArray, settings: Settings, size: int) -> FloatArray:
+    """Return the smallest corrected p-value that outcomes on so many units could have."""
     resamples, family = settings.resamples_for(size), _multiplied(settings.added, size)
-    differing: npt.NDArray[np.int64] = np.count_nonzero(rows, axis=1)
+    counts, places = np.unique(differing, return_inverse=True)
     test = settings.single_test
-    known = {
-        count: smallest_p(count, test=test, resamples=resamples, family=family)
-        for count in np.unique(differing).tolist()
-    }
-    return np.array([known[count] for count in differing.tolist()])
+    known = [
+        smallest_p(count, test=test, resamples=resamples, family=family)
+        for count in counts.tolist()
+    ]
+    return np.array(known)[places].reshape(differing.shape)
 
 
 def _multiplied(correction: Correction, size: int) -> int:

@@ -43,11 +43,13 @@ from rankscope.scoring.score_files import QrelsRef
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.comparable import PairedRuns, paired_runs
 from rankscope.statistics.compare import sample_note, sample_of
+from rankscope.statistics.compared import compare_pairs
 from rankscope.statistics.family import family_tests
 from rankscope.statistics.history import History, Watched
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise, run_noise
-from rankscope.statistics.pairwise import Noises, Pair, compare_pairs
+from rankscope.statistics.pair import Pair, Pairs
+from rankscope.statistics.pairwise import Noises
 from rankscope.statistics.reach import MOST_QUERIES, must_differ
 from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
 from rankscope.statistics.settings import Settings
@@ -477,7 +479,7 @@ class _Judge:
     max_query_drop: float | None
     power: float
 
-    def checks(self, matrix: Matrix, noises: Noises) -> tuple[tuple[MeasureCheck, ...], list[Pair]]:
+    def checks(self, matrix: Matrix, noises: Noises) -> tuple[tuple[MeasureCheck, ...], Pairs]:
         """Compare the two systems of a matrix, measure by measure."""
         tests = family_tests(matrix, [(0, 1)], self.settings)
         pairs = compare_pairs(

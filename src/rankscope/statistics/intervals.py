@@ -35,7 +35,7 @@ from rankscope.statistics.arrays import (
 from rankscope.statistics.choices import METHODS, Method
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -180,7 +180,7 @@ def _student(
 ) -> list[Interval]:
     count = rows.shape[1]
     means = row_means(rows)
-    reach = special().stdtrit(count - 1, (1 + level) / 2) * row_deviations(rows)
+    reach = special().stdtrit(count - 1, (1 + level) / 2) * row_deviations(rows, means)
     reach = reach / math.sqrt(count)
     ends = np.array([(-math.inf, math.inf) if ends is None else ends for ends in bounds])
     lows, highs = np.maximum(means - reach, ends[:, 0]), np.minimum(means + reach, ends[:, 1])
@@ -212,27 +212,32 @@ def resampled_means(rows: FloatArray, *, resamples: int, seed: int) -> FloatArra
 
     A resample draws n of n values with replacement; all rows share the draws.
     """
+    means = np.empty((len(rows), resamples))
+    done = 0
+    for part in resampled_batches(rows, resamples=resamples, seed=seed):
+        means[:, done : done + part.shape[1]] = part
+        done += part.shape[1]
+    return means
+
+
+def resampled_batches(rows: FloatArray, *, resamples: int, seed: int) -> Iterator[FloatArray]:
+    """Yield `resampled_means` in batches of resamples, for what only counts them."""
     count = rows.shape[1]
     random = np.random.Generator(random_source(seed, 0))
     columns = np.ascontiguousarray(rows.T)  # [n, k], as the matrix product reads them
-    means = np.empty((len(rows), resamples))
-    done = 0
     few = len(rows) <= GATHERED
-    for size in sizes(resamples, count * 4 if few else count):
+    for size in sizes(resamples, count * 4 if few else max(count, len(rows) // 4)):
         drawn = random.integers(0, count, size=(size, count))
-        batch = slice(done, done + size)
-        done += size
         if few:
-            for row, out in zip(rows, means, strict=True):
-                row[drawn].sum(axis=1, out=out[batch])
-            continue
-        # how often each query was drawn, as [size, n]: one count over all resamples, each with
-        # numbers of its own for its queries
-        drawn += np.arange(size)[:, np.newaxis] * count
-        counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
-        means[:, batch] = (counts.astype(np.float64) @ columns).T
-    means /= count
-    return means
+            means = np.stack([row[drawn].sum(axis=1) for row in rows])
+        else:
+            # how often each query was drawn, as [size, n]: one count over all resamples, each with
+            # numbers of its own for its queries
+            drawn += np.arange(size)[:, np.newaxis] * count
+            counts = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
+            means = (counts.astype(np.float64) @ columns).T
+        means /= count
+        yield means
 
 
 def _bootstrap(

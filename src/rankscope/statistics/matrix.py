@@ -6,11 +6,12 @@ analyses and experiments all work on a `Matrix`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rankscope.scoring.evaluate import Scores
     from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.clusters import Sample
+
+IntArray = npt.NDArray[np.int64]
 
 
 def differences(base: FloatArray, system: FloatArray) -> FloatArray:
@@ -79,6 +82,9 @@ class Matrix:
     values: FloatArray
     sample: Sample | None = None
     """Which queries belong together and what each weighs; None: each by itself, all the same."""
+    repeats: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Of systems that were asked more than once: all their runs, the first included, ``[m, r, n]``.
+    How far these are apart is noise, which every difference counts."""
 
     @classmethod
     def of(cls, runs: Iterable[tuple[str, RunValues]], measures: Sequence[str]) -> Matrix:
@@ -112,11 +118,19 @@ class Matrix:
             for row, measure in enumerate(scores.measures)
             if not only_means or Measure.parse(measure).definition.aggregate == "mean"
         ]
-        runs = [(name, scores.run(name).complete()) for name in scores.runs]
-        return cls.of(
-            [(name, replace(run, values=run.values[rows])) for name, run in runs],
+        runs = {name: scores.run(name).complete() for name in scores.runs}
+        matrix = cls.of(
+            [(name, replace(run, values=run.values[rows])) for name, run in runs.items()],
             [scores.measures[row] for row in rows],
         )
+        repeats = {}
+        for name, run in runs.items():
+            if run.again:
+                column = {query_id: place for place, query_id in enumerate(run.query_ids)}
+                places = [column[query_id] for query_id in matrix.query_ids]
+                values = np.stack([run.values, *run.again], axis=1)
+                repeats[name] = values[rows][:, :, places]
+        return replace(matrix, repeats=repeats)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -149,11 +163,24 @@ class Matrix:
             query_ids=tuple(self.query_ids[column] for column in columns),
             values=self.values[:, :, list(columns)],
             sample=None if self.sample is None else self.sample.only(columns),
+            repeats={name: runs[:, :, list(columns)] for name, runs in self.repeats.items()},
         )
 
     def only_measures(self, count: int) -> Matrix:
         """Return the part of the first measures."""
-        return replace(self, scales=self.scales[:count], values=self.values[:count])
+        return self._measures(slice(count))
+
+    def only_measure(self, row: int) -> Matrix:
+        """Return the part of one measure."""
+        return self._measures(slice(row, row + 1))
+
+    def _measures(self, part: slice) -> Matrix:
+        return replace(
+            self,
+            scales=self.scales[part],
+            values=self.values[part],
+            repeats={name: runs[part] for name, runs in self.repeats.items()},
+        )
 
     def units(self, values: FloatArray) -> FloatArray:
         """Return ``values[..., n]`` as what is drawn: a column for each cluster, same means."""
@@ -167,6 +194,12 @@ class Matrix:
         bases, systems = ([pair[side] for pair in pairs] for side in (0, 1))
         changes = differences(self.values[:, bases], self.values[:, systems])
         return changes.reshape(-1, self.shape[2])
+
+    def pair_rows(self, rows: IntArray, pairs: IntArray) -> FloatArray:
+        """Return chosen rows of `query_differences`; ``pairs[k, 2]`` holds base and system."""
+        measure, place = np.divmod(rows, len(pairs))
+        base, system = pairs[place].T
+        return differences(self.values[measure, base], self.values[measure, system])
 
     def differences(self, pairs: Sequence[tuple[int, int]]) -> FloatArray:
         """Return them as what is drawn, a column for each cluster: ``[m * pairs, units]``."""

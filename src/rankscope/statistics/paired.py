@@ -30,7 +30,7 @@ from rankscope.statistics.arrays import (
     special,
 )
 from rankscope.statistics.choices import TESTS, Test
-from rankscope.statistics.intervals import resampled_means
+from rankscope.statistics.intervals import resampled_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,10 +188,9 @@ def _bootstrap(rows: FloatArray, resamples: int, seed: int) -> list[TestResult]:
     upright = np.where(means[:, np.newaxis] < 0, -rows, rows)  # one form for both directions
     centred = np.sort(upright, axis=1) - np.abs(means)[:, np.newaxis]
     threshold = np.abs(means) - SAME * np.abs(rows).max(axis=1)
-    counts = np.empty(len(rows))
-    for batch in row_batches(len(rows), resamples):
-        drawn = resampled_means(centred[batch], resamples=resamples, seed=seed)
-        counts[batch] = np.count_nonzero(np.abs(drawn) >= threshold[batch, np.newaxis], axis=1)
+    counts = np.zeros(len(rows))
+    for drawn in resampled_batches(centred, resamples=resamples, seed=seed):
+        counts += np.count_nonzero(np.abs(drawn) >= threshold[:, np.newaxis], axis=1)
     p_values = (counts + 1) / (resamples + 1)
     method = f"bootstrap, {resamples:,} resamples"
     return [
@@ -202,7 +201,8 @@ def _bootstrap(rows: FloatArray, resamples: int, seed: int) -> list[TestResult]:
 
 def _student(rows: FloatArray) -> list[TestResult]:
     count = rows.shape[1]
-    ratio = row_means(rows) / (row_deviations(rows) / np.sqrt(count))
+    means = row_means(rows)
+    ratio = means / (row_deviations(rows, means) / np.sqrt(count))
     p_values = np.maximum(2 * special().stdtr(count - 1, -np.abs(ratio)), SMALLEST)
     return [TestResult(p, t, "t") for p, t in zip(p_values.tolist(), ratio.tolist(), strict=True)]
 
@@ -247,6 +247,7 @@ def _wilcoxon(rows: FloatArray) -> list[TestResult]:
     above = np.where(rows > 0, ranks, 0.0).sum(axis=1)
     below = np.where(rows < 0, ranks, 0.0).sum(axis=1)
     smaller = np.minimum(above, below)
+    normal = _wilcoxon_normal(ranks, smaller, nonzero).tolist()
     results = []
     for row, (statistic, count) in enumerate(zip(smaller.tolist(), nonzero.tolist(), strict=True)):
         if not count:
@@ -256,8 +257,7 @@ def _wilcoxon(rows: FloatArray) -> list[TestResult]:
             tail = _ranked_tail(tuple(doubled.tolist()))[round(2 * statistic)]
             results.append(TestResult(float(min(1.0, 2 * tail)), statistic, "wilcoxon, exact"))
         else:
-            p = _wilcoxon_normal(ranks[row], statistic, count)
-            results.append(TestResult(p, statistic, "wilcoxon, normal"))
+            results.append(TestResult(normal[row], statistic, "wilcoxon, normal"))
     return results
 
 
@@ -276,8 +276,15 @@ def _ranked_tail(doubled: tuple[int, ...]) -> FloatArray:
     return np.asarray(np.cumsum(cases) / 2.0 ** len(doubled))
 
 
-def _wilcoxon_normal(ranks: FloatArray, statistic: float, count: int) -> float:
-    """Return the p-value of the normal approximation; Σ rank² already holds the ties."""
-    spread = float(np.sqrt((ranks**2).sum() / 4))
-    away = statistic - count * (count + 1) / 4
-    return float(max(2 * special().ndtr(-abs(away) / spread), SMALLEST))
+def _wilcoxon_normal(
+    ranks: FloatArray, statistics: FloatArray, counts: npt.NDArray[np.int64]
+) -> FloatArray:
+    """Return the p-values of the normal approximation; Σ rank² already holds the ties.
+
+    Rows without a difference have no rank and no answer; that of 1 is as good as any.
+    """
+    spread = np.sqrt((ranks**2).sum(axis=1) / 4)
+    away = statistics - counts * (counts + 1) / 4
+    ratio = np.zeros(len(ranks))
+    np.divide(np.abs(away), spread, out=ratio, where=spread > 0)
+    return np.asarray(np.maximum(2 * special().ndtr(-ratio), SMALLEST))

@@ -28,6 +28,10 @@ from rankscope.statistics.equivalence import check_margin
 MOST_RESAMPLES = 100_000
 """A test of one pair by itself draws no more than this, however many pairs there are."""
 
+MOST_DRAWN = 10_000_000_000
+"""Tests of many pairs draw more, but no more than this in all (minutes): 10,000 at the most for a
+million pairs, unless more are asked for."""
+
 
 class Settings(Part):
     """How systems are compared; docs/explanation/statistics.md says why these are the defaults."""
@@ -86,11 +90,12 @@ class Settings(Part):
     def resamples_for(self, tests: int) -> int:
         """Return how many resamples a test of single pairs draws, so that α/tests can be reached.
 
-        Ten times as many as the smallest p-value needs, up to a limit.
+        Ten times as many as the smallest p-value needs, up to a limit for each and for all.
         """
         if self.correction in (None, "none"):
             return self.resamples
-        return max(self.resamples, min(round(10 * tests / self.alpha), MOST_RESAMPLES))
+        most = min(MOST_RESAMPLES, MOST_DRAWN // max(tests, 1))
+        return max(self.resamples, min(round(10 * tests / self.alpha), most))
 
     @property
     def single_test(self) -> Test:

@@ -1,0 +1,279 @@
+"""A pair of systems that were compared, and many of them: numbers in columns, parts on demand.
+
+1,000 systems have 499,500 pairs. A `Pair` takes some 3 KB, and most are never looked at; so `Pairs`
+keeps what is asked of all of them (who, and what the test shows) in arrays, and makes a `Pair` when
+it is looked at. It behaves as the tuple that it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import GetCoreSchemaHandler, SerializationInfo, model_validator
+from pydantic_core import CoreSchema, core_schema
+
+from rankscope.part import Part, Unbounded, left_out
+from rankscope.scoring.bounds import DifferenceBounds
+from rankscope.statistics import sentences
+from rankscope.statistics.bayes import Posterior
+from rankscope.statistics.effects import Effect
+from rankscope.statistics.equivalence import Equivalence
+from rankscope.statistics.intervals import Interval
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+Verdict = Literal["better", "worse", "no difference shown", "equivalent"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""The column of verdicts holds their places in this list."""
+
+MADE = 1_024
+"""How many parts are made at once, where all are looked at one after the other."""
+
+KEPT = 2_048
+"""Up to so many parts are kept once they are made."""
+
+
+class Pair(Part):
+    """One system against another on one measure; differences are system − base."""
+
+    measure: str
+    """The measure."""
+    base: str
+    """The system compared with."""
+    system: str
+    """The system compared."""
+    queries: int
+    """Queries compared."""
+    base_mean: float
+    """Mean of the base."""
+    system_mean: float
+    """Mean of the system."""
+    difference: float
+    """Mean of system minus base."""
+    interval: Interval
+    """Of the difference, for this pair alone."""
+    simultaneous: Interval | None = None
+    """Of the difference, for all pairs of the family at once: it holds 0 if and only if the
+    difference is not shown. Null in records of older versions."""
+    relative: float | None
+    """The difference as a part of the base's mean; null where that is 0."""
+    wins: int
+    """Queries on which the system is better."""
+    ties: int
+    """Queries on which both are the same."""
+    losses: int
+    """Queries on which the base is better."""
+    effect: Effect
+    """How large the difference is; docs/explanation/statistics.md says what the numbers mean."""
+    p: float
+    """Of the test, before correction; a test of all pairs at once needs none."""
+    p_corrected: float
+    """Corrected over the family of tests."""
+    family: int | None = None
+    """How many tests are in that family; null in records of older versions."""
+    method: str
+    """The test, and how its p-value was found."""
+    verdict: Verdict
+    """What the test shows."""
+    drawn: int | None = None
+    """How many units of chance there are: queries, or clusters of them; null in older records."""
+    differing: int | None = None
+    """How many of those differ; null in older records."""
+    decidable: bool = True
+    """Whether any outcome on the queries that differ could have been significant."""
+    detectable: Unbounded
+    """About the smallest true difference that queries like these show with power 0.8, at the
+    hardest step of the correction; null if there is none within the measure's range."""
+    equivalence: Equivalence | None = None
+    """Whether they are the same within the margin; null where none was given."""
+    posterior: Posterior | None = None
+    """How probable better, within the margin and worse are; null where no margin was given, and for
+    systems that move by themselves."""
+    holes: DifferenceBounds | None = left_out()
+    """How far unjudged documents could move the difference; left out unless that is asked for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _infinite_effects_have_a_sign(cls, data: Any) -> Any:
+        """Read an infinite effect, which is null in JSON, with the sign of the difference."""
+        effect = data.get("effect") if isinstance(data, dict) else None
+        if isinstance(effect, dict) and effect.get("d", 0.0) is None:
+            infinite = float("-inf") if data["difference"] < 0 else float("inf")
+            return {**data, "effect": {**effect, "d": infinite, "hedges": infinite}}
+        return data
+
+    @property
+    def shown(self) -> Interval:
+        """The interval that agrees with the verdict."""
+        return self.interval if self.simultaneous is None else self.simultaneous
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both have the same value on every query."""
+        return self.ties == self.queries
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words, with the numbers behind it."""
+        return f"{self.measure}: {sentences.pair_sentence(self)}"
+
+
+class Pairs(Sequence[Pair]):
+    """Pairs that were compared, measure by measure; each `Pair` is made when it is looked at.
+
+    ``make`` returns the pairs of some rows. The columns have a number for each row: which of
+    ``measures``, and which of ``systems`` is the base and which the system.
+    """
+
+    __slots__ = ("_kept", "_make", "base", "measure", "measures", "system", "systems", "verdict")
+
+    def __init__(
+        self,
+        make: Callable[[IntArray], Sequence[Pair]],
+        *,
+        measures: Sequence[str],
+        systems: Sequence[str],
+        measure: IntArray,
+        base: IntArray,
+        system: IntArray,
+        verdict: npt.NDArray[np.int8],
+    ) -> None:
+        self._make = make
+        self._kept: tuple[Pair, ...] | None = None
+        self.measures = tuple(measures)
+        self.systems = tuple(systems)
+        self.measure, self.base, self.system, self.verdict = measure, base, system, verdict
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Pairs:
+        """Return pairs that are made already, such as those of a file."""
+        made = tuple(pairs)
+        measures = _numbered(pair.measure for pair in made)
+        systems = _numbered(name for pair in made for name in (pair.base, pair.system))
+        pairs_of = cls(
+            lambda rows: [made[row] for row in rows.tolist()],
+            measures=list(measures),
+            systems=list(systems),
+            measure=np.array([measures[pair.measure] for pair in made], dtype=np.int64),
+            base=np.array([systems[pair.base] for pair in made], dtype=np.int64),
+            system=np.array([systems[pair.system] for pair in made], dtype=np.int64),
+            verdict=np.array([VERDICTS.index(pair.verdict) for pair in made], dtype=np.int8),
+        )
+        pairs_of._kept = made
+        return pairs_of
+
+    def __len__(self) -> int:
+        return len(self.verdict)
+
+    @overload
+    def __getitem__(self, place: int) -> Pair: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Pair, ...]: ...
+    def __getitem__(self, place: int | slice) -> Pair | tuple[Pair, ...]:
+        rows = range(len(self))[place]  # as a tuple has it: from the end, out of range, by steps
+        return self.at([rows])[0] if isinstance(rows, int) else tuple(self.at(rows))
+
+    def __iter__(self) -> Iterator[Pair]:
+        for start in range(0, len(self), MADE):
+            yield from self.at(range(start, min(len(self), start + MADE)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(map(Pair.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} pairs>" if len(self) > KEPT else repr(tuple(self))
+
+    def at(self, rows: Sequence[int] | IntArray) -> list[Pair]:
+        """Return the pairs of some rows, made together."""
+        if self._kept is None and len(self) <= KEPT:
+            self._kept = tuple(self._make(np.arange(len(self))))
+        if self._kept is not None:
+            return [self._kept[row] for row in rows]
+        return list(self._make(np.asarray(rows, dtype=np.int64)))
+
+    def rows(
+        self,
+        *,
+        measure: str | None = None,
+        base: str | None = None,
+        system: str | None = None,
+        among: Iterable[str] | None = None,
+    ) -> IntArray:
+        """Return the rows of a measure, a base, a system, or pairs ``among`` some systems."""
+        chosen: BoolArray = np.ones(len(self), dtype=bool)
+        for name, names, column in (
+            (measure, self.measures, self.measure),
+            (base, self.systems, self.base),
+            (system, self.systems, self.system),
+        ):
+            if name is not None:
+                chosen &= column == (names.index(name) if name in names else -1)
+        if among is not None:
+            wanted = set(among)
+            shown = np.array([name in wanted for name in self.systems], dtype=bool)
+            chosen &= shown[self.base] & shown[self.system]
+        return np.flatnonzero(chosen)
+
+    def select(self, **chosen: Any) -> list[Pair]:
+        """Return the pairs of `rows`."""
+        return self.at(self.rows(**chosen))
+
+    def find(self, *, measure: str, base: str | None, system: str) -> Pair | None:
+        """Return the pair of a base and a system; None if they were not compared so."""
+        if base is None:
+            return None
+        rows = self.rows(measure=measure, base=base, system=system)
+        return self.at(rows[:1])[0] if len(rows) else None
+
+    def names(self, *, measure: str) -> list[str]:
+        """Return which pairs there are, as people call them."""
+        rows = self.rows(measure=measure)
+        named = zip(self.system[rows].tolist(), self.base[rows].tolist(), strict=True)
+        return [f"{self.systems[system]} against {self.systems[base]}" for system, base in named]
+
+    def separated(self, rows: IntArray) -> BoolArray:
+        """Tell which rows are shown to differ."""
+        return np.asarray(self.verdict[rows] < VERDICTS.index("no difference shown"))
+
+    def apart(self, measure: str, systems: Sequence[str]) -> BoolArray:
+        """Return ``[s, s]``: which of some systems are shown to differ, for letters and groups."""
+        place = {name: at for at, name in enumerate(systems)}
+        rows = self.rows(measure=measure, among=systems)
+        rows = rows[self.separated(rows)]
+        places = np.array([place.get(name, -1) for name in self.systems], dtype=np.int64)
+        apart = np.zeros((len(systems), len(systems)), dtype=bool)
+        apart[places[self.base[rows]], places[self.system[rows]]] = True
+        return apart | apart.T
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Be a list of pairs in a record: validated, written and described as one."""
+        return core_schema.no_info_wrap_validator_function(
+            lambda value, check: value if isinstance(value, Pairs) else Pairs.of(check(value)),
+            handler.generate_schema(tuple[Pair, ...]),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                _plain, info_arg=True, return_schema=core_schema.any_schema()
+            ),
+        )
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Number names in the order in which they first occur."""
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _plain(pairs: Pairs, info: SerializationInfo) -> Sequence[dict[str, Any]]:
+    """Return the data of each pair; the pairs themselves are dropped on the way."""
+    mode: Any = info.mode
+    plain = (pair.model_dump(mode=mode) for pair in pairs)
+    return list(plain) if mode == "json" else tuple(plain)
