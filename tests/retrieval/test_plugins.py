@@ -118,7 +118,8 @@ def test_its_options_are_checked(
 def test_a_part_there_is_not() -> None:
     with pytest.raises(UnknownNameError, match="unknown option 'revresed'; nearest: reversed"):
         build_system({"rerank": {"of": "bm25", "revresed": {}}})
-    with pytest.raises(InputError, match="one of cross_encoder, ltr, python, reversed, got none"):
+    expected = "one of cross_encoder, llm, ltr, python, reversed, got none"
+    with pytest.raises(InputError, match=expected):
         build_system({"rerank": {"of": "bm25"}})
 
 

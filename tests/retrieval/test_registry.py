@@ -30,9 +30,9 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_systems_are_found() -> None:
-    assert SYSTEMS.names() == [
-        *("bm25", "collapse", "fuse", "python", "rerank", "rewrite", "run", "vector")
-    ]
+    engines = ["chroma", "http", "lancedb", "postgres", "qdrant", "sqlite"]
+    others = ["bm25", "collapse", "fuse", "python", "rerank", "rewrite", "run", "vector"]
+    assert SYSTEMS.names() == sorted([*engines, *others])
 
 
 @pytest.mark.parametrize("registry", [SYSTEMS, EMBEDDERS, REWRITERS, RERANKERS])
@@ -100,9 +100,9 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], message: str) -> N
         ({"run": None}, "run: option path is required: the run's file"),
         (
             {"rerank": {"of": "bm25"}},
-            "rerank: expected exactly one of cross_encoder, ltr, python, got none",
+            "rerank: expected exactly one of cross_encoder, llm, ltr, python, got none",
         ),
-        ({"rewrite": {"of": "bm25"}}, "exactly one of keywords, python, rm3, got none"),
+        ({"rewrite": {"of": "bm25"}}, "exactly one of keywords, llm, python, rm3, got none"),
         ({"rewrite": {"of": "bm25", "rm3": {}, "keywords": {}}}, "got keywords, rm3"),
         ({"rewrite": {"of": "vector", "rm3": {}}}, "rm3 adds terms to a query of bm25"),
         ({"fuse": {"of": []}}, "fuse.of: expected a list of systems"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import polars as pl
 
 from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
+from rankscope.runs.origin import EngineFacts
 
 _SCHEMA = {
     "query": pl.String(),
@@ -29,6 +31,7 @@ class Answers:
 
     def __init__(self, store: Path, key: str, depth: int) -> None:
         self._folder = store / "answers" / f"{key}-{depth}"
+        self._facts = f"{fingerprint('facts', key, depth)}.facts"
 
     def read(self) -> dict[str, Ranking]:
         """Return all answers there are, by `query_key`; a damaged file has none."""
@@ -63,6 +66,22 @@ class Answers:
         frame.write_ipc(buffer)
         name = hashlib.sha256("".join(row[0] for row in rows).encode()).hexdigest()
         write_entry(make_folder(self._folder) / f"{name}.answers", buffer.getvalue())
+
+    def write_facts(self, facts: Sequence[EngineFacts]) -> None:
+        """Keep what engines said of themselves, for when all answers are here."""
+        if facts:
+            content = json.dumps([fact.to_dict() for fact in facts]).encode()
+            write_entry(make_folder(self._folder) / self._facts, content)
+
+    def read_facts(self) -> tuple[EngineFacts, ...]:
+        """Return what engines said of themselves when they were last asked."""
+        content = read_entry(self._folder / self._facts)
+        try:
+            data = [] if content is None else json.loads(content)
+            facts = tuple(EngineFacts.model_validate(fact) for fact in data)
+        except ValueError:  # of another version
+            return ()
+        return tuple(fact.model_copy(update={"loaded": 0}) for fact in facts)
 
 
 def query_key(query: Query) -> str:

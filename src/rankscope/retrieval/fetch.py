@@ -43,14 +43,17 @@ from rankscope.retrieval.protocol import (
     Query,
     Ranking,
     System,
+    all_parts,
     check_depth,
     contained,
+    facts_of,
+    fingerprint,
     queries_of,
     sentence,
     without_secrets,
 )
 from rankscope.retrieval.waiting import PACE, Pace, Stop, TimedOutError, within
-from rankscope.runs.origin import Timings
+from rankscope.runs.origin import EngineFacts, ModelUsage, Timings
 from rankscope.runs.table import Run
 
 if TYPE_CHECKING:
@@ -72,7 +75,7 @@ class Fetched:
     """What a fetch brought: the run, the queries that failed with a sentence each, and timings.
 
     A query is in the run, perhaps without documents, or in ``failures``. ``notes`` are the system's
-    sentences for the user.
+    sentences for the user, ``facts`` what became known of the engines and models asked.
     """
 
     run: Run
@@ -80,6 +83,14 @@ class Fetched:
     timings: Timings
     identity: Identity
     notes: tuple[str, ...] = ()
+    facts: tuple[EngineFacts | ModelUsage, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no query and no question of a part failed that may do better the next time."""
+        return not self.failures and not any(
+            fact.unanswered for fact in self.facts if isinstance(fact, ModelUsage)
+        )
 
 
 def fetch(
@@ -99,14 +110,15 @@ def fetch(
     progress: Progress | None = None,
     indexing: Progress | None = None,
     name: str | None = None,
+    attempt: int = 0,
 ) -> Fetched:
     """Ask a system all queries and make a run of the answers.
 
     ``system`` has its corpus already (`System.index`), and is closed by whoever made it.
     ``queries`` is a `Queries` table, a dict or a list of `Query`. They are asked in batches of
-    ``batch`` (the system's own preference), up to ``jobs`` at a time if the system allows it. What
-    fails is repeated ``retries`` times, after about ``pause`` seconds, twice as long each time, or
-    as long as the system asks to be left alone.
+    ``batch`` (the system's own preference, or 1 if a remote system has a ``rate``), up to ``jobs``
+    at a time if the system allows it. What fails is repeated ``retries`` times, after about
+    ``pause`` seconds, twice as long each time, or as long as the system asks to be left alone.
 
     ``timeout`` is how many seconds a query may take (None: 60 for a remote system, any time for a
     local one), ``stage_timeout`` how many seconds preparing the system and asking all queries may
@@ -119,6 +131,9 @@ def fetch(
     there the next time; if all are there, nothing is indexed. ``progress`` is called with the
     numbers of queries done and of all, ``indexing`` with those of documents while an index is made
     that takes long.
+
+    ``attempt`` is 0, or which time a system is asked again to see how much its answers vary: those
+    of other attempts are not taken from the store.
 
     Raises:
         InputError: an option out of range, a corpus that cannot be indexed, a store that cannot be
@@ -134,6 +149,8 @@ def fetch(
     """
     check_depth(depth)
     size = _whole("batch", system.batch_size if batch is None else batch, 1)
+    if batch is None and rate is not None and system.capabilities.remote:
+        size = 1  # a batch is asked at once, which a server that counts would not let pass
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
     timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
@@ -151,7 +168,8 @@ def fetch(
             progress(len(asked), len(asked))
         timings = _timings({}, 0.0, seconds, asked=len(asked), stored=0, retried=0)
         return Fetched(run.named(title), {}, timings, identity, system.notes)
-    answers = None if store is None else Answers(Path(store), identity.key, depth)
+    key = fingerprint(identity.key, attempt) if attempt else identity.key
+    answers = None if store is None else Answers(Path(store), key, depth)
     pace = PACE.get()
     if pace is None or rate is not None or cancel is not None:
         pace = Pace(Stop(current_cancel() if cancel is None else cancel), rate)
@@ -194,7 +212,20 @@ def fetch(
         ),
         identity,
         system.notes,
+        _facts(system, answers),
     )
+
+
+def _facts(system: System, answers: Answers | None) -> tuple[EngineFacts | ModelUsage, ...]:
+    """Return what became known; of engines that were not asked, what they said before."""
+    facts = facts_of(system)
+    engines = [fact for fact in facts if isinstance(fact, EngineFacts)]
+    if answers is None:
+        return facts
+    if engines:
+        answers.write_facts(engines)
+        return facts
+    return (*answers.read_facts(), *facts)
 
 
 def _stored(answers: Answers, queries: Sequence[Query]) -> dict[str, Ranking]:
@@ -334,6 +365,7 @@ def _finished(task: _Task, batches: Sequence[Sequence[Query]], jobs: int) -> Ite
 
 def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
     """Answer one batch: together, then again what failed, then each of these by itself."""
+    unanswered = _unanswered(task.system)
     rankings, retried = _asked(task, queries), 0
     for attempt in range(task.retries):
         failed = [at for at, ranking in enumerate(rankings) if _may_be_repeated(ranking)]
@@ -351,10 +383,15 @@ def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
             again = _asked(task, [queries[at] for at in group])
             for at, ranking in zip(group, again, strict=True):
                 rankings[at] = ranking
-    if task.answers is not None:
+    if task.answers is not None and _unanswered(task.system) == unanswered:
         task.answers.write(queries, rankings)
     answered = zip(queries, rankings, strict=True)
     return _Finished({query.query_id: ranking for query, ranking in answered}, retried)
+
+
+def _unanswered(system: System) -> int:
+    """Return how many questions of the system's parts had no answer so far."""
+    return sum(part.unanswered() for part in all_parts(system))
 
 
 def _may_be_repeated(ranking: Ranking) -> bool:
@@ -433,12 +470,26 @@ def refusal(ranking: Ranking, depth: int) -> str | None:
         return f"the system gave {len(doc_ids)} documents, but was asked for {depth}"
     if not all(isinstance(doc_id, str) and doc_id for doc_id in doc_ids):
         return "the system gave a document without an id"
+    if not _is_text("".join(doc_ids)):
+        broken = next(doc_id for doc_id in doc_ids if not _is_text(doc_id))
+        return (
+            f"the system gave the id {shown(broken)}, which is no text: it holds half a character"
+        )
     if len({*doc_ids}) < len(doc_ids):
         repeated = next(doc_id for at, doc_id in enumerate(doc_ids) if doc_id in doc_ids[:at])
         return f"the system gave the document {shown(repeated)} twice"
     if not all(map(math.isfinite, scores)):
         return "the system gave a score that is not a finite number"
     return None
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a text can be written; half of a pair of surrogates cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # --- the result ----------------------------------------------------------------------------------
@@ -480,6 +531,7 @@ def _timings(
         asked=asked,
         stored=stored,
         retried=retried,
+        per_second=len(seconds) / sum(seconds) if sum(seconds) > 0 else None,
     )
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankscope.document.views import Shown
-from rankscope.entries import read_entry
+from rankscope.entries import is_whole
 from rankscope.errors import InputError
 from rankscope.part import Part, left_out
 
@@ -25,6 +25,7 @@ KINDS = {
     "indexes": "indexes of words",
     "embeddings": "vectors of texts",
     "models": "models that were trained",
+    "replies": "replies of language models",
     "corpora": "sizes and hashes of corpora",
     "ontologies": "ontologies as they are used",
 }
@@ -33,7 +34,9 @@ KINDS = {
 CACHE = ".cache"
 """In the output folder of benchmarks: indexes, embeddings, answers and stages."""
 
-_ENTRY = re.compile(r"[0-9a-f]{64}\.(artifact|answers|bm25|vectors|texts|model|json|ontology)")
+_ENTRY = re.compile(
+    r"[0-9a-f]{64}\.(artifact|answers|facts|bm25|vectors|matrix|texts|model|json|ontology|reply)"
+)
 DAY = 24 * 60 * 60
 
 
@@ -198,7 +201,7 @@ def _remove(path: Path) -> None:
 def check_cache(folder: Path, *, remove: bool = False) -> CacheCheck:
     """Read every entry; with ``remove``, those that are not as they were written are taken away."""
     entries = sorted(_entries(folder), key=lambda entry: entry.path)
-    damaged = [entry.path for entry in entries if read_entry(entry.path, use=False) is None]
+    damaged = [entry.path for entry in entries if not is_whole(entry.path)]
     if remove:
         for path in damaged:
             _remove(path)

@@ -42,6 +42,12 @@ Secret = SecretStr
 """A key or password: needed to ask, but no part of what is asked."""
 
 
+class Unexpanded(str):
+    """A text that holds ``${NAME}`` where a value will be; checks of its content have to wait."""
+
+    __slots__ = ()
+
+
 def _dated(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
@@ -82,12 +88,24 @@ class Reading:
     """What specs are read with.
 
     ``systems`` are the names that a spec may refer to. ``unexpanded``: a text may still hold
-    ``${NAME}`` where the value of a variable will be, and is not checked.
+    ``${NAME}`` where the value of a variable will be, and is not checked. ``as_written``: the spec
+    is what a config holds, and what is in it will be recorded; a key must not be.
     """
 
     systems: Iterable[str] = ()
     unexpanded: bool = False
+    as_written: bool = False
 
+
+_KEY_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie"}
+)
+"""Headers that hold keys."""
+
+_FROM_ENVIRONMENT = (
+    "a key in a config would be recorded; write the name of a variable, as in ${MY_KEY}, and set "
+    "it in the environment"
+)
 
 AS_GIVEN = Reading()
 """A spec that refers to no other, and holds all values."""
@@ -127,15 +145,33 @@ class Options(BaseModel):
     @classmethod
     def _checked(cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         if isinstance(value, str) and "${" in value and info.context and info.context.unexpanded:
-            return value
+            return Unexpanded(value)
         if hasattr(value, "__index__") and not isinstance(value, bool):
             value = int(value)  # NumPy's whole numbers, too
         try:
-            return check(value)
+            checked = check(value)
         except UnknownNameError as error:  # a LookupError, which pydantic does not take
             if isinstance(error, SpecError):
                 raise
             raise UnknownSpecNameError(error) from None
+        if info.context and info.context.as_written:
+            cls._refuse_written_keys(str(info.field_name), checked)
+        return checked
+
+    @classmethod
+    def _refuse_written_keys(cls, option: str, value: Any) -> None:
+        """Refuse a key that is written in a config, of which a copy is kept."""
+        if isinstance(value, SecretStr) and cls.gives_away(option, value.get_secret_value()):
+            raise SpecError(_FROM_ENVIRONMENT)
+        for name, inner in value.items() if isinstance(value, Mapping) else ():
+            is_named = isinstance(inner, SecretStr) and "${" not in inner.get_secret_value()
+            if is_named and (option != "headers" or name.lower() in _KEY_HEADERS):
+                raise SpecError(_FROM_ENVIRONMENT, (name,))
+
+    @classmethod
+    def gives_away(cls, option: str, value: str) -> bool:  # noqa: ARG003
+        """Tell whether the value of a secret option holds what nobody should read."""
+        return True
 
     def plain(self) -> dict[str, Any]:
         """Return the options without secrets, as an identity holds them."""
@@ -143,8 +179,7 @@ class Options(BaseModel):
 
     def secrets(self) -> list[str]:
         """Return the values that must not be shown."""
-        values = (getattr(self, name) for name in self._secret_fields())
-        return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+        return [secret for name in self._secret_fields() for secret in _hidden(getattr(self, name))]
 
     @classmethod
     def _secret_fields(cls) -> list[str]:
@@ -153,6 +188,16 @@ class Options(BaseModel):
             for name, field in cls.model_fields.items()
             if SecretStr in (field.annotation, *getattr(field.annotation, "__args__", ()))
         ]
+
+
+def _hidden(value: Any) -> list[str]:
+    """Return the secrets in the value of an option: one, a table of them, or none."""
+    if isinstance(value, Mapping):
+        return [secret for inner in value.values() for secret in _hidden(inner)]
+    if not isinstance(value, SecretStr):
+        return []
+    secret = value.get_secret_value()
+    return list(dict.fromkeys([secret, secret.rpartition(" ")[2]]))  # of Bearer KEY, also the key
 
 
 class RemoteOptions(Options):
@@ -206,7 +251,7 @@ def refusal(
         return UnknownSpecNameError(UnknownNameError(noun, str(location[-1]), fields), keys)
     schema = _schema_at(whole, location)
     if kind == "literal_error" and isinstance(first["input"], str):
-        wrong = UnknownNameError(str(location[-1]), first["input"], map(str, schema["enum"]))
+        wrong = UnknownNameError(str(location[-1]), first["input"], map(str, _choices(schema)))
         if wrong.nearest:
             return UnknownSpecNameError(wrong, keys)
     got = "" if schema.get("format") == "password" else f", got {given_as(first['input'])}"
@@ -259,6 +304,8 @@ def _resolved(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
 def _expected(schema: Mapping[str, Any], noun: str) -> str:
     """Say what a JSON schema allows."""
     kind = schema.get("type", "")
+    if "const" in schema:
+        return str(schema["const"])
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     if kind == "array":
@@ -268,6 +315,11 @@ def _expected(schema: Mapping[str, Any], noun: str) -> str:
     if not kind and "anyOf" in schema:
         return " or ".join(_expected(choice, noun) for choice in schema["anyOf"])
     return f"{_NOUNS.get(kind, 'something else')}{_span(schema)}"
+
+
+def _choices(schema: Mapping[str, Any]) -> list[Any]:
+    """Return the values that a JSON schema lists; a list of one is a constant."""
+    return schema["enum"] if "enum" in schema else [schema["const"]]
 
 
 def _span(schema: Mapping[str, Any]) -> str:

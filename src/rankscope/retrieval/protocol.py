@@ -28,7 +28,7 @@ from rankscope.hiding import Hider
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
 from rankscope.runs.order import ranked
-from rankscope.runs.origin import Identity, fingerprint
+from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, fingerprint
 from rankscope.runs.table import Run
 
 __all__ = [
@@ -256,6 +256,17 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
         """Describe the model that this component is, as plain data; None if it is none."""
         return None
 
+    def facts(self) -> Sequence[EngineFacts | ModelUsage]:
+        """Say what became known while it was asked: of an engine, of what a model was asked."""
+        return ()
+
+    def unanswered(self) -> int:
+        """Say how many questions had no answer so far, and may have one the next time.
+
+        A ranking that was made without them is given, and not kept.
+        """
+        return 0
+
     def close(self) -> None:
         """Give back connections and memory; may be called more than once."""
         for component in self.owned:
@@ -295,6 +306,11 @@ def models_of(component: Component) -> list[dict[str, Any]]:
     return models
 
 
+def facts_of(component: Component) -> tuple[EngineFacts | ModelUsage, ...]:
+    """Return what became known of a component and everything below it while it was asked."""
+    return tuple(fact for part in all_parts(component) for fact in part.facts())
+
+
 def without_secrets(text: str, component: Component) -> str:
     """Take out of a text what the options of a component and its parts say is secret."""
     secrets = {
@@ -322,7 +338,8 @@ class System(Component):
     """Something that answers queries.
 
     ``batch_size`` is how many queries it likes to get at once; ``seconds_indexing`` is how long
-    `prepare` took.
+    `prepare` took. ``holds_answers``: it has all answers already and gives them by `ready_run` at
+    no cost, so nobody keeps them once more.
 
     The rules that the conformance tests hold every system to:
 
@@ -338,6 +355,7 @@ class System(Component):
     batch_size: int = 64
     seconds_indexing: float = 0.0
     name: str = ""
+    holds_answers: bool = False
     asked_by = ("search", "ready_run")
 
     @abstractmethod

@@ -318,7 +318,9 @@ class Context:
     they are made anew each time); ``training`` is what trained parts learn from (None: nothing);
     ``memory`` holds answers that several stages ask for (None: each stage asks for itself).
     ``python`` says what happens to Python code of the user's: it is run, only named (in a plan:
-    nothing is imported), or refused.
+    nothing is imported), or refused. ``attempt`` is 0, or where a system is asked again to see how
+    much its answers vary, which time this is: nothing kept from another attempt is used, and if
+    ``rebuild``, an engine makes its index anew.
     """
 
     systems: Mapping[str, System] = field(default_factory=dict)
@@ -327,6 +329,8 @@ class Context:
     training: Training | None = None
     memory: Memory | None = None
     python: PythonUse = "run"
+    attempt: int = 0
+    rebuild: bool = False
 
     def training_for(self, owner: str) -> Training:
         """Return what to learn from, or say that there is nothing."""
@@ -365,6 +369,8 @@ def build_system(
     training: Training | None = None,
     memory: Memory | None = None,
     python: PythonUse = "run",
+    attempt: int = 0,
+    rebuild: bool = False,
 ) -> System:
     """Make a system from its spec, such as ``{"bm25": {"fields": {"title": 2, "text": 1}}}``.
 
@@ -386,6 +392,8 @@ def build_system(
         training,
         memory,
         python,
+        attempt,
+        rebuild,
     )
     system = SYSTEMS.build(spec, context)
     system.name = name or system.name

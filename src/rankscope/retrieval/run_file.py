@@ -47,6 +47,7 @@ class RunSystem(System):
     """Answers with what a run holds."""
 
     batch_size = 1024
+    holds_answers = True
     capabilities = Capabilities(ties="trec", concurrent=True)
 
     def __init__(self, options: RunOptions, context: Context) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from itertools import chain
+from typing import Annotated, Any, overload
 
+import numpy as np
+import polars as pl
 from pydantic import BeforeValidator, WithJsonSchema
 
 from rankscope.collection.corpus import Corpus, Document, document_text
@@ -42,6 +45,40 @@ Fields = Annotated[
 """Fields of documents, each with how often it counts."""
 
 
+_PART = 4096  # documents whose texts are looked at together
+
+
+class Column(Sequence[str]):
+    """Texts of a corpus in some order, which stay where they are: only what is asked for is copied.
+
+    ``order`` is where each is among all ``texts``.
+    """
+
+    def __init__(self, texts: pl.Series, order: Sequence[int]) -> None:
+        self._texts = texts
+        self._order = np.array(order, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return self._texts.gather(self._order[at]).to_list()
+        return str(self._texts[int(self._order[at])])
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self.parts())
+
+    def parts(self) -> Iterator[list[str]]:
+        """Yield them in order, some at a time."""
+        for low in range(0, len(self), _PART):
+            yield self[low : low + _PART]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
     """The text of every document, in the order of ids from high to low by bytes.
@@ -50,7 +87,7 @@ class Texts:
     """
 
     doc_ids: list[str]
-    texts: list[str]
+    texts: Column
     snapshot: str
     _positions: dict[str, int] = field(default_factory=dict)
 
@@ -60,22 +97,27 @@ class Texts:
             self._positions.update({known: at for at, known in enumerate(self.doc_ids)})
         return self.texts[self._positions[doc_id]]
 
+    def parts(self) -> Iterator[list[str]]:
+        """Yield the texts in order, some at a time."""
+        return self.texts.parts()
+
     @classmethod
     def of(cls, corpus: Corpus, fields: Mapping[str, int] | None) -> Texts:
         """Join the fields of each document, a field as often as its weight says."""
         ids = corpus.ids
         if fields is None:
-            texts = [_default_text(document) for document in corpus.documents()]
+            series = corpus.texts()
         else:
             columns = [
-                [_text(name, value) for value in corpus.field(name)]
+                [field_text(name, value) for value in corpus.field(name)]
                 for name, weight in fields.items()
                 for _ in range(weight)
             ]
             rows = zip(*columns, strict=True)
-            texts = ["\n".join(part for part in row if part) for row in rows]
+            joined = ["\n".join(part for part in row if part) for row in rows]
+            series = pl.Series(joined, dtype=pl.String)
         order = by_id_descending(ids)
-        ids, texts = [ids[at] for at in order], [texts[at] for at in order]
+        ids, texts = [ids[at] for at in order], Column(series, order)
         return cls(ids, texts, _hash(ids, texts))
 
     def empty(self) -> list[str]:
@@ -84,18 +126,14 @@ class Texts:
         return [doc_id for doc_id, text in pairs if not text.strip()]
 
 
-def _default_text(document: Document) -> str:
-    title, text = document.title, document.text
-    return f"{title}\n{text}" if title and text else title or text
-
-
-def _text(name: str, value: object) -> str:
+def field_text(name: str, value: object) -> str:
+    """Return what a document holds in one field as text."""
     if value is None or isinstance(value, str):
         return value or ""
     return document_text(Document("", {name: value}), [name])
 
 
-def _hash(ids: list[str], texts: list[str]) -> str:
+def _hash(ids: list[str], texts: Iterable[str]) -> str:
     """Hash ids and texts, each with its length, so that none can pass for a part of another."""
     running = hashlib.sha256()
     for doc_id, text in zip(ids, texts, strict=True):

@@ -45,19 +45,25 @@ class Pace:
         self._interval = 0.0 if rate is None else 1 / rate
         self._lock = threading.Lock()
         self._next = 0.0
+        self._held = 0.0
 
     def wait_for(self, count: int) -> None:
         """Wait until so many queries may be asked."""
-        with self._lock:
-            now = time.monotonic()
-            start = max(now, self._next)
-            self._next = start + count * self._interval
-        self.stop.sleep(start - now)
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                start = max(now, self._next)
+                self._next = start + count * self._interval
+            self.stop.sleep(start - now)
+            with self._lock:
+                if start >= self._held:  # nobody asked to wait meanwhile
+                    return
 
     def hold(self, seconds: float) -> None:
         """Ask nothing for some seconds."""
         with self._lock:
-            self._next = max(self._next, time.monotonic() + seconds)
+            self._held = max(self._held, time.monotonic() + seconds)
+            self._next = max(self._next, self._held)
 
 
 PACE: ContextVar[Pace | None] = ContextVar("pace", default=None)

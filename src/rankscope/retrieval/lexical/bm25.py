@@ -1,4 +1,4 @@
-"""Lexical search: BM25 in Lucene's variant, scored by bm25s.
+"""Lexical search: BM25 in Lucene's variant, with the scores of bm25s.
 
 The score of a document d is the sum over the words t of the query, repeated ones counted again, of
 idf(t) · tf / (tf + k1 · (1 − b + b · |d| / average length)), with tf how often t occurs in d and
@@ -9,6 +9,7 @@ word with the query are not returned. With ``ngrams``, all of this is about part
 from __future__ import annotations
 
 import time
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,10 @@ from rankscope.collection.corpus import Corpus
 from rankscope.entries import make_folder, read_arrays, write_arrays
 from rankscope.errors import InputError
 from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, Ngrams
+from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.lexical.words import Analyzer, Language
 from rankscope.retrieval.options import Options, SpecError, TextList
+from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import (
     Capabilities,
     Identity,
@@ -33,7 +36,7 @@ from rankscope.retrieval.protocol import (
     check_depth,
     fingerprint,
 )
-from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
+from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine_version
 from rankscope.retrieval.texts import Fields, Texts, without_text
 from rankscope.runs.order import best_positions
 
@@ -161,18 +164,23 @@ class BM25(System):
     def _indexed(self, texts: Texts) -> Index:
         numbers: defaultdict[str, int] = defaultdict()
         numbers.default_factory = numbers.__len__  # a new term gets the next number
-        terms = self.analyzer.terms
-        documents = [[numbers[term] for term in terms(text)] for text in texts.texts]
+        terms, postings = self.analyzer.terms, Postings()
+        done, total = 0, len(texts.doc_ids)
+        for part in texts.parts():
+            tokens, ends = array("i"), []
+            for text in part:
+                tokens.extend([numbers[term] for term in terms(text)])
+                ends.append(len(tokens))
+            postings.add(np.frombuffer(tokens, np.int32), np.diff(ends, prepend=0))
+            done += len(part)
+            report(done, total)
         numbers.default_factory = None
         if not numbers:
             raise InputError(
                 "no document has a word left to search for; name other fields, or fewer stop words"
             )
-        bm25s = engine("bm25s", package="bm25s", needed_for="the system bm25")
-        scorer = bm25s.BM25(method="lucene", k1=self.options.k1, b=self.options.b, backend="numpy")
-        scorer.index((documents, numbers), create_empty_token=False, show_progress=False)
-        parts = scorer.scores
-        return Index(numbers, parts["data"], parts["indices"], np.asarray(parts["indptr"]))
+        scores = postings.scores(len(numbers), k1=self.options.k1, b=self.options.b)
+        return Index(numbers, *scores)
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the documents that hold its words."""

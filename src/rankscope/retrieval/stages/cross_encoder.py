@@ -88,13 +88,9 @@ class CrossEncoder(Reranker):
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         if self._texts is None:
             return "the cross-encoder reads documents, and there is no corpus to read them from"
-        texts = []
-        for document in candidates.documents:
-            try:
-                texts.append(self._texts.text_of(document.doc_id))
-            except KeyError:
-                doc_id = shown(document.doc_id)
-                return f"the document {doc_id} is not in the corpus, so it cannot be read"
+        texts = candidates.read(self._texts)
+        if isinstance(texts, str):
+            return texts
         distinct = sorted({text for text in texts if text.strip()})
         try:
             predicted = self._predicted(candidates.query.text, distinct)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.stages.fusion_weights import TrainedWeights, Weights
-from rankscope.retrieval.stages.stage import ask, notes_of
+from rankscope.retrieval.stages.stage import ask, notes_of, one_request
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.table import Run
 from rankscope.scoring.weights import Search
@@ -176,17 +177,23 @@ class Fuse(System):
         )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Ask every system, and fuse the answers to each query."""
+        """Ask every system, one after the other, and fuse the answers to each query.
+
+        A query takes as long as all of them together, and its share of fusing.
+        """
         depth = check_depth(depth)
         pool = max(depth, self.options.depth)
-        answers = [ask(system, queries, pool, self._memory) for system in self.systems]
+        with one_request():
+            answers = [ask(system, queries, pool, self._memory) for system in self.systems]
+        began = time.perf_counter()
         fused: list[Ranking] = [Ranking() for _ in queries]
         for weights, places in self._by_weights(queries).items():
             chosen = [[rankings[at] for at in places] for rankings in answers]
             run = self._fused(chosen, depth, weights)
             for number, at in enumerate(places):
                 fused[at] = _answer([rankings[at] for rankings in answers], run[str(number)])
-        return fused
+        share = (time.perf_counter() - began) / max(len(queries), 1)
+        return [replace(ranking, seconds=ranking.seconds + share) for ranking in fused]
 
     def _by_weights(self, queries: Sequence[Query]) -> dict[Weights | None, list[int]]:
         """Return the places of the queries that are fused with the same weights."""

@@ -30,7 +30,8 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.python_objects import FunctionOptions, UserFunction
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
-from rankscope.retrieval.stages.stage import Stage
+from rankscope.retrieval.stages.stage import Stage, one_request
+from rankscope.retrieval.texts import Texts
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,17 @@ class Candidates:
     query: Query
     documents: tuple[Document, ...]
     scores: tuple[float, ...]
+
+    def read(self, texts: Texts) -> list[str] | str:
+        """Return what is read of each document, or one sentence if one is not there."""
+        read = []
+        for document in self.documents:
+            try:
+                read.append(texts.text_of(document.doc_id))
+            except KeyError:
+                doc_id = shown(document.doc_id)
+                return f"the document {doc_id} is not in the corpus, so it cannot be read"
+        return read
 
     def copied(self) -> Candidates:
         """Return the same with a query of its own; documents are made anew for every batch."""
@@ -133,12 +145,14 @@ class Rerank(Stage):
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below, and reorder the top of each answer."""
         depth = check_depth(depth)
-        rankings = self.inner.search(queries, max(depth, self.depth))
-        chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
-        began = time.perf_counter()
-        batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
-        scores = self.part.scores(batch) if batch else []
-        share = (time.perf_counter() - began) / max(len(batch), 1)
+        with one_request() as request:
+            rankings = self.inner.search(queries, max(depth, self.depth))
+            chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
+            began, saved = time.perf_counter(), request.saved
+            batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
+            scores = self.part.scores(batch) if batch else []
+            spent = time.perf_counter() - began + (request.saved - saved)
+        share = spent / max(len(batch), 1)
         for at, new in zip(chosen, scores, strict=True):
             rankings[at] = _reordered(rankings[at], new, self.depth, share)
         return [ranking.cut(depth) for ranking in rankings]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -11,6 +14,7 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.answers import query_key
 from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.progress import asks_anew
 from rankscope.retrieval.protocol import Capabilities, Component, Query, Ranking, System
 from rankscope.retrieval.registry import SYSTEMS, Context, StageOptions
 
@@ -66,6 +70,10 @@ def notes_of(components: Sequence[Component]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for component in components for note in component.notes))
 
 
+Key = tuple[str, int, str]
+"""What an answer is known by: the system's identity, the depth, the query."""
+
+
 class Memory:
     """Answers of systems that several stages ask the same, as long as they are few enough.
 
@@ -75,15 +83,15 @@ class Memory:
 
     def __init__(self, documents: int = 2_000_000) -> None:
         self._left = documents
-        self._rankings: OrderedDict[tuple[str, int, str], Ranking] = OrderedDict()
+        self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: tuple[str, int, str]) -> Ranking | None:
+    def get(self, key: Key) -> Ranking | None:
         """Return an answer, if it is known."""
         with self._lock:
             return self._rankings.get(key)
 
-    def add(self, key: tuple[str, int, str], ranking: Ranking) -> None:
+    def add(self, key: Key, ranking: Ranking) -> None:
         """Take an answer, and forget others if there are too many documents."""
         with self._lock:
             if key not in self._rankings:
@@ -94,22 +102,73 @@ class Memory:
                 self._left += len(oldest.doc_ids)
 
 
+@dataclass(slots=True)
+class Request:
+    """What has been asked, by all stages of a pipeline, to answer one batch of queries.
+
+    What is asked again is not searched again, and so takes no time; ``repeated`` counts it.
+    ``saved`` adds up the seconds that other answers had taken which were in the memory, as another
+    pipeline had asked for them: by itself this one would have waited for them.
+    """
+
+    rankings: dict[Key, Ranking] = field(default_factory=dict)
+    repeated: int = 0
+    saved: float = 0.0
+
+
+_REQUEST: ContextVar[Request | None] = ContextVar("request", default=None)
+
+
+@contextmanager
+def one_request() -> Iterator[Request]:
+    """Within it, stages answer the same batch of queries; those below join the one above."""
+    current = _REQUEST.get()
+    if current is not None:
+        yield current
+        return
+    request = Request()
+    token = _REQUEST.set(request)
+    try:
+        yield request
+    finally:
+        _REQUEST.reset(token)
+
+
 def ask(
     system: System, queries: Sequence[Query], depth: int, memory: Memory | None
 ) -> list[Ranking]:
-    """Search, for a stage above; what was answered before is not asked again."""
+    """Search, for a stage above; what was answered before is not asked again.
+
+    The seconds of each answer are those that it adds to the pipeline's: what it took when it was
+    made, and 0 for what was asked in the same request before.
+    """
     if memory is None or not system.capabilities.deterministic:
         return system.search(queries, depth)
     identity = system.identity().key
     keys = [(identity, depth, query_key(query)) for query in queries]
-    known = [memory.get(key) for key in keys]
-    missing = [at for at, ranking in enumerate(known) if ranking is None]
-    if missing:
-        answers = system.search([queries[at] for at in missing], depth)
-        for at, ranking in zip(missing, answers, strict=True):
-            known[at] = ranking
-            if ranking.error is None:
-                memory.add(keys[at], ranking)
+    with one_request() as request:
+        known: list[Ranking | None] = []
+        for key in keys:
+            if key in request.rankings:
+                known.append(replace(request.rankings[key], seconds=0.0))
+                request.repeated += 1
+                continue
+            ranking = None if asks_anew() else memory.get(key)
+            if ranking is not None:
+                request.saved += ranking.seconds
+                request.rankings[key] = ranking
+            known.append(ranking)
+        missing = [at for at, ranking in enumerate(known) if ranking is None]
+        if missing:
+            repeated = request.repeated
+            answers = system.search([queries[at] for at in missing], depth)
+            is_whole = request.repeated == repeated  # else its time is that in this pipeline only
+            for at, ranking in zip(missing, answers, strict=True):
+                known[at] = ranking
+                if ranking.error is None:
+                    request.rankings[keys[at]] = ranking
+                    if is_whole and not asks_anew():
+                        memory.add(keys[at], ranking)
     return [ranking for ranking in known if ranking is not None]
 
 

@@ -4,6 +4,9 @@ A matrix product finds candidates fast, but its last digits depend on how many q
 once. So all that could be among the best, given how far off the product can be, are scored again
 one by one in a fixed order of additions: the same query gives the same scores in any batch, and
 equal vectors have equal scores at any position.
+
+Documents are looked at block by block, and vectors may stay on disk: what is in memory does not
+grow with the number of documents.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.entries import Mapped
 from rankscope.runs.order import best_positions
 
 if TYPE_CHECKING:
@@ -21,8 +25,10 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
 
 _QUERIES = 256
-_CELLS = 1 << 24  # of a block of scores: 64 MB
+_CELLS = 1 << 24  # of a block of scores, or of vectors: 64 MB
 _SAMPLE = 4096
+_MOST = 1 << 14
+"""Of more candidates than this, and four times the depth, the exact scores are looked at."""
 
 
 class Vectors:
@@ -31,7 +37,9 @@ class Vectors:
     ``starts[i]`` is the first row of document i; a document's score is that of its best row.
     """
 
-    def __init__(self, matrix: Floats, starts: Ints) -> None:
+    def __init__(self, vectors: Floats | Mapped, starts: Ints) -> None:
+        self._mapped = vectors if isinstance(vectors, Mapped) else None
+        matrix = vectors.matrix if isinstance(vectors, Mapped) else vectors
         self._matrix = np.ascontiguousarray(matrix)
         self._starts = np.append(starts, len(matrix)).astype(np.intp)
         self._single = len(starts) == len(matrix)
@@ -53,12 +61,18 @@ class Vectors:
                 scores = self._scored(query, positions)
                 order = best_positions(scores, depth)
                 answers.append((positions[order], scores[order]))
+                self._release()  # a row that is looked at brings its neighbours along
         return answers
+
+    def _release(self) -> None:
+        """Give back the memory of vectors that are on disk."""
+        if self._mapped is not None:
+            self._mapped.release()
 
     def _candidates(self, queries: Floats, depth: int) -> list[Ints]:
         """Return, for each query, all documents that could be among the best, in order."""
         documents = len(self._starts) - 1
-        width = max(_CELLS // len(queries), _SAMPLE)
+        width = max(_CELLS // max(len(queries), self.size), _SAMPLE)
         bound = np.full(len(queries), -np.inf, np.float32)
         candidates: list[tuple[Ints, Floats]] = [
             (np.empty(0, np.intp), np.empty(0, np.float32)) for _ in queries
@@ -81,9 +95,21 @@ class Vectors:
                     bound[at] = max(bound[at], last - self._margin)
                     stays = merged >= bound[at]
                     positions, merged = positions[stays], merged[stays]
+                if len(positions) > max(_MOST, 4 * depth):
+                    stays = self._exactly_best(queries[at], positions, depth)
+                    self._release()
+                    positions, merged = positions[stays], merged[stays]
                 candidates[at] = positions, merged
+            self._release()
             low = high
         return [positions for positions, _ in candidates]
+
+    def _exactly_best(self, query: Floats, positions: Ints, depth: int) -> Ints:
+        """Return which candidates are the best so far, in order, where very many are about equal.
+
+        What comes later has later positions, so it cannot win a tie against them.
+        """
+        return np.sort(best_positions(self._scored(query, positions), depth))
 
     def _bound(self, sample: Floats, depth: int) -> Floats:
         if sample.shape[1] <= depth:

@@ -8,14 +8,15 @@ text, or whose vector is zero, have no direction: they are not found, and find n
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError
+from rankscope.entries import Mapped
 from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import (
     Capabilities,
@@ -31,7 +32,13 @@ from rankscope.retrieval.texts import Fields, Texts, without_text
 from rankscope.retrieval.vector.chunking import ChunkOptions, chunks_of
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.retrieval.vector.embeddings import Embeddings
+from rankscope.retrieval.vector.query_vectors import query_vectors
 from rankscope.retrieval.vector.similarity import Vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROWS = 1 << 16  # vectors on disk that are looked at together
 
 
 class VectorOptions(Options):
@@ -109,19 +116,19 @@ class VectorSearch(System):
         self.seconds_indexing = time.perf_counter() - began
 
     def _take(self, texts: Texts) -> None:
-        prefix, owners, chunks = self.options.document_prefix, [], []
-        for position, text in enumerate(texts.texts):
-            for chunk in chunks_of(text, self.options.chunk):
-                owners.append(position)
-                chunks.append(prefix + chunk)
-        matrix = self.embeddings.of(chunks)
-        owner = np.array(owners, np.intp)  # of each row, the position of its document
-        directed = matrix.any(axis=1)
+        chunks = _Chunks(texts, self.options)
+        vectors = self.embeddings.of_many(chunks)
+        directed = _directed(vectors)
         if not directed.all():
-            matrix, owner = matrix[directed], owner[directed]
-        positions, starts = np.unique(owner, return_index=True)
+            if isinstance(vectors, Mapped):
+                chunks = _Chunks(texts, self.options, directed)
+                vectors = self.embeddings.of_many(chunks)
+            else:
+                vectors = vectors[directed]
+        owners = chunks.owners[directed] if chunks.takes is None else chunks.owners
+        positions, starts = np.unique(owners, return_index=True)
         self._doc_ids = [texts.doc_ids[at] for at in positions.tolist()]
-        self._vectors = Vectors(matrix, starts) if len(matrix) else None
+        self._vectors = Vectors(vectors, starts) if len(owners) else None
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the documents in the direction nearest to its own."""
@@ -132,10 +139,11 @@ class VectorSearch(System):
         if self._vectors is None or not asked:
             return answers
         texts = [self.options.query_prefix + queries[at].text for at in asked]
-        began = time.perf_counter()
-        vectors, errors = self._embedded(texts)
+        began, saved = time.perf_counter(), self.embeddings.seconds_saved
+        vectors, errors = query_vectors(self.embeddings, texts, self._vectors.size)
         best = self._vectors.best(vectors, depth)
-        share = (time.perf_counter() - began) / len(asked)
+        saved = self.embeddings.seconds_saved - saved  # of queries whose embeddings were kept
+        share = (time.perf_counter() - began + saved) / len(asked)
         for at, error, vector, (positions, scores) in zip(
             asked, errors, vectors, best, strict=True
         ):
@@ -146,29 +154,38 @@ class VectorSearch(System):
                 answers[at] = Ranking(doc_ids, tuple(scores.tolist()), share)
         return answers
 
-    def _embedded(self, texts: list[str]) -> tuple[Any, list[str | None]]:
-        """Embed queries; if that fails, one by one, so that only the bad ones have no answer."""
-        try:
-            return self._checked(texts), [None] * len(texts)
-        except InputError:
-            pass
-        size = self._vectors.size if self._vectors is not None else 1
-        vectors = np.zeros((len(texts), size), np.float32)
-        errors: list[str | None] = []
-        for at, text in enumerate(texts):
-            try:
-                vectors[at] = self._checked([text])[0]
-                errors.append(None)
-            except InputError as error:
-                errors.append(str(error))
-        return vectors, errors
 
-    def _checked(self, texts: list[str]) -> Any:
-        vectors = self.embeddings.of(texts)
-        size = self._vectors.size if self._vectors is not None else vectors.shape[1]
-        if vectors.shape[1] != size:
-            raise InputError(
-                f"the embedder {self.embeddings.embedder.name} returned vectors of length "
-                f"{vectors.shape[1]} for queries and of length {size} for documents"
-            )
-        return vectors
+class _Chunks:
+    """What is embedded: the chunks of all documents, made anew whenever they are gone through.
+
+    ``owners`` is the position of the document of each, once all were gone through; ``takes`` says
+    which of them to take (None: all).
+    """
+
+    def __init__(
+        self, texts: Texts, options: VectorOptions, takes: NDArray[np.bool_] | None = None
+    ) -> None:
+        self._texts, self._options = texts, options
+        self.takes = takes
+        self.owners: NDArray[np.intp] = np.empty(0, np.intp)
+
+    def __iter__(self) -> Iterator[str]:
+        prefix, owners, number = self._options.document_prefix, array("q"), 0
+        for position, text in enumerate(self._texts.texts):
+            for chunk in chunks_of(text, self._options.chunk):
+                if self.takes is None or self.takes[number]:
+                    owners.append(position)
+                    yield prefix + chunk
+                number += 1
+        self.owners = np.array(owners, np.intp)
+
+
+def _directed(vectors: NDArray[np.float32] | Mapped) -> NDArray[np.bool_]:
+    """Return which vectors have a direction: not all zero."""
+    if not isinstance(vectors, Mapped):
+        return np.asarray(vectors.any(axis=1))
+    directed = np.empty(len(vectors.matrix), np.bool_)
+    for low in range(0, len(directed), _ROWS):
+        directed[low : low + _ROWS] = vectors.matrix[low : low + _ROWS].any(axis=1)
+        vectors.release()
+    return directed

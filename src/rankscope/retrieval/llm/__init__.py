@@ -1,0 +1,1 @@
+"""Language models behind an OpenAI-compatible endpoint: embed, rewrite, rerank, judge."""

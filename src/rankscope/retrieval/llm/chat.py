@@ -1,0 +1,204 @@
+"""Questions in words: an answer that fits its form, or none.
+
+What cannot be read is sent back with what is wrong; replies are kept, and not asked for again.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+from rankscope.errors import counted, shown
+from rankscope.retrieval.llm.answer_forms import Form, T, UnreadableError
+from rankscope.retrieval.llm.client import (
+    Client,
+    NoAnswerError,
+    NoUsableAnswerError,
+    RefusedError,
+    read_usage,
+)
+from rankscope.retrieval.llm.llm_options import ChatOptions
+from rankscope.retrieval.llm.prompts import Message, quoted_reply, repair
+from rankscope.retrieval.llm.replies import Replies, Reply
+from rankscope.retrieval.llm.spending import Meter, estimated
+from rankscope.retrieval.registry import Context
+
+log = logging.getLogger(__name__)
+
+_KEPT_SECONDS: ContextVar[list[float] | None] = ContextVar("kept_seconds", default=None)
+
+
+class Stopwatch:
+    """How long work took, or would have taken if no reply had been kept from before."""
+
+    def __init__(self, kept: list[float]) -> None:
+        self._began = time.perf_counter()
+        self._kept = kept
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.perf_counter() - self._began + sum(self._kept)
+
+
+@contextmanager
+def timed() -> Iterator[Stopwatch]:
+    """Measure how long the work within takes, in whatever threads it is done."""
+    kept: list[float] = []
+    token = _KEPT_SECONDS.set(kept)
+    try:
+        yield Stopwatch(kept)
+    finally:
+        _KEPT_SECONDS.reset(token)
+
+
+def add_seconds(seconds: float) -> None:
+    """Count what a kept reply had taken."""
+    kept = _KEPT_SECONDS.get()
+    if kept is not None:
+        kept.append(seconds)
+
+
+class Chat:
+    """Asks questions in words, and reads the answers."""
+
+    def __init__(self, options: ChatOptions, context: Context, *, part: str) -> None:
+        self.options = options
+        self.client = Client(options, part=part)
+        self._replies = Replies(context.cache, options.named())
+        self._attempt = context.attempt
+        self._has_read, self._unread = False, 0
+
+    @property
+    def meter(self) -> Meter:
+        """What was asked so far."""
+        return self.client.meter
+
+    def ask(self, messages: Sequence[Message], form: Form[T], *, attempt: int = 0) -> T | None:
+        """Return the answer to a question, or None if there is none that can be used.
+
+        Raises:
+            InputError: there will be none to any question.
+        """
+        try:
+            return self.answer(messages, form, attempt=attempt)
+        except NoAnswerError:
+            return None
+
+    def answer(self, messages: Sequence[Message], form: Form[T], *, attempt: int = 0) -> T:
+        """Return the answer to a question.
+
+        ``attempt``: with another number the same question is asked anew.
+
+        Raises:
+            NoUsableAnswerError: there were answers, and none could be read.
+            NoAnswerError: there was none.
+            InputError: there will be none to any question.
+        """
+        exchange = list(messages)
+        was_asked, problem = False, ""
+        for number in range(self.options.retries + 1):
+            body = self._body(exchange, form)
+            sent: dict[str, Any] = {"sent": body, "attempt": [self._attempt, attempt]}
+            if number > 1:  # the same wrong answer again is no reason to give up
+                sent["repetition"] = number
+            try:
+                reply, source = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
+            except NoAnswerError as error:
+                self.meter.failed(str(error))
+                if not isinstance(error, RefusedError):
+                    self.meter.count("unanswered")
+                raise
+            was_asked = was_asked or source == "asked"
+            if source == "kept":
+                add_seconds(reply.seconds)
+            try:
+                answer = form.read(reply.content)
+            except UnreadableError as error:
+                problem = str(error)
+                if reply.finish == "length":
+                    problem = f"{problem}, as it was cut off; raise max_tokens"
+                elif reply.finish in ("content_filter", "refusal"):
+                    problem = f"{problem}, as the model refused to answer"
+                self.meter.count("unreadable")
+                log.info("%s: an answer cannot be read: %s", self.client.part, problem)
+                exchange = [
+                    *messages,
+                    {"role": "assistant", "content": quoted_reply(reply.content)},
+                    {"role": "user", "content": repair(str(error))},
+                ]
+            else:
+                self._has_read, self._unread = True, 0
+                self.meter.count("answered")
+                if not was_asked:
+                    self.meter.count("cached")
+                return answer
+        self.meter.failed(f"the answer cannot be read: {problem}")
+        self._unread += 1
+        if not self._has_read and self._unread >= self.options.stop_after:
+            raise self.client.stop_with(
+                f"{self.client.part}: none of {counted(self._unread, 'answer')} can be read "
+                f"({problem}); is the model {shown(self.options.model)} right, and the prompt? "
+                "Answers are kept; --fresh, or another snapshot, asks again"
+            )
+        raise NoUsableAnswerError(f"the answer cannot be read: {problem}")
+
+    def fell_back(self) -> None:
+        """Count that something else was taken in place of an answer."""
+        self.meter.count("fallen_back")
+
+    def _body(self, messages: Sequence[Message], form: Form[Any]) -> dict[str, Any]:
+        options = self.options
+        body = {"model": options.model, "messages": [*messages], **options.parameters()}
+        if options.response_format == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        elif options.response_format == "json_schema":
+            schema = {"name": "answer", "strict": True, "schema": form.schema()}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def _reply(self, body: Mapping[str, Any], again: bool) -> Reply:
+        short = [{"role": "user", "content": "Answer with an empty JSON object: {}"}]
+        began = time.perf_counter()
+        reply = self.client.post(
+            "/chat/completions",
+            body,
+            {**body, "messages": short},
+            estimated(body, self.options.longest_answer()),
+            self._read,
+            again,
+        )
+        return replace(reply, seconds=time.perf_counter() - began)
+
+    def _read(self, data: Any) -> Reply:
+        reply = _read_reply(data)
+        return replace(reply, content=self.client.hide_in_answer(reply.content))
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a surrogate pair, which cannot be sent back."""
+
+
+def _read_reply(data: Any) -> Reply:
+    """Take the answer out of what an endpoint sent."""
+    try:
+        choice = data["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        refusal = message.get("refusal")
+        finish = "refusal" if refusal else choice.get("finish_reason")
+    except (TypeError, KeyError, IndexError, AttributeError):
+        raise UnreadableError("there is no message in it") from None
+    text = content if content is not None else refusal
+    if text is not None and not isinstance(text, str):
+        raise UnreadableError("its message is not a text")
+    took = read_usage(data)
+    tokens = (None, None) if took is None else (took.prompt, took.completion)
+    content = _HALF.sub("\ufffd", text or "")
+    return Reply(content, finish if isinstance(finish, str) else "", *tokens)

@@ -1,0 +1,132 @@
+"""Embeddings by a model behind an OpenAI-compatible endpoint.
+
+``{vector: {embedder: {llm: {url: http://host/v1, model: NAME}}}}``. Vectors are kept as those of
+any embedder are, so a text is sent once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.llm.answer_forms import UnreadableError
+from rankscope.retrieval.llm.client import Client, NoAnswerError
+from rankscope.retrieval.llm.llm_options import LlmOptions
+from rankscope.retrieval.llm.spending import estimated
+from rankscope.retrieval.protocol import Capabilities
+from rankscope.retrieval.registry import Context
+from rankscope.retrieval.vector.embedders import EMBEDDERS, Embedder
+from rankscope.runs.origin import ModelUsage
+
+LARGEST = 3e38
+"""Vectors are kept in single precision."""
+
+
+class LlmEmbedderOptions(LlmOptions):
+    """A model that embeds."""
+
+    dimensions: int | None = Field(default=None, ge=1)
+    """The length of the vectors: asked of the endpoint, and checked. If not given, the model's
+    own."""
+    batch: int = Field(default=64, ge=1, le=2048)
+    """How many texts are sent at once."""
+
+
+@EMBEDDERS.add("llm", LlmEmbedderOptions, summary="a model behind an OpenAI-compatible endpoint")
+class LlmEmbedder(Embedder):
+    """Vectors of texts, several requests at a time."""
+
+    capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
+
+    def __init__(self, options: LlmEmbedderOptions, context: Context) -> None:
+        self.options: LlmEmbedderOptions = options
+        self._client = Client(options, part="the embedder llm")
+        self._attempt = context.attempt
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"llm {self.options.model}"
+
+    def described(self) -> dict[str, Any]:
+        """Say what model this is; nothing kept from another attempt is used."""
+        again = {"attempt": self._attempt} if self._attempt else {}
+        dimensions = {"dimensions": self.options.dimensions}
+        return {"embedder": "llm", **self.options.named(), **dimensions, **again}
+
+    def facts(self) -> Sequence[ModelUsage]:
+        """Say what was asked."""
+        return [self._client.meter.usage()]
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        """Return the vector of each text."""
+        size = self.options.batch
+        batches = [texts[low : low + size] for low in range(0, len(texts), size)]
+        parts = self._client.each(self._embedded, batches)
+        lengths = sorted({len(vector) for part in parts for vector in part})
+        if len(lengths) > 1:
+            raise InputError(
+                f"the embedder {self.name} returned vectors of length {lengths[0]} and of length "
+                f"{lengths[-1]}; do several models answer at {shown(self.options.url)}?"
+            )
+        return [vector for part in parts for vector in part]
+
+    def _embedded(self, texts: list[str]) -> list[list[float]]:
+        body: dict[str, Any] = {"model": self.options.model, "input": texts}
+        if self.options.dimensions is not None:
+            body["dimensions"] = self.options.dimensions
+        meter = self._client.meter
+        try:
+            vectors = self._client.post(
+                "/embeddings",
+                body,
+                {**body, "input": ["leek soup"]},
+                estimated(body, 0),
+                lambda data: _vectors(data, len(texts)),
+            )
+        except NoAnswerError as error:
+            meter.failed(str(error))
+            raise InputError(f"the embedder {self.name}: {error}") from None
+        self._check_length(vectors)
+        meter.count("answered")
+        return vectors
+
+    def _check_length(self, vectors: list[list[float]]) -> None:
+        expected = self.options.dimensions
+        for vector in vectors:
+            if expected is not None and len(vector) != expected:
+                raise InputError(
+                    f"the embedder {self.name} returned vectors of length {len(vector)}, not of "
+                    f"the {expected} dimensions asked for; the model may not be able to shorten "
+                    "them"
+                )
+
+
+def _vectors(data: Any, count: int) -> list[list[float]]:
+    """Take the vectors out of what an endpoint sent, in the order of the texts."""
+    try:
+        rows = {row["index"]: row["embedding"] for row in data["data"]}
+        number = len(data["data"])
+    except (TypeError, KeyError):
+        raise UnreadableError("there are no embeddings in it") from None
+    if number != count or {*rows} != {*range(count)}:
+        raise UnreadableError(f"it has {number} embeddings for {count} texts, or wrong numbers")
+    vectors = [rows[place] for place in range(count)]
+    if not all(isinstance(vector, list) and vector and all(map(_is_number, vector))
+               for vector in vectors):  # fmt: skip
+        raise UnreadableError("an embedding is not a list of numbers")
+    if len({len(vector) for vector in vectors}) > 1:
+        raise UnreadableError("its embeddings are not equally long")
+    return vectors
+
+
+def _is_number(value: object) -> bool:
+    """Tell whether a value is a number that vectors can hold; none is infinite."""
+    return type(value) in (int, float) and abs(value) < LARGEST  # type: ignore[arg-type]

@@ -1,0 +1,99 @@
+"""Queries rewritten by a language model: reduced to keywords, expanded, or answered in advance.
+
+``{rewrite: {of: SYSTEM, llm: {url: http://host/v1, model: NAME, style: expansion}}}``. A query that
+the model cannot rewrite is asked as it is, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from rankscope.retrieval.llm.answer_forms import Passage, Terms
+from rankscope.retrieval.llm.chat import Chat, timed
+from rankscope.retrieval.llm.llm_options import ChatOptions
+from rankscope.retrieval.llm.prompts import query_block, read_prompt
+from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
+from rankscope.retrieval.registry import Context
+from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
+from rankscope.runs.origin import ModelUsage
+
+
+class LlmRewriterOptions(ChatOptions):
+    """A model, and what it makes of a query."""
+
+    style: Literal["keywords", "expansion", "hyde"] = "keywords"
+    """keywords: the words that matter; expansion: the query, and terms that documents may use;
+    hyde: a passage that could answer it, searched for in its place."""
+
+
+@REWRITERS.add("llm", LlmRewriterOptions, summary="a language model: keywords, expansion or HyDE")
+class LlmRewriter(Rewriter):
+    """A language model before a system."""
+
+    capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
+
+    def __init__(self, options: LlmRewriterOptions, context: Context) -> None:
+        self.options: LlmRewriterOptions = options
+        path = None if options.prompt is None else context.path(options.prompt)
+        self._prompt = read_prompt(f"rewrite-{options.style}", path, ("query",))
+        self._chat = Chat(options, context, part=f"the rewriter llm ({options.style})")
+
+    def described(self) -> dict[str, Any]:
+        """Say what rewrites."""
+        return {
+            "rewriter": "llm",
+            "style": self.options.style,
+            "prompt": self._prompt.sha256,
+            **self.options.named(),
+        }
+
+    def model(self) -> dict[str, Any]:
+        """Describe the model, for the record of an experiment."""
+        return self.described()
+
+    def facts(self) -> Sequence[ModelUsage]:
+        """Say what was asked."""
+        return [self._chat.meter.usage()]
+
+    def unanswered(self) -> int:
+        """Say how many questions had no answer, and may have one the next time."""
+        return self._chat.meter.unanswered
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._chat.client.close()
+
+    def search(self, inner: System, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        """Ask the system below the rewritten queries; an empty one finds nothing."""
+        answers = [Ranking() for _ in queries]
+        asked = [at for at, query in enumerate(queries) if query.text.strip()]
+        if not asked:
+            return answers
+        rewritten = self._chat.client.each(self._rewritten, [queries[at] for at in asked])
+        rankings = inner.search([query for query, _ in rewritten], depth)
+        for at, (_, spent), ranking in zip(asked, rewritten, rankings, strict=True):
+            answers[at] = replace(ranking, seconds=ranking.seconds + spent)
+        return answers
+
+    def _rewritten(self, query: Query) -> tuple[Query, float]:
+        with timed() as watch:
+            text = self.rewrite(query.text)
+            return replace(query, text=text), watch.seconds
+
+    def rewrite(self, text: str) -> str:
+        """Return a query in other words, or as it is if the model has none."""
+        messages = self._prompt.filled({"query": query_block(text)})
+        if self.options.style == "hyde":
+            passage = self._chat.ask(messages, Passage())
+            if passage is not None:
+                return passage
+        else:
+            key = "keywords" if self.options.style == "keywords" else "terms"
+            terms = self._chat.ask(messages, Terms(key))
+            if terms is not None:
+                before = [text] if self.options.style == "expansion" else []
+                return " ".join([*before, *terms])
+        self._chat.fell_back()
+        return text

@@ -1,0 +1,1 @@
+"""Systems and models outside this process: engines, search APIs, language models."""

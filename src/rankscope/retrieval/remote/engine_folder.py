@@ -1,0 +1,151 @@
+"""Where an engine in this process keeps its files: the user's folder, the cache, or for a while.
+
+A folder is locked for as long as it is open, so that two processes never write to it at once. In
+one process, systems that search the same folder share what is open.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.registry import Context
+from rankscope.retrieval.waiting import PACE, Stop
+from rankscope.temporary import lock, unlock
+
+PATIENCE = 60.0
+"""Seconds to wait for a folder that another process has open."""
+
+_PAUSE = 0.1
+
+
+def engine_folder(context: Context, path: str | None, name: str) -> Path | None:
+    """Return where files are kept; None: nowhere for longer than this process.
+
+    ``path`` is what the user says, from the folder of the config; else ``name`` is below the cache.
+    """
+    if path is not None:
+        return (context.folder or Path()) / path
+    return None if context.cache is None else context.cache / "engines" / name
+
+
+def passing_folder(owner: object) -> Path:
+    """Make a folder that is gone when its owner is, or the process ends."""
+    folder = tempfile.mkdtemp(prefix="rankscope-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def closed_with(owner: object, close: Callable[[], object]) -> Callable[[], object]:
+    """Return what closes something once, which happens at the latest when its owner is gone."""
+    return weakref.finalize(owner, close)
+
+
+def made_folder(folder: Path) -> Path:
+    """Make a folder with all above it.
+
+    Raises:
+        InputError: it cannot be made, or is something else.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"{shown(str(folder))} is a file, where a folder is needed") from None
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise InputError(f"the folder {shown(str(folder))} cannot be made: {problem}") from None
+    return folder
+
+
+@dataclass(slots=True)
+class _Open:
+    """Something that is open: what closes it, the lock, and how many use it."""
+
+    client: Any
+    close: Callable[[], None]
+    handle: int | None
+    users: int = 0
+
+
+_OPEN: dict[tuple[str, Path], _Open] = {}
+_ALONE = threading.Lock()
+
+
+def opened(
+    kind: str,
+    folder: Path,
+    connect: Callable[[Path], tuple[Any, Callable[[], None]]],
+) -> tuple[Any, Callable[[], None]]:
+    """Open a folder, or share what is open in this process, and return it with what gives it back.
+
+    ``connect`` opens it and says how it is closed.
+
+    Raises:
+        InputError: another process has it open.
+    """
+    folder = made_folder(folder).resolve()
+    key = kind, folder
+    with _ALONE:
+        if key not in _OPEN:
+            handle = _locked(folder, PATIENCE)
+            try:
+                client, close = connect(folder)
+            except BaseException:
+                unlock(handle)
+                raise
+            _OPEN[key] = _Open(client, close, handle)
+        entry = _OPEN[key]
+        entry.users += 1
+    is_back = threading.Event()
+
+    def give_back() -> None:
+        with _ALONE:
+            if is_back.is_set():
+                return
+            is_back.set()
+            entry.users -= 1
+            if entry.users == 0:
+                del _OPEN[key]
+                with suppress(Exception):  # whatever it says, it is not used any more
+                    entry.close()
+                unlock(entry.handle)
+
+    return entry.client, give_back
+
+
+@contextmanager
+def locked(folder: Path, patience: float) -> Iterator[None]:
+    """Within it, no other process, and no other thread, is within it for the same folder.
+
+    Raises:
+        InputError: somebody else was for too long.
+    """
+    handle = _locked(folder, patience)
+    try:
+        yield
+    finally:
+        unlock(handle)
+
+
+def _locked(folder: Path, patience: float) -> int | None:
+    """Lock a folder; another process that is done soon is waited for."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return lock(folder, wait=False)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise InputError(
+                    f"the folder {shown(str(folder))} is in use by another process; run again when "
+                    "it is done, or name another path"
+                ) from None
+            (Stop(None) if (pace := PACE.get()) is None else pace.stop).sleep(_PAUSE)

@@ -1,0 +1,197 @@
+"""What the tests of qdrant, lancedb and chroma share: made-up vectors, servers, a guard."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+from engines.qdrant_server import QdrantServer
+from engines.qdrant_server import qdrant_server as running_qdrant
+from rankscope import Corpus
+from rankscope.retrieval.protocol import Query, Ranking, System
+from rankscope.retrieval.registry import build_system
+from rankscope.runs.origin import EngineFacts
+
+DIMENSIONS = 64
+
+
+@cache
+def made_up(documents: int, dimensions: int = DIMENSIONS, clusters: int = 50) -> Any:
+    """Vectors in clusters, of length 1; the first row is zero, the next four are the same."""
+    rng = np.random.default_rng(20260117)
+    centres = rng.normal(size=(clusters, dimensions))
+    vectors = centres[rng.integers(0, clusters, documents)]
+    vectors = vectors + 0.8 * rng.normal(size=vectors.shape)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[0] = 0
+    vectors[1:5] = vectors[4]
+    return vectors.astype(np.float32)
+
+
+def by_number(texts: list[str]) -> Any:
+    """Embed texts such as ``17 of 2000``, and questions such as ``near 17 of 2000``."""
+    rows = []
+    for text in texts:
+        words = text.split()
+        matrix = made_up(int(words[-1])) if words[-1].isdecimal() else made_up(10)
+        row = matrix[int(words[-3])] if words[-1].isdecimal() else matrix[1]
+        if words[0] == "near":
+            noise = np.random.default_rng(int(words[-3])).normal(size=row.shape)
+            row = row + 0.05 * noise.astype(np.float32)
+        rows.append(row)
+    return np.array(rows)
+
+
+EMBEDDER: dict[str, Any] = {"callable": {"function": by_number, "version": "1"}}
+
+
+def corpus_of(documents: int) -> Corpus:
+    """Documents of which each has a number, a language, and tags."""
+    return Corpus(
+        {
+            f"d{number:05d}": {
+                "text": f"{number} of {documents}",
+                "language": "en" if number % 3 else "de",
+                "tags": ["all", f"t{number % 5}", 'it\'s "odd"; DROP'][: 2 + number % 2],
+                "year": 2000 + number % 2,
+            }
+            for number in range(documents)
+        }
+    )
+
+
+def queries_of(documents: int, count: int = 20, **metadata: Any) -> list[Query]:
+    numbers = np.random.default_rng(7).integers(5, documents, count).tolist()
+    return [
+        Query(f"q{at}", f"near {number} of {documents}", metadata)
+        for at, number in enumerate(numbers)
+    ]
+
+
+def built(spec: dict[str, Any], corpus: Corpus, cache: Path | None = None, **more: Any) -> System:
+    ((name, options),) = spec.items()
+    embedding = {} if options.get("search") == "text" else {"embedder": EMBEDDER}
+    system = build_system({name: {**embedding, **options}}, cache=cache, **more)
+    system.index(corpus)
+    return system
+
+
+def facts_of(system: System) -> EngineFacts:
+    (facts,) = system.facts()
+    assert isinstance(facts, EngineFacts)
+    return facts
+
+
+def exact_answers(corpus: Corpus, queries: list[Query], depth: int) -> list[Ranking]:
+    vector = build_system({"vector": {"embedder": EMBEDDER}})
+    vector.index(corpus)
+    return vector.search(queries, depth)
+
+
+def assert_same(answers: list[Ranking], expected: list[Ranking], within: float = 1e-5) -> None:
+    """Same documents in the same order, but for those whose scores are as good as equal."""
+    assert len(answers) == len(expected)
+    for answer, wanted in zip(answers, expected, strict=True):
+        assert answer.error is None, answer.error
+        assert np.allclose(answer.scores, wanted.scores, rtol=0, atol=within)
+        scores = dict(wanted.pairs())
+        for doc_id, score, other in zip(answer.doc_ids, answer.scores, wanted.doc_ids, strict=True):
+            if doc_id != other:
+                assert abs(scores.get(doc_id, wanted.scores[-1]) - score) <= within
+
+
+def recall(answers: list[Ranking], expected: list[Ranking]) -> float:
+    """The share of the exact answers' documents that were found."""
+    shares = [
+        len({*answer.doc_ids} & {*wanted.doc_ids}) / len(wanted.doc_ids)
+        for answer, wanted in zip(answers, expected, strict=True)
+    ]
+    return float(np.mean(shares))
+
+
+# --- servers -------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class ChromaServer:
+    """A real Chroma server on this machine, which can be killed and started again."""
+
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        self.folder, self.port = folder, port or free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = Path(sys.executable).with_name("chroma")
+        if not command.is_file():
+            pytest.skip("chroma's command is not installed")
+        self._process = subprocess.Popen(
+            [
+                command,
+                "run",
+                "--path",
+                self.folder,
+                "--host",
+                "127.0.0.1",
+                "--port",
+                f"{self.port}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            with suppress(OSError), urlopen(f"{self.url}/api/v2/heartbeat", timeout=5):
+                return
+            time.sleep(0.05)
+        raise AssertionError("chroma did not start within 30 s")
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+@cache
+def chroma_server() -> ChromaServer:
+    """Start one server for all tests of this process, when it is first needed."""
+    pytest.importorskip("chromadb")
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-chroma-"))
+    server = ChromaServer(folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.stop)  # before its folder is removed
+    server.start()
+    return server
+
+
+@cache
+def shared_qdrant() -> QdrantServer:
+    """Start one server of Qdrant's shape for all tests of this process."""
+    manager = running_qdrant()
+    server = manager.__enter__()
+    atexit.register(manager.__exit__, None, None, None)
+    return server

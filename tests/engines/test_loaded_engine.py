@@ -1,0 +1,305 @@
+"""What all engines share: loading, resume, filters, facts; and recall against exact search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from rankscope import Corpus
+from rankscope.errors import InputError
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.kept_entries import check_cache
+from rankscope.retrieval.progress import watched
+from rankscope.retrieval.protocol import Capabilities, Query
+from rankscope.retrieval.registry import Context
+from rankscope.retrieval.remote.compared_exactly import Compared, approximate, exactness
+from rankscope.retrieval.remote.filters import passes
+from rankscope.retrieval.remote.loaded_engine import (
+    Asked,
+    Batch,
+    LoadedEngine,
+    LoadedOptions,
+    Loading,
+)
+
+
+class ShelfOptions(LoadedOptions):
+    """An engine in this process."""
+
+    lists: int = 1
+    """How the index is built."""
+    probes: int = 1
+    """How much of it is searched."""
+
+
+SHELVES: dict[str, dict[str, Any]] = {}
+"""What is stored, by the name of an index: as a server would keep it."""
+
+
+class Shelf(LoadedEngine):
+    """Keeps documents in a dict; searches a part of them, with vectors rounded to one digit."""
+
+    kind = "shelf"
+    build = ("lists",)
+    capabilities = Capabilities(deterministic=False, exact=False)
+    options: ShelfOptions
+    breaks_at: ClassVar[int | None] = None
+
+    def open(self) -> None:
+        pass
+
+    def loading(self) -> Loading | None:
+        shelf = SHELVES.get(self.index_name)
+        return None if shelf is None else Loading(len(shelf["rows"]), shelf["complete"])
+
+    def create(self) -> None:
+        SHELVES[self.index_name] = {"rows": [], "complete": False}
+
+    def add(self, batch: Batch) -> None:
+        rows = SHELVES[self.index_name]["rows"]
+        if self.breaks_at is not None and batch.first >= self.breaks_at:
+            raise ConnectionError("the engine\nwent away")
+        assert len(rows) == batch.first
+        vectors = batch.vectors if batch.vectors is not None else [None] * len(batch.doc_ids)
+        rows += zip(batch.doc_ids, batch.texts, vectors, batch.values, strict=True)
+
+    def finish(self) -> None:
+        SHELVES[self.index_name]["complete"] = True
+
+    def drop(self) -> None:
+        del SHELVES[self.index_name]
+
+    def ask(self, asked: Asked, depth: int) -> list[tuple[str, float]]:
+        if asked.text == "fail":
+            raise ValueError("no such\nword")
+        return self._scored(asked, depth, self.options.probes)
+
+    def ask_stored(self, asked: Asked, depth: int) -> list[tuple[str, float]]:
+        return self._scored(asked, depth, self.options.lists)
+
+    def version(self) -> str:
+        return "shelf 7"
+
+    def count(self) -> int:
+        return len(SHELVES[self.index_name]["rows"])
+
+    def _scored(self, asked: Asked, depth: int, probes: int) -> list[tuple[str, float]]:
+        scored = []
+        for at, (doc_id, text, vector, values) in enumerate(SHELVES[self.index_name]["rows"]):
+            if at % self.options.lists >= probes or not passes(values, asked.filters):
+                continue
+            if vector is None:
+                shared = len({*asked.text.split()} & {*text.split()})
+                scored += [(doc_id, float(shared))] if shared else []
+            elif asked.vector is not None:
+                scored.append((doc_id, float(np.round(vector, 1) @ asked.vector)))
+        return sorted(scored, key=lambda pair: -pair[1])[:depth]
+
+
+def letters(texts: list[str]) -> Any:
+    return np.array([[text.count(letter) for letter in "abcdefgh"] for text in texts])
+
+
+WORDS = ["abba", "cafe", "dead", "beef", "face", "hag", "bead", "cage", "fade", "head"]
+CORPUS = Corpus(
+    {
+        f"d{n:02}": {
+            "text": f"{WORDS[n % 10]} {WORDS[(n * 3 + 1) % 10]} {WORDS[(n * 7) % 10]}",
+            "tags": ["even", "all"] if n % 2 == 0 else ["all"],
+            "year": 2000 + n % 3,
+        }
+        for n in range(40)
+    }
+    | {"blank": {"text": " ", "tags": [], "year": None}}
+)
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> None:
+    SHELVES.clear()
+    Shelf.breaks_at = None
+
+
+def make(corpus: Corpus = CORPUS, *, context: Context | None = None, **options: Any) -> Shelf:
+    from rankscope.retrieval.options import read_options
+
+    given = {"search": "vector", "batch": 7, **options}
+    given |= {} if given["search"] == "text" else {"embedder": letters}
+    shelf = Shelf(read_options(ShelfOptions, given), context or Context())
+    shelf.index(corpus)
+    return shelf
+
+
+def test_a_load_that_was_stopped_goes_on() -> None:
+    whole = make(index="whole")
+    whole.prepare()
+    Shelf.breaks_at = 21
+    with pytest.raises(
+        InputError, match=r"shelf could not be loaded to the end \(21 documents are"
+    ):
+        make().prepare()
+    Shelf.breaks_at = None
+    steps: list[tuple[int, int]] = []
+    rest = make()
+    with watched(lambda done, total: steps.append((done, total))):
+        rest.prepare()
+    assert rest.loaded == 19
+    assert steps[-1] == (40, 40)
+    queries = [Query("q", "cafe beef")]
+    assert rest.search(queries, 10)[0].pairs() == whole.search(queries, 10)[0].pairs()
+    again = make()
+    again.prepare()
+    assert again.loaded == 0
+
+
+def test_the_name_follows_from_what_shapes_the_index() -> None:
+    name = make().index_name
+    assert make(probes=5).index_name == name
+    assert make(batch=3).index_name == name
+    assert make(query_prefix="x").index_name == name
+    others = [
+        make(lists=5),
+        make(search="text"),
+        make(document_prefix="x"),
+        make(filters={"tags": "tag"}),
+        make(Corpus({"d": "cafe"})),
+        make(context=Context(attempt=1, rebuild=True)),
+    ]
+    assert len({name, *(other.index_name for other in others)}) == 1 + len(others)
+    assert make(context=Context(attempt=1)).index_name == name
+
+
+def test_facts_say_what_was_asked() -> None:
+    shelf = make(lists=2)
+    assert shelf.facts() == ()
+    fetched = fetch(shelf, {"q": "cafe"}, depth=5)
+    [facts] = fetched.facts
+    assert (facts.engine, facts.version, facts.documents) == ("shelf", "shelf 7", 40)  # type: ignore[union-attr]
+    assert facts.settings == {"search": "vector", "lists": 2}  # type: ignore[union-attr]
+    assert facts.snapshot == shelf.content  # type: ignore[union-attr]
+    assert facts.loaded == 40  # type: ignore[union-attr]
+
+
+def test_facts_are_kept_with_the_answers(tmp_path: Path) -> None:
+    first = fetch(make(), {"q": "cafe"}, depth=5, store=tmp_path)
+    stored = fetch(make(), {"q": "cafe"}, depth=5, store=tmp_path)
+    assert stored.timings.asked == 0
+    [before], [after] = first.facts, stored.facts
+    assert after == before.model_copy(update={"loaded": 0})
+    check = check_cache(tmp_path)
+    assert check.ok
+    assert check.entries == 2
+
+
+def test_one_query_fails_alone_and_documents_without_text_are_said() -> None:
+    shelf = make(search="text")
+    fetched = fetch(shelf, {"a": "cafe", "b": "fail", "c": "beef"}, depth=5, pause=0.001)
+    assert fetched.failures == {"b": "ValueError: no such word"}
+    assert list(fetched.run.query_ids) == ["a", "c"]
+    assert "1 of 41 documents has no text to search" in fetched.notes[0]
+
+
+def test_filters_take_lists_numbers_and_queries_without_them() -> None:
+    shelf = make(filters={"tags": "tag", "year": "years"})
+    queries = [
+        Query("any", "cafe"),
+        Query("even", "cafe", {"tag": "even"}),
+        Query("years", "cafe", {"years": [2001, "2002"]}),
+        Query("both", "cafe", {"tag": ["even"], "years": 2000}),
+        Query("none", "cafe", {"tag": "odd"}),
+    ]
+    counts = [len(ranking.doc_ids) for ranking in shelf.search(queries, 100)]
+    assert counts == [40, 20, 26, 7, 0]
+    with pytest.raises(InputError, match="no document has the field 'colour'; there are"):
+        make(filters={"colour": "c"}).prepare()
+
+
+def test_dropping_takes_the_index_away() -> None:
+    with make(drop=True) as shelf:
+        shelf.prepare()
+        assert SHELVES
+    assert not SHELVES
+    with make() as shelf:
+        shelf.prepare()
+    assert SHELVES
+
+
+def test_a_zero_vector_finds_nothing_and_an_empty_corpus_too() -> None:
+    assert make().search([Query("q", "zzz"), Query("e", " ")], 5)[0].doc_ids == ()
+    assert make(Corpus({"d": " "})).search([Query("q", "cafe")], 5)[0].doc_ids == ()
+
+
+QUERIES = [Query(f"q{n}", f"{WORDS[n]} {WORDS[(n + 4) % 10]}") for n in range(10)]
+
+
+def measured(k: int = 10, queries: list[Query] = QUERIES, **options: Any) -> Any:
+    shelf = make(**options)
+    run = fetch(shelf, queries, depth=20).run
+    engine = approximate(shelf)
+    assert engine is not None
+    return exactness(engine, queries, run, Compared(k, 20, 1e-5), "shelf")
+
+
+def recall(result: Any, name: str = "hits") -> float:
+    shares = [getattr(row, name) / row.wanted for row in result.queries]
+    return float(np.mean(shares))
+
+
+def test_recall_rises_with_what_is_searched_and_the_loss_is_split() -> None:
+    recalls = [recall(measured(lists=4, probes=probes)) for probes in (1, 2, 3, 4)]
+    assert recalls == sorted(recalls)
+    assert recalls[0] < 0.5
+    quarter = measured(lists=4, probes=1)
+    assert recall(quarter, "stored_hits") == recalls[-1]
+    assert 0.5 < recalls[-1] <= 1
+
+
+def exact_hits(query: Query, answer: list[str], k: int, allowed: Callable[[str], bool]) -> int:
+    """Count hits the slow way, from the definition."""
+    scores = {}
+    (wanted,) = letters([query.text])
+    for document in CORPUS.documents():
+        (vector,) = letters([str(document.fields["text"])])
+        if vector.any() and allowed(document.doc_id):
+            cosine = vector @ wanted / np.linalg.norm(vector) / np.linalg.norm(wanted)
+            scores[document.doc_id] = float(cosine)
+    floor = sorted(scores.values(), reverse=True)[: min(k, len(scores))][-1]
+    return sum(scores[doc_id] >= floor - 1e-5 for doc_id in answer[:k])
+
+
+@pytest.mark.parametrize("k", [1, 5, 10])
+def test_hits_are_those_of_the_definition_near_ties_included(k: int) -> None:
+    shelf = make(lists=3, probes=2)
+    run = fetch(shelf, QUERIES, depth=20).run
+    result = exactness(shelf, QUERIES, run, Compared(k, 20, 1e-5), "shelf")
+    for row, query in zip(result.queries, QUERIES, strict=True):
+        counted = exact_hits(query, list(run[query.query_id]), k, lambda _: True)
+        assert row.hits == min(counted, row.wanted)
+
+
+def test_filters_are_those_of_exact_search_too() -> None:
+    queries = [
+        Query("free", "cafe beef"),
+        Query("half", "cafe beef", {"tag": "even"}),
+        Query("third", "cafe beef", {"years": 2001}),
+    ]
+    options: Any = {"filters": {"tags": "tag", "year": "years"}, "lists": 2, "probes": 1}
+    result = measured(queries=queries, **options)
+    assert [round(row.filtered, 3) for row in result.queries] == [0.0, 0.5, 0.675]
+    assert [row.wanted for row in result.queries] == [10, 10, 10]
+    run = fetch(make(**options), queries, depth=20).run
+    evens = {doc.doc_id for doc in CORPUS.documents() if "even" in str(doc.fields["tags"])}
+    assert result.queries[1].hits == exact_hits(
+        queries[1], list(run["half"]), 10, lambda doc_id: doc_id in evens
+    )
+
+
+def test_only_approximate_vector_search_is_compared(tmp_path: Path) -> None:
+    assert approximate(make(search="text")) is None
+    exact = make(context=Context(cache=tmp_path))
+    exact.capabilities = Capabilities()
+    assert approximate(exact) is None

@@ -1,0 +1,511 @@
+"""PostgreSQL, a real one: words, indexes of vectors, a server that goes away, and no secret."""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.sql_world import Clustered, connection, dsn, postgres, start_postgres, stop_postgres
+from rankscope import Corpus, run_benchmark
+from rankscope.cli import main
+from rankscope.errors import InputError
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.options import Reading, SpecError
+from rankscope.retrieval.protocol import Query
+from rankscope.retrieval.registry import SYSTEMS, build_system
+from rankscope.retrieval.remote import postgres_copy
+from rankscope.retrieval.remote.compared_exactly import Compared, exactness
+from rankscope.retrieval.remote.loaded_engine import LoadedEngine
+from rankscope.retrieval.remote.postgres import PostgresIndex
+from rankscope.retrieval.remote.postgres_options import passwords
+from rankscope.retrieval.vector.similarity import Vectors
+
+SCHEMA = f"postgres_{os.getpid()}"
+RECIPES = {
+    "d1": {"title": "leek soup", "text": "cut and boil the leeks with potatoes"},
+    "d2": {"title": "apple pie", "text": "bake apples; nothing like leek or soup"},
+    "d3": {"title": "bread", "text": "knead the dough and bake it, then bake it again"},
+}
+CORPUS = Corpus(RECIPES)
+NEAR = {"search": "vector"}
+
+Make = Callable[..., PostgresIndex]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server() -> Iterator[None]:
+    dsn()
+    yield
+    with connection() as connected:
+        connected.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    made: list[PostgresIndex] = []
+
+    def system(corpus: Corpus = CORPUS, **options: Any) -> PostgresIndex:
+        engine = build_system({"postgres": {"dsn": dsn(), "schema_name": SCHEMA, **options}})
+        assert isinstance(engine, PostgresIndex)
+        made.append(engine)
+        engine.index(corpus)
+        return engine
+
+    yield system
+    for engine in made:
+        engine.close()
+
+
+def ids(system: LoadedEngine, text: str, depth: int = 10, **metadata: Any) -> list[str]:
+    (ranking,) = system.search([Query("q", text, metadata)], depth)
+    assert ranking.error is None
+    return list(ranking.doc_ids)
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def test_what_matches(make: Make) -> None:
+    websearch, every_word, any_word = (make(match=match) for match in ("websearch", "all", "any"))
+    assert ids(websearch, "leek soup") == ["d1", "d2"]
+    assert ids(websearch, '"leek soup"') == ["d1"]
+    assert ids(websearch, "leek -apple") == ["d1"]
+    assert ids(websearch, "bread or pie") == ["d3", "d2"]
+    assert ids(websearch, "how do I bake leek bread") == []
+    assert ids(every_word, "leek -apple") == ["d2"]
+    assert ids(any_word, "how do I bake leek bread") == ["d3", "d2", "d1"]
+    assert ids(any_word, "the and of") == []  # stop words
+    assert ids(make(match="any", language="simple"), "the") == ["d3", "d1"]
+
+
+def test_scores_are_those_of_the_server(make: Make) -> None:
+    system = make(match="any", fields={"title": 4, "text": 1}, normalization=2)
+    (ranking,) = system.search([Query("q", "leek soup")], 10)
+    with connection() as connected:
+        rows = connected.execute(
+            "SELECT ts_rank_cd('{0,0,0.25,1}', setweight(to_tsvector('english', %s), 'A') || "
+            "setweight(to_tsvector('english', %s), 'B'), 'leek | soup'::tsquery, 2)::float8",
+            (RECIPES["d1"]["title"], RECIPES["d1"]["text"]),
+        ).fetchone()
+    assert dict(ranking.pairs())["d1"] == pytest.approx(rows[0], rel=1e-6)
+    assert ranking.doc_ids[0] == "d1"
+
+
+def test_weights_of_fields(make: Make) -> None:
+    assert ids(make(match="any", fields={"title": 9, "text": 1}), "apple bake")[0] == "d2"
+    assert ids(make(match="any", fields=["title"]), "bake") == []
+    with pytest.raises(SpecError, match=r"postgres\.fields: PostgreSQL knows four weights, A to D"):
+        make(fields={name: weight for weight, name in enumerate("abcde", 1)})
+
+
+def test_how_many_queries_found_nothing_is_noted(make: Make) -> None:
+    queries = {"q1": "leek soup", "q2": "how do I bake leek bread", "q3": "zyzzyva"}
+    (note,) = fetch(make(), queries).notes
+    assert note.startswith("2 queries found nothing; with match: websearch a document needs all")
+    assert fetch(make(match="any"), queries).notes == ()
+
+
+def test_a_text_that_is_too_long_is_named(make: Make) -> None:
+    huge = " ".join(f"word{n}" for n in range(200_000))
+    corpus = Corpus({**RECIPES, "huge": {"title": "", "text": huge}})
+    with pytest.raises(InputError, match="does not take the document 'huge': string is too long"):
+        make(corpus).prepare()
+
+
+def test_what_postgres_cannot_hold(make: Make) -> None:
+    corpus = Corpus({"a": {"text": "nul\0byte", "language": "e\0n"}, "b": {"text": "soup"}})
+    system = make(corpus, filters={"language": "lang"})
+    assert ids(system, "byte", lang="e\0n") == ["a"]
+    with pytest.raises(InputError, match="cannot hold the id"):
+        make(Corpus({"a\0b": {"text": "soup"}})).prepare()
+
+
+# --- vectors -------------------------------------------------------------------------------------
+
+SIZE, ASKED = 3000, 40
+EMBEDDER = Clustered(SIZE + ASKED)
+MANY = Corpus({f"d{n:04}": {"text": f"v{n}", "third": str(n % 3)} for n in range(SIZE)})
+QUERIES = [Query(f"q{n}", f"v{SIZE + n}", {"third": "1"}) for n in range(ASKED)]
+
+
+@pytest.fixture
+def near(make: Make) -> Make:
+    def system(**options: Any) -> PostgresIndex:
+        vectors = {"search": "vector", "embedder": EMBEDDER.spec(), "fields": ["text"]}
+        return make(MANY, **{**vectors, **options})
+
+    return system
+
+
+def recall(system: LoadedEngine, *, stored: bool = False) -> float:
+    """Return the share of the exact ten best that a search finds."""
+    run = fetch(system, QUERIES, depth=10).run
+    rows = exactness(system, QUERIES, run, Compared(10, 10, 1e-6), "it").queries
+    hits = [row.stored_hits if stored else row.hits for row in rows]
+    return float(np.mean([hit or 0 for hit in hits])) / 10
+
+
+def uses_vector_index(system: PostgresIndex) -> bool:
+    asked, _ = next(iter(entry for entry in system.asked(QUERIES[:1])))  # type: ignore[misc]
+    statement, parameters = system._question(asked, 10)
+    with system.server.asked() as link:
+        plan = link.connection.execute(f"EXPLAIN {statement}", parameters).fetchall()
+    return any("Index Scan using" in line and "embedding" in line for (line,) in plan) or any(
+        "binary_quantize_idx" in line for (line,) in plan
+    )
+
+
+@pytest.mark.parametrize("quantisation", ["none", "half", "bit"])
+def test_hnsw(near: Make, quantisation: str) -> None:
+    options = {"vectors": "hnsw", "quantisation": quantisation, "m": 4, "ef_construction": 8}
+    systems = [near(**options, ef_search=ef_search) for ef_search in (10, 100, 1000)]
+    rates = [recall(system) for system in systems]
+    assert [system.loaded for system in systems] == [SIZE, 0, 0]
+    assert all(map(uses_vector_index, systems))
+    assert not systems[0].capabilities.exact
+    assert rates[0] < rates[1] <= rates[2] + 0.01
+    exhaustive = recall(systems[0], stored=True)
+    assert exhaustive > rates[0]
+    if quantisation == "none":
+        assert exhaustive == 1.0
+    if quantisation == "half":
+        assert exhaustive > 0.97
+
+
+def test_bits_are_rescored(near: Make) -> None:
+    options = {"vectors": "exact", "quantisation": "bit"}
+    rates = [recall(near(**options, rescore=rescore)) for rescore in (0, 4, 30)]
+    assert rates[0] < rates[1] < rates[2]
+    (ranking,) = near(**options, rescore=0).search(QUERIES[:1], 3)
+    assert all(-1 <= score <= 1 for score in ranking.scores)
+
+
+def test_ivfflat(near: Make) -> None:
+    systems = [near(vectors="ivfflat", lists=50, probes=probes) for probes in (1, 5, 50)]
+    rates = [recall(system) for system in systems]
+    assert [system.loaded for system in systems] == [SIZE, 0, 0]
+    assert all(map(uses_vector_index, systems))
+    assert rates[0] < rates[1] <= rates[2] == 1.0
+
+
+@pytest.mark.parametrize("vectors", ["hnsw", "ivfflat"])
+def test_a_filtered_search_goes_on_where_it_may(near: Make, vectors: str) -> None:
+    options: dict[str, Any] = {"filters": {"third": "third"}, "vectors": vectors}
+    options |= {"ef_search": 30} if vectors == "hnsw" else {"lists": 50}
+    short = near(**options)
+    short.prepare()
+    short.server.settings |= {"enable_bitmapscan": "off"}  # else it finds the few by their values
+    short.server.close()
+    full = near(**options, iterative_scan="relaxed_order")
+    full.prepare()
+    full.server.settings |= {"enable_bitmapscan": "off"}
+    full.server.close()
+    cut_off = [len(ranking.doc_ids) for ranking in short.search(QUERIES, 30)]
+    filled = [len(ranking.doc_ids) for ranking in full.search(QUERIES, 30)]
+    assert min(cut_off) < 30
+    assert set(filled) == {30}
+    third = {f"d{n:04}" for n in range(1, SIZE, 3)}
+    assert all(third.issuperset(ranking.doc_ids) for ranking in full.search(QUERIES, 30))
+
+
+def test_fewer_than_asked_for_is_noted(near: Make) -> None:
+    fetched = fetch(near(vectors="hnsw"), QUERIES[:3], depth=100)
+    assert max(len(fetched.run[query_id]) for query_id in fetched.run.query_ids) <= 40
+    (note,) = (note for note in fetched.notes if "ef_search" in note)
+    assert note.startswith("hnsw finds up to ef_search documents, 40 here, and was asked for 100;")
+
+
+def test_an_index_that_gives_fusion_fewer_candidates_is_noted(near: Make) -> None:
+    options = {"search": "hybrid", "vectors": "hnsw", "fusion": {"candidates": 200}}
+    fetched = fetch(near(**options), QUERIES[:1], depth=10)
+    assert any("40 here, and was asked for 200;" in note for note in fetched.notes)
+
+
+def test_vectors_that_no_index_takes(make: Make) -> None:
+    def long(texts: list[str]) -> Any:
+        return np.ones((len(texts), 2001)) + np.arange(len(texts))[:, None]
+
+    embedder = {"callable": {"function": long, "version": "1"}}
+    options: dict[str, Any] = {"search": "vector", "embedder": embedder}
+    with pytest.raises(InputError, match=r"takes vectors of up to 2,000 numbers .* have 2,001"):
+        make(vectors="hnsw", **options).prepare()
+    assert ids(make(vectors="exact", **options), "soup")
+    assert ids(make(vectors="hnsw", quantisation="half", **options), "soup")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (
+            {**NEAR, "vectors": "hnsw", "m": 40},
+            "expected at least twice m, 80, got 64",
+        ),
+        (
+            {**NEAR, "vectors": "ivfflat", "iterative_scan": "strict_order"},
+            "off and relaxed_order, not",
+        ),
+        ({"schema_name": "x" * 64}, "schema_name: expected a name of up to 63 bytes"),
+        ({"index": "rankscope_indexes"}, "index: expected a name of up to 63 bytes other than"),
+        ({"snapshot": "monday"}, "snapshot is for sql"),
+    ],
+)
+def test_options_that_do_not_go_together(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SpecError, match=problem):
+        SYSTEMS.read({"postgres": options})
+    with pytest.raises(SpecError, match=problem):
+        SYSTEMS.read({"postgres": {"dsn": "${DSN}", **options}}, Reading(unexpanded=True))
+    open_values = {"m": "${M}", "vectors": "hnsw", "sql": "${SQL}"}
+    SYSTEMS.read({"postgres": open_values}, Reading(unexpanded=True))  # not known yet
+
+
+def test_the_binary_format() -> None:
+    with connection() as connected:
+        connected.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connected.execute("CREATE TEMP TABLE t (n bigint, s text, a text[], v vector, h halfvec)")
+        values = np.array([0.1, -2.5, 3e-5], np.float32)
+        rows: list[list[bytes | None]] = [
+            [
+                postgres_copy.number(-7),
+                postgres_copy.text("ä\t\\N"),
+                postgres_copy.texts(["x", "", "日"]),
+                postgres_copy.vector(values, half=False),
+                postgres_copy.vector(values, half=True),
+            ],
+            [postgres_copy.number(2**40), None, postgres_copy.texts([]), None, None],
+        ]
+        with (
+            connected.cursor() as cursor,
+            cursor.copy("COPY t FROM STDIN (FORMAT binary)") as copy,
+        ):
+            copy.write(postgres_copy.SIGNATURE)
+            for row in rows:
+                copy.write(postgres_copy.row(row))
+            copy.write(postgres_copy.TRAILER)
+        first, second = connected.execute("SELECT n, s, a, v::real[], h::real[] FROM t").fetchall()
+    assert first[:3] == (-7, "ä\t\\N", ["x", "", "日"])
+    assert np.array(first[3], np.float32).tolist() == values.tolist()
+    assert np.array(first[4]).tolist() == pytest.approx(values.astype(np.float16).tolist())
+    assert second == (2**40, None, [], None, None)
+    assert struct.calcsize("!q") == 8
+
+
+# --- the server ----------------------------------------------------------------------------------
+
+
+def test_a_server_that_goes_away_and_comes_back(make: Make) -> None:
+    queries = {f"q{n}": "leek soup" for n in range(8)}
+    system = make()
+    system.prepare()
+    expected = fetch(system, queries).run.to_dict()
+    stop_postgres()
+    try:
+        gone = fetch(system, queries, retries=1, pause=0.01)
+    finally:
+        start_postgres()
+    assert set(gone.failures) == set(queries)
+    assert all("\n" not in text and "PostgresError: " in text for text in gone.failures.values())
+    assert fetch(system, queries).run.to_dict() == expected
+    with connection() as connected:  # every connection is cut, while it is asked
+        connected.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND application_name = 'rankscope'"
+        )
+    back = fetch(system, queries, retries=2, pause=0.01)
+    assert back.failures == {}
+    assert back.run.to_dict() == expected
+    assert back.timings.retried > 0
+
+
+def test_a_server_that_goes_away_while_it_is_loaded(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = make(index="cut", batch=1)
+    add = system.add
+
+    def cut(batch: Any) -> None:
+        if batch.first == 1:
+            stop_postgres()
+        add(batch)
+
+    monkeypatch.setattr(system, "add", cut)
+    try:
+        with pytest.raises(InputError, match=r"could not be loaded to the end \(1 documents are"):
+            system.prepare()
+    finally:
+        start_postgres()
+    resumed = make(index="cut", batch=1)
+    assert ids(resumed, "leek soup") == ["d1", "d2"]
+    assert resumed.loaded == 2
+
+
+def test_the_variables_of_libpq(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", str(postgres().pgdata))
+    monkeypatch.setenv("PGUSER", "postgres")
+    monkeypatch.setenv("PGDATABASE", "postgres")
+    assert ids(make(dsn=None), "leek soup") == ["d1", "d2"]
+
+
+def test_the_address_is_no_part_of_what_answers(make: Make) -> None:
+    first, second = make(), make(dsn=f"{dsn()}&application_name=other")
+    assert first.identity() == second.identity()
+    assert "dsn" not in first.identity().parameters
+
+
+# --- secrets and mistakes ------------------------------------------------------------------------
+
+
+def bench(folder: Path, system: str) -> Path:
+    """Write a small benchmark of bm25 and a system."""
+    (folder / "q.jsonl").write_text('{"_id": "q1", "text": "leek"}\n')
+    (folder / "c.jsonl").write_text('{"_id": "d1", "text": "leek soup"}\n')
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    config = folder / "bench.yaml"
+    config.write_text(
+        "name: it\ncollection: {corpus: c.jsonl, queries: q.jsonl, qrels: qrels.tsv}\n"
+        f"systems:\n  words: {{bm25: {{}}}}\n  pg: {system}\nmeasures: [nDCG@10]\n"
+    )
+    return config
+
+
+def test_a_role_that_may_not_write_is_told_what_it_needs() -> None:
+    role, schema = f"reader_{os.getpid()}", f"readers_{os.getpid()}"
+    with connection() as connected:
+        connected.execute(f"CREATE ROLE {role} LOGIN; CREATE SCHEMA {schema}")
+        try:
+            for name in (f"new_{schema}", schema):
+                address = f"host={postgres().pgdata} user={role} dbname=postgres"
+                engine = build_system({"postgres": {"dsn": address, "schema_name": name}})
+                engine.index(CORPUS)
+                with engine, pytest.raises(InputError) as error:
+                    engine.prepare()
+                text = str(error.value)
+                assert text.startswith(
+                    f"postgres may not use the schema '{name}': permission denied"
+                )
+                assert "GRANT CREATE ON DATABASE" in text
+                assert "give as schema_name one that it may write to" in text
+                assert "run again" not in text
+        finally:
+            connected.execute(f"DROP SCHEMA {schema}; DROP ROLE {role}")
+
+
+PASSWORD = "hunter2-öß"
+
+
+@pytest.fixture
+def locked() -> Iterator[str]:
+    """Make a user who needs a password; the address without it."""
+    rules = postgres().pgdata / "pg_hba.conf"
+    before = rules.read_text()
+    with connection() as connected:
+        connected.execute(f"CREATE ROLE locked LOGIN PASSWORD '{PASSWORD}'")
+        connected.execute("GRANT ALL ON DATABASE postgres TO locked")
+        rules.write_text(f"local all locked scram-sha-256\n{before}")
+        connected.execute("SELECT pg_reload_conf()")
+        connected.execute("SELECT pg_sleep(0.2)")
+        yield f"host={postgres().pgdata} user=locked dbname=postgres"
+        rules.write_text(before)
+        connected.execute("SELECT pg_reload_conf()")
+        connected.execute("DROP OWNED BY locked; DROP ROLE locked")
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("postgresql://me:hunter22@127.0.0.1:1/db", "Connection refused"),
+        ("postgresql://me:hunter22@nowhere.invalid/db", "resolve host"),
+        ("no address, but hunter22", "the dsn of postgres cannot be read"),
+        ("host={folder} user=postgres password=hunter22 dbname=nowhere", "does not exist"),
+        ("host={folder} user=nobody-here password=hunter22 dbname=postgres", "does not exist"),
+    ],
+)
+def test_a_server_that_cannot_be_reached(
+    tmp_path: Path,
+    address: str,
+    problem: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ADDRESS", address.format(folder=postgres().pgdata))
+    config = bench(tmp_path, "{postgres: {dsn: '${ADDRESS}'}}")
+    with pytest.raises(SystemExit) as ended:
+        main(["benchmark", "run", str(config), "--output", str(tmp_path / "out")])
+    printed = capsys.readouterr()
+    assert ended.value.code == 2
+    assert problem in printed.err
+    assert "hunter22" not in printed.err + printed.out
+    assert len([line for line in printed.err.splitlines() if "rankscope: " in line]) == 1
+    assert list((tmp_path / "out").rglob("*.answers"))  # those of bm25 are kept
+
+
+def test_a_wrong_password_is_not_shown(locked: str, make: Make) -> None:
+    for address in (f"{locked} password='wrong-{PASSWORD}'", f"{locked} password=wrong-{PASSWORD}"):
+        with pytest.raises(InputError, match="password authentication failed") as caught:
+            fetch(make(dsn=address), {"q": "leek"})
+        assert PASSWORD not in str(caught.value)
+
+
+def test_the_password_is_written_nowhere(
+    locked: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    address = f"{locked} password='{PASSWORD}'"
+    monkeypatch.setenv("ADDRESS", address)
+    config = bench(tmp_path, "{postgres: {dsn: '${ADDRESS}', schema_name: locked_schema}}")
+    run_benchmark(config, output=tmp_path / "out")
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"PostgreSQL 1" in written  # the record says what answered
+    for secret in (PASSWORD, address):
+        assert secret.encode() not in written
+        assert secret not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("postgresql://u:p%40ss@h/d", {"p%40ss", "p@ss"}),
+        ("postgresql://u@h/d?password=p%40ss", {"p%40ss", "p@ss"}),
+        ("host=h password = 'it\\'s \\\\ me' user=u", {"it's \\ me"}),
+        ("host=h password=plain user=u", {"plain"}),
+        ("postgresql://u:p@[bad/d", {"p"}),
+        ("host=h user=u", set()),
+    ],
+)
+def test_passwords_in_addresses(address: str, expected: set[str]) -> None:
+    from pydantic import SecretStr
+
+    assert set(passwords(SecretStr(address))) == expected
+
+
+def test_a_language_that_the_server_does_not_know(make: Make) -> None:
+    with pytest.raises(InputError, match="unknown language 'englsh'; nearest: english"):
+        make(language="englsh").prepare()
+
+
+def test_an_index_that_is_taken_away(make: Make) -> None:
+    system = make(index="taken")
+    system.prepare()
+    with connection() as connected:
+        connected.execute(f"DROP TABLE {SCHEMA}.taken")
+    with pytest.raises(InputError, match=r"postgres cannot answer: relation .* does not exist"):
+        fetch(system, {"q": "leek"})
+
+
+def test_exact_search_agrees_with_numpy(near: Make) -> None:
+    system = near()
+    vectors = system.embeddings.of([f"v{n}" for n in range(SIZE)])  # type: ignore[union-attr]
+    asked = system.embeddings.of([query.text for query in QUERIES])  # type: ignore[union-attr]
+    best = Vectors(vectors, np.arange(SIZE)).best(asked, 20)
+    for ranking, (positions, scores) in zip(system.search(QUERIES, 20), best, strict=True):
+        assert ranking.scores == pytest.approx(scores.tolist(), abs=1e-5)
+        assert ranking.doc_ids[0] == f"d{positions[0]:04}"

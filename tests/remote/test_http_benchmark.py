@@ -1,0 +1,221 @@
+"""A benchmark over a search API: its record, its secrets, what is wrong, and going on later."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.world import cli, command, only_experiment
+from remote.engines import DOCUMENTS, Asked, Documents, Elasticsearch, running
+
+pytest.importorskip("httpx")
+
+KEY = "hush-elastic"
+COUNT = 24
+CONFIG = """\
+name: remote
+collection: {corpus: corpus.jsonl, queries: queries.jsonl, qrels: qrels.tsv}
+systems:
+  live:
+    http:
+      recipe: elasticsearch
+      url: "${ES_URL}"
+      index: food
+      headers: {Authorization: "ApiKey ${ES_KEY}"}
+      snapshot: 2026-11-17
+      variables:
+        filter: [{term: {lang: "{{metadata.lang?}}"}}]
+measures: [nDCG@5]
+depth: 5
+fetch: {batch: 4, retries: 1}
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Elasticsearch]:
+    server = Elasticsearch()
+    with running(server):
+        yield server
+
+
+@pytest.fixture
+def world(tmp_path: Path, server: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows = [{"_id": doc_id, **fields} for doc_id, fields in DOCUMENTS.items()]
+    queries = [
+        {"_id": f"q{n:02}", "text": f"leek soup bake salt {n}", "lang": "en" if n % 2 else "de"}
+        for n in range(COUNT)
+    ]
+    for name, table in {"corpus": rows, "queries": queries}.items():
+        text = "".join(json.dumps(row) + "\n" for row in table)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    qrels = [f"{query['_id']}\tdoc-{5 if query['lang'] == 'de' else 0}\t1\n" for query in queries]
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(qrels))
+    (tmp_path / "bench.yaml").write_text(CONFIG)
+    (tmp_path / "vectors.py").write_text(
+        "def long(texts):\n    return [[1.0] * 17 for _ in texts]\n"
+    )
+    monkeypatch.setenv("ES_URL", server.url)
+    monkeypatch.setenv("ES_KEY", KEY)
+    return tmp_path
+
+
+def run(world: Path, *settings: str, output: str = "out") -> tuple[int, str, str]:
+    arguments = [part for setting in settings for part in ("--set", setting)]
+    return cli("benchmark", "run", world / "bench.yaml", "--output", world / output, *arguments)
+
+
+def content_of(folder: Path) -> bytes:
+    return b"\n".join(
+        str(path).encode() + (path.read_bytes() if path.is_file() else b"")
+        for path in folder.rglob("*")
+    )
+
+
+def test_the_record_and_no_secret_anywhere(
+    world: Path, server: Elasticsearch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    code, out, err = run(world)
+    assert code == 0
+    folder = only_experiment(world / "out")
+    report = json.loads((folder / "BenchmarkReport.json").read_text())
+    identity, *_ = [
+        value for value in walked(report) if value.get("kind") == "http" and "parameters" in value
+    ]
+    assert identity["snapshot"] == "2026-11-17"
+    assert identity["parameters"]["request"]["path"] == "/food/_search"
+    assert identity["parameters"]["url"] == "${ES_URL}"
+    [fact] = next(value["engines"] for value in walked(report) if value.get("engines"))
+    assert (fact["engine"], fact["version"], fact["documents"]) == ("http", "9.1.0", 6)
+    assert fact["snapshot"] == "2026-11-17"
+    assert fact["settings"]["index_settings"]["food"]["settings"]["index"]["number_of_shards"]
+    best = Documents().by_words("leek soup bake salt 1", "en")
+    assert f"q01 Q0 {best[0][0]} 1 " in gunzipped(folder / "runs" / "live.run.gz")
+    code, again, _ = run(world)
+    assert (code, len(server.searches())) == (0, COUNT)
+    written = content_of(world / "out") + (out + err + again + caplog.text).encode()
+    for secret in (
+        KEY,
+        KEY[::-1],
+        base64.b64encode(KEY.encode()).decode()[:12],
+        KEY.encode().hex(),
+    ):
+        assert secret.encode() not in written
+
+
+def gunzipped(path: Path) -> str:
+    import gzip
+
+    return gzip.decompress(path.read_bytes()).decode().replace("\t", " ")
+
+
+def walked(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from walked(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from walked(inner)
+
+
+OTHER_KEY = (
+    "systems.live.http.headers.Authorization=${ES_OTHER}",
+    "systems.live.http.snapshot=today",
+)
+VECTOR = (
+    "systems.live.http.search=vector",
+    "systems.live.http.variables={}",
+    "systems.live.http.embedder={callable: vectors:long}",
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (["systems.live.http.url=http://127.0.0.1:9"], "system live: nothing answers at 127.0.0.1"),
+        (["systems.live.http.url=es:9200"], "systems.live.http.url: expected an address such as"),
+        (
+            OTHER_KEY,
+            "answered 401: 'unable to authenticate with API key'; check the key in headers",
+        ),
+        (["systems.live.http.ids=hits.hits[*].id"], "at hits.hits[*] the answer has _index, _id"),
+        (["systems.live.http.index=wine"], "answered 404: 'no such index [wine]'; check url, path"),
+        (VECTOR, "answered 400: 'the query vector has a different dimension [17] than the index"),
+        (['systems.live.http.body="{1}"'], "systems.live.http.body: the template is not JSON"),
+        (["systems.live.http.body=none.json"], "'none.json' cannot be read: No such file"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_work_is_kept(
+    world: Path,
+    server: Elasticsearch,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: list[str],
+    text: str,
+) -> None:
+    monkeypatch.setenv("ES_OTHER", "hush-other-key")
+    assert run(world)[0] == 0
+    code, out, err = run(world, *settings)
+    assert (code, out) == (2, "")
+    assert err.startswith("rankscope: ")
+    assert err.count("\n") == 1
+    assert text in err
+    assert "Traceback" not in err
+    assert "hush" not in err
+    asked = len(server.searches())
+    assert run(world)[0] == 0
+    assert len(server.searches()) == asked
+
+
+def test_an_engine_that_goes_away_in_the_middle(world: Path, server: Elasticsearch) -> None:
+    whole = server.answer
+
+    def dying(asked: Asked) -> Any:
+        if len(server.searches()) > 10:
+            server.socket.close()
+            raise ConnectionResetError
+        return whole(asked)
+
+    server.answer = dying  # type: ignore[method-assign]
+    _, out, err = run(world)
+    assert "14 of 24" in out + err or "14 queries" in out + err
+    again = Elasticsearch(port=server.server_address[1])
+    with running(again):
+        assert run(world)[0] == 0
+        assert len(again.searches()) == 14
+        assert run(world)[0] == 0
+        assert len(again.searches()) == 14
+
+
+def test_a_benchmark_that_is_killed_goes_on(world: Path, server: Elasticsearch) -> None:
+    whole = server.answer
+
+    def slow(asked: Asked) -> Any:
+        time.sleep(0.02)
+        return whole(asked)
+
+    server.answer = slow  # type: ignore[method-assign]
+    arguments = ["benchmark", "run", world / "bench.yaml", "--output", world / "out"]
+    process = subprocess.Popen(
+        command(*arguments), env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    end = time.monotonic() + 60
+    while len(server.searches()) < 10 and time.monotonic() < end:
+        time.sleep(0.01)
+    process.kill()
+    process.wait(10)
+    time.sleep(0.1)
+    before = len(server.searches())
+    assert 10 <= before < COUNT
+    assert run(world)[0] == 0
+    asked_again = before + len(server.searches()[before:]) - COUNT
+    assert 0 <= asked_again <= 4  # no more than the batch that was under way

@@ -1,0 +1,593 @@
+"""The system http: its options, its errors in one sentence each, and how it is asked."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import math
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope.errors import InputError, RankscopeError
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.options import Reading
+from rankscope.retrieval.protocol import Query, System
+from rankscope.retrieval.registry import SYSTEMS, build_system
+from rankscope.runs.origin import EngineFacts
+from remote.engines import (
+    DOCUMENTS,
+    Asked,
+    Elasticsearch,
+    StandIn,
+    letters,
+    options_of,
+    running,
+)
+
+pytest.importorskip("httpx")
+
+
+class Plain(StandIn):
+    """Answers every request with ``reply``, or what that returns of the request."""
+
+    name = "plain"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply: Any = {"hits": [{"id": 1, "score": 2.0}, {"id": "b", "score": 3}], "total": 2}
+
+    def answer(self, asked: Asked) -> Any:
+        return self.reply(asked) if callable(self.reply) else self.reply
+
+
+@pytest.fixture
+def server() -> Iterator[Plain]:
+    server = Plain()
+    with running(server):
+        yield server
+
+
+def system_of(server: Plain, **options: Any) -> System:
+    table: dict[str, Any] = {"url": server.url, "body": {"q": "{{query}}", "n": "{{depth}}"}}
+    table |= {"ids": "hits[*].id", "scores": "hits[*].score"}
+    table.update(options)
+    return build_system({"http": {key: value for key, value in table.items() if value is not ...}})
+
+
+QUERY = Query("q", "leek soup", {"lang": "de", "year": 2024, "place": {"city": "Ulm"}, "no": None})
+
+
+def asked(server: Plain, query: Query = QUERY, **options: Any) -> Asked:
+    """Return what is asked for a query."""
+    with system_of(server, **options) as system:
+        [ranking] = system.search([query], 7)
+    assert ranking.error is None
+    return server.asked[-1]
+
+
+# --- what is sent --------------------------------------------------------------------------------
+
+
+def test_a_body(server: Plain) -> None:
+    body = {
+        "q": "about {{query}}",
+        "n": "{{depth}}",
+        "f": {"l": "{{metadata.lang}}", "y": "{{metadata.year}}", "c": "{{metadata.place.city}}"},
+        "x": "{{metadata.no?}}",
+        "date": "{{metadata.when?}}",
+    }
+    query = Query("q", "leek", {**QUERY.metadata, "when": datetime.date(2024, 5, 6)})
+    request = asked(server, query, body=body, path="/search")
+    assert (request.method, request.path) == ("POST", "/search")
+    assert request.headers["content-type"] == "application/json"
+    assert request.body == {
+        "q": "about leek",
+        "n": 7,
+        "f": {"l": "de", "y": 2024, "c": "Ulm"},
+        "date": "2024-05-06",
+    }
+
+
+def test_params(server: Plain) -> None:
+    params = {
+        "q": "{{query}}",
+        "rows": "{{depth}}",
+        "fq": ["l:{{metadata.lang}}", "x:{{metadata.x?}}", "y:{{metadata.year}}"],
+        "v": "{{vector}}",
+        "on": True,
+        "none": "{{metadata.none?}}",
+    }
+    request = asked(server, body=..., params=params, embedder=lambda _: [[3.0, 4.0]])
+    assert (request.method, request.body) == ("GET", None)
+    assert request.params == {
+        "q": ["leek soup"],
+        "rows": ["7"],
+        "fq": ["l:de", "y:2024"],
+        "v": ["[0.6,0.8]"],
+        "on": ["true"],
+    }
+
+
+def test_the_address(server: Plain) -> None:
+    url = f"{server.url}/api/{{{{index}}}}/"
+    request = asked(server, url=url, path="/{{metadata.lang}}/find", index="a b/c")
+    assert request.path == "/api/a b/c/de/find"
+    assert asked(server, url=f"{server.url}/only").path == "/only"
+
+
+def test_a_body_from_a_file_and_as_text(server: Plain, tmp_path: Path) -> None:
+    text = '\ufeff{"q": {{query}}, "n": {{depth}}}'
+    (tmp_path / "body.json").write_text(text, "utf-8")
+    table = {"url": server.url, "ids": "hits[*].id"}
+    for body in ("body.json", text.removeprefix("\ufeff")):
+        with build_system({"http": {**table, "body": body}}, folder=tmp_path) as system:
+            system.search([QUERY], 7)
+        assert server.asked[-1].body == {"q": "leek soup", "n": 7}
+    by_name, by_content = (
+        build_system({"http": {**table, "body": body}}, folder=tmp_path).identity()
+        for body in ("body.json", {"q": "{{query}}", "n": "{{depth}}"})
+    )
+    assert by_name.parameters == by_content.parameters
+
+
+def test_a_vector_has_length_one_and_short_numbers(server: Plain) -> None:
+    seen: list[str] = []
+
+    def embed(texts: list[str]) -> Any:
+        seen.extend(texts)
+        return [[1.0, 2.0, 2.0] for _ in texts]
+
+    body = {"v": "{{vector}}", "n": "{{depth}}"}
+    request = asked(server, body=body, embedder=embed, query_prefix="query: ")
+    assert request.body["v"] == [0.33333334, 0.6666667, 0.6666667]
+    assert seen == ["query: leek soup"]
+    server.asked.clear()
+    with system_of(server, body=body, embedder=lambda texts: [[0.0] for _ in texts]) as system:
+        assert system.search([QUERY], 3)[0].doc_ids == ()
+        assert server.searches() == []
+
+
+def test_keys_are_sent_where_they_are_wanted_and_kept_nowhere(
+    server: Plain, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    options: dict[str, Any] = {
+        "params": {"token": "{{keys.token}}"},
+        "keys": {"token": "hush-token"},
+        "headers": {"X-Key": "hush-header"},
+    }
+    request = asked(server, **options)
+    assert request.params == {"token": ["hush-token"]}
+    assert request.headers["x-key"] == "hush-header"
+    assert "?token=… " in caplog.text
+    assert "hush" not in caplog.text
+    system = system_of(server, **options)
+    seen = repr(system.options) + json.dumps(system.identity().to_dict()) + repr(system.facts())
+    assert "hush" not in seen
+    other = system_of(server, **{**options, "keys": {"token": "x"}, "headers": {"X-Key": "y"}})
+    assert other.identity() == system.identity()
+
+
+def test_what_is_asked_first(server: Plain) -> None:
+    server.reply = lambda asked: (
+        {"id": "c-7"} if asked.path == "/named/food" else {"hits": [{"id": "d", "score": 1}]}
+    )
+    first = {"collection": {"path": "/named/{{index}}", "at": "id"}}
+    request = asked(server, ask_first=first, path="/by-id/{{asked.collection}}", index="food")
+    assert request.path == "/by-id/c-7"
+    first = {"collection": {"path": "/named/food", "at": "number"}}
+    with pytest.raises(InputError, match="number leads nowhere: the answer has id"):
+        asked(server, ask_first=first, path="/{{asked.collection}}")
+
+
+# --- what is read --------------------------------------------------------------------------------
+
+
+def pairs(server: Plain, reply: Any, depth: int = 10, **options: Any) -> list[tuple[str, float]]:
+    server.reply = reply
+    with system_of(server, **options) as system:
+        [ranking] = system.search([QUERY], depth)
+    assert ranking.error is None
+    return ranking.pairs()
+
+
+def test_ids_and_scores(server: Plain) -> None:
+    assert pairs(server, server.reply) == [("b", 3.0), ("1", 2.0)]
+    assert pairs(server, server.reply, depth=1) == [("b", 3.0)]
+    assert pairs(server, server.reply, order="ascending") == [("1", -2.0), ("b", -3.0)]
+    assert pairs(server, server.reply, scores=...) == [("1", -1.0), ("b", -2.0)]
+    assert pairs(server, server.reply, scores=..., depth=1) == [("1", -1.0)]
+    assert pairs(server, {"hits": []}) == []
+    assert pairs(server, {"hits": [{"id": "x", "score": "0.25"}]}) == [("x", 0.25)]
+    reply = {"hits": [{"id": "id:a:b::c::d", "score": 1}, {"id": "e", "score": 0}]}
+    assert pairs(server, reply, id_after="::") == [("c::d", 1.0), ("e", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "text"),
+    [
+        (
+            {"hits": [{"_id": "hush", "score": 1}]},
+            {},
+            "ids: hits[*].id leads nowhere: at hits[*] the answer has _id, score",
+        ),
+        ({"results": 1}, {}, "ids: hits[*].id leads nowhere: the answer has results"),
+        (
+            {"hits": [{"id": "a"}, {"id": "b", "score": 1}]},
+            {},
+            "scores: hits[*].score leads nowhere: at hits[*] the answer has id",
+        ),
+        (
+            {"hits": [{"id": "a"}, {"id": "b", "score": 1}]},
+            {"scores": "hits[*].score?"},
+            "the answer has 2 ids at hits[*].id and 1 scores at hits[*].score?; expected as many",
+        ),
+        (
+            {"hits": [{"id": "a", "score": None}]},
+            {},
+            "scores: expected numbers at hits[*].score, got null",
+        ),
+        (
+            {"hits": [{"id": "a", "score": "hush"}]},
+            {},
+            "scores: expected numbers at hits[*].score, got a text",
+        ),
+        (
+            {"hits": [{"id": ["a"], "score": 1}]},
+            {},
+            "ids: expected texts or whole numbers at hits[*].id, got a list; add [*]",
+        ),
+        (
+            {"hits": [{"id": 1.5, "score": 1}]},
+            {},
+            "ids: expected texts or whole numbers at hits[*].id, got a number with a point",
+        ),
+        (
+            {"hits": [{"id": None, "score": 1}]},
+            {},
+            "ids: expected texts or whole numbers at hits[*].id, got null",
+        ),
+        (
+            {"hits": [{"id": "a", "score": 10**400}]},
+            {},
+            "scores: expected numbers at hits[*].score, got a whole number that is too large",
+        ),
+    ],
+)
+def test_an_answer_that_cannot_be_read(server: Plain, reply: Any, options: Any, text: str) -> None:
+    server.reply = reply
+    with system_of(server, **options) as system, pytest.raises(InputError) as caught:
+        fetch(system, [QUERY])
+    assert str(caught.value) == text
+    good = {"hits": [{"id": "a", "score": 1}]}
+    server.reply = lambda asked: good if asked.body["q"] == "good" else reply
+    with system_of(server, **options) as system:  # later it is one query's failure
+        fetched = fetch(system, [Query("q0", "good"), QUERY], retries=0)
+    assert list(fetched.run) == ["q0"]
+    assert fetched.failures == {"q": text}
+
+
+def test_an_id_that_cannot_be_written_is_a_failure(server: Plain, tmp_path: Path) -> None:
+    server.reply = {"hits": [{"id": "a", "score": 2}, {"id": "\ud800b", "score": 1}]}
+    with system_of(server) as system:
+        fetched = fetch(system, [QUERY], retries=0, store=tmp_path)
+    problem = "the system gave the id '\\ud800b', which is no text: it holds half a character"
+    assert fetched.failures == {"q": problem}
+
+
+def test_a_total_that_counts_nothing_is_left_alone(server: Plain) -> None:
+    server.reply = {"hits": [{"id": "a", "score": 1}], "total": "9" * 5000}
+    with system_of(server, total="total") as system:
+        assert fetch(system, [QUERY], retries=0).failures == {}
+        assert not any("match and more were asked for" in note for note in system.notes)
+
+
+def test_odd_facts_can_be_recorded(server: Plain) -> None:
+    odd = {"version": "1.\ud800", "n": "9" * 5000, "index": {"a\udc00": math.nan, "b": ["\ud800"]}}
+    server.reply = {"hits": [], **odd}
+    asks = {"version": "version", "count": "n", "settings": "index"}
+    options = {name: {"path": "/about", "at": at} for name, at in asks.items()}
+    with system_of(server, **options) as system:
+        fetch(system, [QUERY], retries=0)
+        (facts,) = system.facts()
+    assert isinstance(facts, EngineFacts)
+    assert (facts.version, facts.documents) == ("1.?", None)
+    assert facts.settings["index_settings"] == {"a?": "nan", "b": ["?"]}
+
+
+def test_a_document_that_is_there_twice_is_a_failure(server: Plain) -> None:
+    server.reply = {"hits": [{"id": "a", "score": 1}, {"id": "a", "score": 2}]}
+    with system_of(server) as system:
+        fetched = fetch(system, [QUERY], retries=0)
+    assert fetched.failures == {"q": "the system gave the document 'a' twice"}
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+GOOD: dict[str, Any] = {
+    "url": "http://localhost:9",
+    "body": {"q": "{{query}}", "n": "{{depth}}"},
+    "ids": "hits[*].id",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"url": ...}, "http: option url is required: where the API is"),
+        ({"ids": ...}, "http: option ids is required: the path to the ids of documents"),
+        ({"url": "localhost"}, "http.url: expected an address such as https://host:9200, got"),
+        ({"url": "http://u:hush@h"}, "http.url: the address holds a user or password"),
+        ({"url": "http://h/?a=1"}, "http.url: the address has a part after ? or #; write it as"),
+        ({"url": "http://{{index}}/"}, "http.url: a placeholder may be in the path"),
+        ({"path": "x"}, "http.path: expected a path such as /{{index}}/_search, got 'x'"),
+        ({"path": "/x?q={{query}}"}, "http.path: the path has a part after ?; write it as params"),
+        ({"ids": "hits..id"}, "http.ids: expected a path such as hits.hits[*]._id, got 'hits..id'"),
+        ({"errors": ["a["]}, "http.errors: expected a path such as"),
+        ({"body": '{"q": {{query}}'}, "http.body: the template is not JSON: expecting ',' delim"),
+        ({"body": 7}, "http.body: expected a table, a list, JSON or a file, got '7'"),
+        ({"body": {"q": "{{query}}", "x": float("nan")}}, "http.body: expected what JSON can hold"),
+        ({"body": {"q": "{{query}"}}, "http.body: expected a placeholder such as {{query}} or"),
+        ({"body": {"q": "{{qury}}"}}, "http.body: unknown placeholder 'qury'; nearest: query"),
+        ({"body": {"q": "fixed"}}, "http: neither path, params nor body holds {{query}}"),
+        ({"body": {"q": "{{query|sql}}"}}, "http.body: expected json or odata or backticks after"),
+        ({"body": {"v": "{{vector}}"}}, "http: {{vector}} needs an embedder, such as embedder: w"),
+        ({"embedder": "wordllama"}, "http.embedder: nothing holds {{vector}}, so no embedder is"),
+        ({"page": 10}, "http.page: pages need {{offset}} or {{page}} in path, params or body"),
+        ({"page": 0}, "http.page: expected a whole number from 1 up, got 0"),
+        ({"path": "/{{index}}"}, "http.path: {{index}} has no value; write index: NAME"),
+        ({"params": {"k": "{{keys.a}}"}}, "http.params: unknown placeholder keys. 'a'"),
+        ({"version": {"path": "/{{query}}"}}, "http.version: {{query}} is known for queries only"),
+        ({"search": "lexical"}, "http.search: a search is one of a recipe; name a recipe, too"),
+        ({"order": "up"}, "http.order: expected one of descending, ascending, got 'up'"),
+        ({"headers": {"K": 7}}, "http.headers.K: expected text"),
+        ({"verfy": True}, "unknown option 'verfy'; nearest: verify"),
+        ({"recipe": "elasticsearch"}, "{{index}} has no value; write index: NAME"),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], text: str) -> None:
+    table = {key: value for key, value in {**GOOD, **options}.items() if value is not ...}
+    with pytest.raises(RankscopeError) as caught:
+        build_system({"http": table})
+    message = str(caught.value)
+    assert text in message
+    assert "\n" not in message
+    assert "hush" not in message
+
+
+def test_a_file_that_is_no_template(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"q": {{query}},}')
+    (tmp_path / "odd.json").write_bytes(b'{"q": "\xff"}')
+    (tmp_path / "fixed.json").write_text('{"q": 1}')
+    for name, text in {
+        "none.json": "http.body: expected a table, JSON or a file that holds it, and 'none.json' "
+        "cannot be read: No such file or directory",
+        "bad.json": "http.body: 'bad.json': the template is not JSON: ",
+        "odd.json": "http.body: the file 'odd.json' is not UTF-8",
+        "fixed.json": "neither path, params nor body holds {{query}}",
+        ".": "cannot be read",
+    }.items():
+        with pytest.raises(InputError) as caught:
+            build_system({"http": {**GOOD, "body": name}}, folder=tmp_path)
+        assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["body", "params", "variables", "path"])
+def test_a_secret_where_it_would_be_recorded_is_refused(option: str) -> None:
+    value: Any = "/${KEY}/{{query}}" if option == "path" else {"q": "{{query}}", "k": "x ${KEY}"}
+    with pytest.raises(InputError, match="kept secret in headers and keys only") as caught:
+        SYSTEMS.read({"http": {**GOOD, option: value}}, Reading(unexpanded=True))
+    assert str(caught.value).startswith(f"http.{option}: ")
+    table = {**GOOD, "headers": {"K": "${KEY}"}, "keys": {"k": "${KEY}"}, "url": "${URL}"}
+    SYSTEMS.read({"http": table}, Reading(unexpanded=True))
+
+
+def test_what_no_query_has_ends_the_fetch_at_once(server: Plain) -> None:
+    queries = [Query(f"q{n}", "leek", {"lang": "de"}) for n in range(3)]
+    body = {"q": "{{query}}", "n": "{{depth}}", "l": "{{metadata.language}}"}
+    with system_of(server, body=body) as system, pytest.raises(InputError) as caught:
+        fetch(system, queries)
+    assert str(caught.value) == (
+        "the query has no metadata 'language', which {{metadata.language}} asks for; write "
+        "{{metadata.language?}} to leave that part out (none of the first 3 queries has it)"
+    )
+    assert server.asked == []
+    queries[1] = Query("q1", "leek", {"language": "de"})
+    with system_of(server, body=body) as system:
+        fetched = fetch(system, queries, retries=0)
+    assert list(fetched.run) == ["q1"]
+    assert {*fetched.failures} == {"q0", "q2"}
+
+
+def test_a_refused_query_is_that_querys_failure(server: Plain) -> None:
+    """The first one, too: a plain word shows that the request is right."""
+
+    class TooLongError(ValueError):
+        pass
+
+    def reply(asked: Asked) -> Any:
+        if len(asked.body["q"]) > 100:
+            raise TooLongError("at most 100 characters")
+        return {"hits": [{"id": "a", "score": 1}]}
+
+    server.reply = reply
+    queries = [Query("long", "leek " * 50), Query("q1", "leek"), Query("long2", "soup " * 50)]
+    with system_of(server) as system:
+        fetched = fetch(system, queries, retries=0)
+    assert list(fetched.run) == ["q1"]
+    assert {*fetched.failures} == {"long", "long2"}
+    assert "answered 400" in fetched.failures["long"]
+    assert [asked.body["q"] for asked in server.asked].count("test") == 1
+
+
+def test_a_server_that_does_not_speak_json(server: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "written", lambda _: b"<html>log in</html>")
+    with system_of(server) as system, pytest.raises(InputError, match="did not answer with JSON"):
+        fetch(system, [QUERY], retries=0)
+
+
+def test_nobody_there() -> None:
+    with running(Plain()) as server:
+        pass
+    with system_of(server) as system, pytest.raises(InputError) as caught:  # type: ignore[arg-type]
+        fetch(system, [QUERY])
+    assert str(caught.value).startswith(f"nothing answers at {server.url[7:]}: ")
+
+
+# --- how it is asked -----------------------------------------------------------------------------
+
+
+def test_an_engine_that_is_busy(server: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("rankscope.retrieval.waiting.Stop.sleep", lambda _, s: waits.append(s))
+    server.busy = [(429, {"Retry-After": "30"})]
+    with system_of(server, path="/search") as system:
+        fetched = fetch(system, [QUERY], pause=0)
+        assert (fetched.failures, fetched.timings.retried) == ({}, 1)
+        assert sum(waits) == pytest.approx(30, abs=5)
+        server.busy = [(503, {}), (502, {})]
+        fetched = fetch(system, [QUERY], pause=0)
+        assert (fetched.failures, fetched.timings.retried) == ({}, 2)
+        server.busy = [(429, {"Retry-After": "3600"})]
+        fetched = fetch(system, [QUERY], pause=0)
+    assert "answered 429: 'busy'" in fetched.failures["q"]
+    assert fetched.timings.retried == 0
+
+
+def test_jobs_and_rate(server: Plain) -> None:
+    at_once: list[int] = []
+    active: set[int] = set()
+
+    def reply(_: Asked) -> Any:
+        active.add(threading.get_ident())
+        at_once.append(len(active))
+        time.sleep(0.05)
+        active.discard(threading.get_ident())
+        return {"hits": []}
+
+    server.reply = reply
+    queries = [Query(f"q{n}", "leek") for n in range(12)]
+    with system_of(server) as system:
+        fetch(system, queries, batch=1, jobs=3)
+        assert max(at_once) in (2, 3)
+        server.reply = {"hits": []}
+        began = time.monotonic()
+        fetch(system, queries[:6], rate=20, jobs=4)
+        assert time.monotonic() - began >= 0.25  # five pauses of 50 ms
+
+
+def test_a_query_takes_no_longer_than_its_time(server: Plain) -> None:
+    def reply(asked: Asked) -> Any:
+        if asked.body["q"] == "slow":
+            time.sleep(1.5)
+        return {"hits": [{"id": "a", "score": 1}]}
+
+    server.reply = reply
+    queries = [Query("q1", "leek"), Query("q2", "slow"), Query("q3", "soup")]
+    began = time.monotonic()
+    with system_of(server) as system:
+        fetched = fetch(system, queries, timeout=0.3, retries=0)
+    assert time.monotonic() - began < 2
+    assert list(fetched.run) == ["q1", "q3"]
+    assert "within 0.3 s" in fetched.failures["q2"]
+
+
+def test_an_engine_that_goes_away_is_asked_for_the_rest(tmp_path: Path) -> None:
+    queries = [Query(f"q{n:02}", f"leek {n}") for n in range(20)]
+    server = Elasticsearch()
+    port = server.server_address[1]
+    with running(server), build_system(options_of(server)) as system:
+        whole = server.answer
+
+        def dying(asked: Asked) -> Any:
+            if len(server.searches()) > 8:
+                server.socket.close()  # nobody is let in any more
+                raise ConnectionResetError
+            return whole(asked)
+
+        server.answer = dying  # type: ignore[method-assign]
+        fetched = fetch(system, queries, store=tmp_path, batch=4, retries=1, pause=0.001)
+    assert list(fetched.run) == [query.query_id for query in queries[:8]]
+    assert len(fetched.failures) == 12
+    assert len({*fetched.failures.values()}) <= 2
+    again = Elasticsearch(port=port)
+    with build_system(options_of(again)) as system:
+        again.server_close()
+        with pytest.raises(InputError, match="nothing answers at"):  # still away: nothing is lost
+            fetch(system, queries, store=tmp_path)
+    again = Elasticsearch(port=port)
+    with running(again), build_system(options_of(again)) as system:
+        fetched = fetch(system, queries, store=tmp_path)
+        assert fetched.failures == {}
+        assert len(fetched.run.query_ids) == 20
+        assert [asked.body["query"] for asked in again.searches()] != []
+        assert len(again.searches()) == 12
+        fetch(system, queries, store=tmp_path)
+        assert len(again.searches()) == 12
+
+
+def test_facts_that_an_engine_does_not_tell(server: Plain) -> None:
+    no_hits: dict[str, Any] = {"hits": []}
+    server.reply = lambda asked: no_hits if asked.method == "POST" else {"count": "many"}
+    options: dict[str, Any] = {
+        "version": {"path": "/v", "at": "version"},
+        "count": {"path": "/c", "at": "count"},
+        "settings": {"path": "/s"},
+    }
+    with system_of(server, **options) as system:
+        fetched = fetch(system, [QUERY])
+    [fact] = fetched.facts
+    assert fact.to_dict() == {
+        "engine": "http",
+        "version": "",
+        "documents": None,
+        "settings": {"index_settings": {"count": "many"}},
+        "snapshot": None,
+        "loaded": 0,
+    }
+    assert fetched.notes[1] == (
+        "the engine did not say its version: version leads nowhere: the answer has count"
+    )
+
+
+def test_long_settings_are_a_hash_and_secrets_are_left_out(server: Plain) -> None:
+    server.reply = {"hits": [], "x": "y" * 30_000}
+    with system_of(server, settings="/s") as system:
+        system.prepare()
+        assert {*system.facts()[0].settings["index_settings"]} == {"sha256", "characters"}  # type: ignore[union-attr]
+    server.reply = {"hits": [], "a": [{"apiKey": "1", "tokenizer": "2", "url": "say hush-1"}]}
+    with system_of(server, settings="/s", headers={"K": "hush-1"}) as system:
+        system.prepare()
+        assert system.facts()[0].settings["index_settings"]["a"] == [  # type: ignore[union-attr]
+            {"apiKey": "…", "tokenizer": "2", "url": "…"}
+        ]
+
+
+def test_identity(server: Plain) -> None:
+    system = system_of(server, snapshot="monday")
+    identity = system.identity()
+    changes: list[dict[str, Any]] = [
+        {"body": {"q": "{{query}}!", "n": "{{depth}}"}},
+        {"ids": "hits[*].name"},
+        {"order": "ascending"},
+        {"params": {"a": "b"}},
+        {"path": "/x"},
+        {"snapshot": "tuesday"},
+    ]
+    for options in changes:
+        assert system_of(server, **{"snapshot": "monday", **options}).identity().key != identity.key
+    changes = [{"total": "total"}, {"version": "/"}, {"headers": {"a": "b"}}]
+    for options in changes:
+        assert system_of(server, snapshot="monday", **options).identity().key == identity.key
+    assert "has no stated snapshot" in system_of(server).notes[0]
+
+
+def test_the_corpus_of_the_tests_is_small() -> None:
+    assert len(DOCUMENTS) == 6
+    assert len(letters(["a"])[0]) == 16

@@ -1,0 +1,348 @@
+"""Large collections: blocks, files and arrays instead of lists, and the answers stay the same."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope import Corpus
+from rankscope.entries import (
+    map_matrix,
+    read_arrays,
+    write_arrays,
+    write_entry,
+    writing_matrix,
+)
+from rankscope.retrieval.kept_entries import check_cache
+from rankscope.retrieval.lexical.postings import Postings
+from rankscope.retrieval.protocol import Query
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.texts import Texts
+from rankscope.retrieval.vector import embeddings, similarity
+from rankscope.retrieval.vector.similarity import Vectors
+
+# --- words ---------------------------------------------------------------------------------------
+
+TERMS = st.lists(st.lists(st.integers(0, 6), max_size=9), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(
+    TERMS.filter(any),
+    st.integers(1, 5),
+    st.sampled_from([(1.5, 0.75), (0.0, 0.0), (0.9, 0.4), (3.7, 1.0)]),
+)
+def test_scores_are_those_of_bm25s(
+    documents: list[list[int]], size: int, options: tuple[float, float]
+) -> None:
+    bm25s = pytest.importorskip("bm25s")
+    numbers: dict[int, int] = {}
+    numbered = [[numbers.setdefault(term, len(numbers)) for term in row] for row in documents]
+    k1, b = options
+    scorer = bm25s.BM25(method="lucene", k1=k1, b=b, backend="numpy")
+    scorer.index((numbered, numbers), create_empty_token=False, show_progress=False)
+    postings = Postings()
+    for low in range(0, len(numbered), size):
+        part = numbered[low : low + size]
+        terms = np.array([term for row in part for term in row], np.int32)
+        postings.add(terms, np.array([len(row) for row in part]))
+    scores, positions, starts = postings.scores(len(numbers), k1=k1, b=b)
+    expected = scorer.scores
+    assert scores.tobytes() == np.asarray(expected["data"]).tobytes(), "to the last bit"
+    assert scores.dtype == expected["data"].dtype
+    assert positions.tolist() == expected["indices"].tolist()
+    assert starts.tolist() == np.asarray(expected["indptr"]).tolist()
+
+
+def test_an_index_is_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("bm25s")
+    random = np.random.default_rng(1)
+    rows = random.integers(0, 40, (60, 8)).tolist()
+    corpus = Corpus({f"d{n}": " ".join(f"word{w}" for w in row) for n, row in enumerate(rows)})
+    queries = [Query(str(n), f"word{n} word{n + 1} word3") for n in range(20)]
+    answers = []
+    for size in (1, 7, 60, 4096):
+        monkeypatch.setattr("rankscope.retrieval.texts._PART", size)
+        system = build_system("bm25")
+        system.index(corpus)
+        answers.append([ranking.pairs() for ranking in system.search(queries, 5)])
+    assert answers[0] == answers[1] == answers[2] == answers[3]
+    assert any(answers[0])
+
+
+def test_texts_are_title_and_text_wherever_they_are() -> None:
+    rows = {
+        "a": {"title": "Soup", "text": "Boil."},
+        "b": "Fry.",
+        "c": {"title": "Pie"},
+        "d": {"title": "", "text": "Bake."},
+        "e": {"headline": "Tart", "body": "Roll."},
+        "f": {"title": "\nOdd", "text": ""},
+        "g": {"minutes": 3},
+        "h": {"title": None, "text": "Rest.", "name": "Stew"},
+    }
+    corpus = Corpus(rows)
+    before = corpus.to_dict()
+    texts = Texts.of(corpus, None)
+    assert texts.doc_ids == [*"hgfedcba"]
+    expected = [*("Stew\nRest.", "", "\nOdd", "Tart\nRoll.", "Bake.", "Pie", "Fry.", "Soup\nBoil.")]
+    assert list(texts.texts) == expected
+    assert [texts.texts[at] for at in range(8)] == expected
+    assert texts.texts[-1] == expected[-1]
+    assert texts.texts[2:5] == expected[2:5]
+    assert texts.text_of("c") == "Pie"
+    assert texts.empty() == ["g"]
+    assert corpus.to_dict() == before, "nothing is changed in place"
+
+
+# --- vectors: blocks -----------------------------------------------------------------------------
+
+
+def plain_best(matrix: Any, starts: Any, query: Any, depth: int) -> list[tuple[int, float]]:
+    """The same, with no blocks and no shortcuts: score all rows alike, and sort."""
+    rows = (matrix * query).sum(axis=1)
+    scores = np.maximum.reduceat(rows, starts)
+    order = sorted(range(len(starts)), key=lambda at: (-scores[at], at))[:depth]
+    return [(at, float(scores[at])) for at in order]
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("cells", [1, 40, 1 << 24])
+@pytest.mark.parametrize("most", [0, 1 << 14])
+@pytest.mark.parametrize("depth", [1, 3, 10, 500])
+def test_blocks_cut_no_tie(
+    chunks: int, cells: int, most: int, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(similarity, "_CELLS", cells)
+    monkeypatch.setattr(similarity, "_SAMPLE", 4)
+    monkeypatch.setattr(similarity, "_MOST", most)
+    random = np.random.default_rng(5)
+    few = random.normal(size=(4, 8)).astype(np.float32)
+    few /= np.linalg.norm(few, axis=1, keepdims=True)
+    matrix = few[random.integers(0, len(few), 90 * chunks)]  # each vector about 20 times
+    matrix[50] = -few[0]
+    starts = np.arange(0, 90 * chunks, chunks)
+    queries = np.concatenate([few, random.normal(size=(3, 8)).astype(np.float32)])
+    answers = Vectors(matrix, starts).best(queries, depth)
+    for query, (positions, scores) in zip(queries, answers, strict=True):
+        pairs = list(zip(positions.tolist(), scores.tolist(), strict=True))
+        assert pairs == plain_best(matrix, starts, query, depth)
+
+
+# --- vectors: on disk ----------------------------------------------------------------------------
+
+WORDS = ["leek", "soup", "apple", "pie", "bread", "oven", "tea", "salt", "rice", "bean", "nut"]
+
+
+class Hashed:
+    """An embedder that counts the texts it is given; a text of ``void`` has no direction."""
+
+    texts = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        self.texts += len(texts)
+        vectors = np.zeros((len(texts), 12), np.float32)
+        for row, text in enumerate(texts):
+            for word in text.split():
+                if word != "void":
+                    vectors[row, WORDS.index(word)] += 1
+        return vectors
+
+
+def large_corpus(count: int = 300, *, void: bool = False) -> Corpus:
+    random = np.random.default_rng(2)
+    rows = random.integers(0, len(WORDS), (count, 3)).tolist()
+    texts = {f"d{n}": " ".join(WORDS[at] for at in row) for n, row in enumerate(rows)}
+    if void:
+        texts.update({f"d{n}": "void" for n in range(0, count, 7)}, d1="")
+    return Corpus(texts)
+
+
+QUERIES = [Query(word, f"{word} soup") for word in WORDS]
+
+
+def searched(corpus: Corpus, cache: Path | None, **options: Any) -> tuple[list[Any], int]:
+    counted = Hashed()
+    embedder = {"callable": {"function": counted, "version": "test"}}
+    system = build_system({"vector": {"embedder": embedder, **options}}, cache=cache)
+    system.index(corpus)
+    system.prepare()
+    made = counted.texts
+    return [ranking.pairs() for ranking in system.search(QUERIES, 20)], made
+
+
+@pytest.fixture
+def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "MAPPED_FROM", 50)
+    monkeypatch.setattr(embeddings, "SHARD", 16)
+
+
+@pytest.mark.usefixtures("mapped")
+@pytest.mark.parametrize("void", [False, True])
+@pytest.mark.parametrize("chunk", [None, {"tokens": 2, "overlap": 1}])
+def test_on_disk_answers_are_the_same(tmp_path: Path, void: bool, chunk: Any) -> None:
+    corpus = large_corpus(void=void)
+    options = {} if chunk is None else {"chunk": chunk}
+    expected, made = searched(corpus, None, **options)
+    assert searched(corpus, tmp_path, **options) == (expected, made)
+    assert searched(corpus, tmp_path, **options) == (expected, 0), "nothing is embedded again"
+    assert list(tmp_path.rglob("*.matrix"))
+    assert check_cache(tmp_path).ok
+
+
+@pytest.mark.usefixtures("mapped")
+def test_a_matrix_takes_the_place_of_its_shards(tmp_path: Path) -> None:
+    searched(large_corpus(), tmp_path)
+    shards = {path.stem for path in tmp_path.rglob("*.vectors")}
+    [matrix] = tmp_path.rglob("*.matrix")
+    named = {path.stem for path in tmp_path.rglob("*.texts")}
+    assert named == {*shards, matrix.stem}
+    assert len(shards) == 1, "that of the queries alone"
+    larger = large_corpus(310)
+    expected, _ = searched(larger, None)
+    answers, made = searched(larger, tmp_path)
+    assert answers == expected
+    assert made <= 10, "the others are taken from the matrix"
+    smaller = large_corpus(40)
+    assert searched(smaller, tmp_path) == (searched(smaller, None)[0], 0)
+
+
+@pytest.mark.usefixtures("mapped")
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "gone"])
+@pytest.mark.parametrize("suffix", ["matrix", "texts"])
+def test_what_is_damaged_is_made_again(tmp_path: Path, damage: str, suffix: str) -> None:
+    corpus = large_corpus()
+    expected, _ = searched(corpus, tmp_path)
+    for entry in tmp_path.rglob(f"*.{suffix}"):
+        content = entry.read_bytes()
+        flipped = content[:-1] + bytes([content[-1] ^ 1])
+        if damage == "gone":
+            entry.unlink()
+        else:
+            entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
+    assert searched(corpus, tmp_path)[0] == expected
+    assert searched(corpus, tmp_path) == (expected, 0)
+    assert check_cache(tmp_path).ok
+
+
+@pytest.mark.usefixtures("mapped")
+def test_a_damaged_shard_is_made_again_before_it_is_put_into_a_matrix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = large_corpus()
+    expected, _ = searched(corpus, None)
+
+    def stops(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(embeddings.Embeddings, "_put_together", stops)
+        with pytest.raises(KeyboardInterrupt):
+            searched(corpus, tmp_path)
+    shard = sorted(tmp_path.rglob("*.vectors"))[3]
+    shard.write_bytes(shard.read_bytes()[:-1])
+    answers, made = searched(corpus, tmp_path)
+    assert answers == expected
+    assert made == 16, "one shard"
+
+
+# --- killed, and short of memory -----------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from rankscope.entries import writing_matrix
+
+with writing_matrix(Path(sys.argv[1]), (100, 8)) as write:
+    write(np.arange(60), np.ones((60, 8), np.float32))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_a_matrix_is_whole_or_absent(tmp_path: Path) -> None:
+    path = tmp_path / f"{'0' * 64}.matrix"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert map_matrix(path) is None
+    assert not path.exists()
+    rows = np.random.default_rng(1).random((100, 8), np.float32)
+    order = np.random.default_rng(2).permutation(100)
+    with writing_matrix(path, (100, 8)) as write:
+        for part in (order[:31], np.sort(order[31:])):
+            write(part, rows[part])
+    mapped = map_matrix(path)
+    assert mapped is not None
+    assert np.array_equal(mapped.matrix, rows)
+    assert mapped.matrix.ctypes.data % 64 == 0
+    mapped.release()
+    assert np.array_equal(mapped.matrix, rows)
+    path.rename(path.with_name(f"{'1' * 64}.matrix"))
+    assert map_matrix(path.with_name(f"{'1' * 64}.matrix")) is None, "of another key"
+
+
+MEASURED = """
+import sys
+from pathlib import Path
+import numpy as np
+from rankscope.entries import map_matrix
+from rankscope.retrieval.vector.similarity import Vectors
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) >> 10
+
+queries = np.random.default_rng(2).normal(size=(32, 256)).astype(np.float32)
+np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)  # loads what multiplies
+before = peak()
+mapped = map_matrix(Path(sys.argv[1]))
+vectors = Vectors(mapped, np.arange(len(mapped.matrix)))
+answers = vectors.best(queries, 100)
+assert all(len(positions) == 100 for positions, _ in answers)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux' /proc")
+def test_memory_does_not_grow_with_the_matrix(tmp_path: Path) -> None:
+    peaks = []
+    for count in (100_000, 400_000):  # 100 and 400 MB
+        path = tmp_path / f"{count:064}.matrix"
+        with writing_matrix(path, (count, 256)) as write:
+            random = np.random.default_rng(1)
+            for low in range(0, count, 50_000):
+                rows = random.random((50_000, 256), np.float32) - np.float32(0.5)
+                rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+                write(np.arange(low, low + 50_000), rows)
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True
+        )
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 300, "MB"
+    assert peaks[1] - peaks[0] < 150, "half of what was added; the system decides what stays"
+
+
+def test_arrays_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    path, buffer = tmp_path / f"{'0' * 64}.vectors", io.BytesIO()
+    arrays = {"vectors": np.arange(12.0).reshape(3, 4), "seconds": np.array(0.5)}
+    np.savez(buffer, allow_pickle=False, **arrays)
+    write_entry(path, buffer.getvalue())
+    before = path.read_bytes()
+    stored = read_arrays(path)
+    assert stored is not None
+    assert {name: array.tolist() for name, array in stored.items()} == {
+        name: array.tolist() for name, array in arrays.items()
+    }
+    write_arrays(path, arrays)
+    assert path.read_bytes() == before, "in pieces, and the same"

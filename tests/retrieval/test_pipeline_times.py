@@ -1,0 +1,189 @@
+"""The time of a pipeline is that of all it asks, also where the answers were known already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from rankscope import Corpus
+from rankscope.retrieval.fetch import fetch
+from rankscope.retrieval.progress import asking_anew
+from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
+from rankscope.retrieval.registry import build_system
+from rankscope.retrieval.stages.rerank import Rerank
+from rankscope.retrieval.stages.stage import Memory, ask
+
+QUERIES = [Query(f"q{number}", f"leek {number}") for number in range(3)]
+CORPUS = Corpus({"a": "leek soup", "b": "apple pie", "c": "leek pie"})
+
+
+class Slow(System):
+    """Says that each query took so many seconds, and counts what it is asked."""
+
+    capabilities = Capabilities(concurrent=True)
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.name, self._seconds, self.asked = name, seconds, 0
+
+    def index(self, corpus: Corpus) -> None:
+        """Do nothing."""
+
+    def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
+        self.asked += len(queries)
+        answer = Ranking(("a", "b")[:depth], (2.0, 1.0)[:depth], self._seconds)
+        return [answer for _ in queries]
+
+    def identity(self) -> Identity:
+        return Identity(kind="slow", version="1", parameters={"name": self.name})
+
+
+def built(spec: dict[str, Any], systems: dict[str, System], memory: Memory | None) -> System:
+    system = build_system(spec, systems=systems, memory=memory)
+    system.index(CORPUS)
+    return system
+
+
+def seconds(system: System) -> list[float]:
+    return [ranking.seconds for ranking in system.search(QUERIES, 10)]
+
+
+@pytest.fixture
+def systems() -> dict[str, System]:
+    return {"fast": Slow("fast", 100.0), "slow": Slow("slow", 1000.0)}
+
+
+FUSE: dict[str, Any] = {"fuse": {"of": ["fast", "slow"]}}
+
+
+@pytest.mark.parametrize("memory", [None, Memory()])
+def test_a_fusion_takes_as_long_as_all_it_asks(
+    systems: dict[str, System], memory: Memory | None
+) -> None:
+    hybrid = built(FUSE, systems, memory)
+    first = seconds(hybrid)
+    again = seconds(hybrid)
+    assert all(1100 < spent < 1101 for spent in first + again), "and fusing takes some time, too"
+
+
+def test_what_another_system_has_asked_counts(systems: dict[str, System]) -> None:
+    memory = Memory()
+    seconds(built(FUSE, systems, memory))
+    asked = [system.asked for system in systems.values() if isinstance(system, Slow)]
+    other = built({"fuse": {"of": ["fast", "slow"], "method": "minmax"}}, systems, memory)
+    assert all(1100 < spent < 1101 for spent in seconds(other))
+    assert [system.asked for system in systems.values() if isinstance(system, Slow)] == asked
+
+
+class Curious:
+    """A reranker's function that asks a system itself."""
+
+    def __init__(self, system: System, memory: Memory) -> None:
+        self._system, self._memory = system, memory
+
+    def __call__(self, _: str, documents: list[Any]) -> list[float]:
+        ask(self._system, [QUERIES[0]], 10, self._memory)
+        return [float(place) for place, _ in enumerate(documents)]
+
+
+def test_what_a_reranker_asks_counts_where_it_is_known(systems: dict[str, System]) -> None:
+    memory = Memory()
+    ask(systems["slow"], QUERIES, 10, memory)
+    scored = Curious(systems["slow"], memory)
+    reranked = built({"rerank": {"of": "fast", "python": scored}}, systems, memory)
+    assert isinstance(reranked, Rerank)
+    [answer] = reranked.search(QUERIES[:1], 10)
+    assert 1100 < answer.seconds < 1101
+
+
+def test_what_a_pipeline_asks_twice_counts_once(systems: dict[str, System]) -> None:
+    memory = Memory()
+    below = {"fuse": {"of": ["fast", "slow"], "depth": 10}}
+    nested = built({"fuse": {"of": ["fast", below], "depth": 10}}, systems, memory)
+    assert all(1100 < spent < 1101 for spent in seconds(nested))
+    assert [getattr(system, "asked", 0) for system in systems.values()] == [3, 3]
+    alone = built(below, systems, memory)
+    assert all(1100 < spent < 1101 for spent in seconds(alone)), "what is kept is the whole time"
+
+
+def test_asked_anew_nothing_of_another_request_is_used(systems: dict[str, System]) -> None:
+    memory = Memory()
+    below = {"fuse": {"of": ["fast", "slow"], "depth": 10}}
+    nested = built({"fuse": {"of": ["fast", below], "depth": 10}}, systems, memory)
+    seconds(nested)
+    with asking_anew():
+        assert all(1100 < spent < 1101 for spent in seconds(nested))
+        seconds(nested)
+    assert [getattr(system, "asked", 0) for system in systems.values()] == [9, 9]
+
+
+def test_queries_embedded_anew() -> None:
+    calls: list[int] = []
+
+    def letters(texts: list[str]) -> list[list[float]]:
+        calls.append(len(texts))
+        return [[float(text.count(letter)) for letter in "aelp"] for text in texts]
+
+    spec = {"vector": {"embedder": {"callable": {"function": letters, "version": "1"}}}}
+    with_cache = built(spec, {}, None)
+    with_cache.prepare()
+    before = with_cache.search(QUERIES, 3)
+    with asking_anew():
+        assert [ranking.doc_ids for ranking in with_cache.search(QUERIES, 3)] == [
+            ranking.doc_ids for ranking in before
+        ]
+    assert calls == [3, 3, 3]
+
+
+def test_kept_embeddings_are_not_used_anew(tmp_path: Any) -> None:
+    calls: list[int] = []
+
+    def letters(texts: list[str]) -> list[list[float]]:
+        calls.append(len(texts))
+        return [[float(text.count(letter)) for letter in "aelp"] for text in texts]
+
+    spec = {"vector": {"embedder": {"callable": {"function": letters, "version": "1"}}}}
+    system = build_system(spec, cache=tmp_path)
+    system.index(CORPUS)
+    system.search(QUERIES, 3)
+    system.search(QUERIES, 3)
+    assert calls == [3, 3], "the second time they are in the cache"
+    files = sorted(tmp_path.rglob("*"))
+    with asking_anew():
+        system.search(QUERIES, 3)
+        system.search(QUERIES, 3)
+    assert calls == [3, 3, 3, 3]
+    assert sorted(tmp_path.rglob("*")) == files
+
+
+def test_a_kept_embedding_takes_as_long_as_it_took(tmp_path: Any) -> None:
+    def slowly(texts: list[str]) -> list[list[float]]:
+        time.sleep(0.05 * len(texts))
+        return [[float(text.count(letter)) for letter in "aelp"] for text in texts]
+
+    spec = {"vector": {"embedder": {"callable": {"function": slowly, "version": "1"}}}}
+    system = build_system(spec, cache=tmp_path)
+    system.index(CORPUS)
+    system.prepare()
+    assert all(spent > 0.05 for spent in seconds(system))
+    began = time.perf_counter()
+    again = seconds(system)
+    assert time.perf_counter() - began < 0.15, "nothing was embedded"
+    assert all(0.05 < spent < 0.5 for spent in again)
+    assert again == pytest.approx([again[0]] * 3)
+
+
+def test_queries_in_a_second() -> None:
+    fetched = fetch(Slow("x", 0.25), QUERIES, depth=10)
+    assert fetched.timings.per_second == pytest.approx(4.0)
+    nothing = fetch(Slow("x", 0.0), QUERIES, depth=10)
+    assert nothing.timings.per_second is None
+
+
+def test_collapsing_takes_time_too() -> None:
+    began = time.perf_counter()
+    system = built({"collapse": {"of": "fast", "doc_id_from": "#"}}, {"fast": Slow("f", 5.0)}, None)
+    [answer, *_] = system.search(QUERIES, 2)
+    assert 5.0 < answer.seconds < 5.0 + time.perf_counter() - began
