@@ -22,12 +22,15 @@ from rankscope.diagnosis.registry import (
     analyses_model,
     register,
 )
+from rankscope.diagnosis.repeats import Repeats
 from rankscope.diagnosis.segments import SEGMENTS, Segments, SegmentsConfig
 from rankscope.diagnosis.stages import STAGES, Stages, StagesConfig, StageSpec
+from rankscope.diagnosis.swept_options import Swept
 from rankscope.document.blocks import Section, Table
 from rankscope.findings import NotApplicable, codes
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport
+from rankscope.runs.exactness import Exactness, QueryExactness
 from rankscope.scoring.judgments import Judgments
 from rankscope.statistics.settings import Settings
 
@@ -58,6 +61,16 @@ DECISIONS = [
     }
     for n, query_id in enumerate(QRELS)
 ]
+EXACTNESS = Exactness(
+    system="first",
+    k=2,
+    tolerance=1e-5,
+    documents=5,
+    filters=False,
+    queries=tuple(
+        QueryExactness(query_id=query_id, wanted=2, hits=1, filtered=0.0) for query_id in QRELS
+    ),
+)
 RATINGS = {"ann": QRELS, "bob": {query_id: {"a": 1, "b": 1, "c": 0} for query_id in QRELS}}
 
 
@@ -78,6 +91,9 @@ def inputs(**changed: Any) -> Inputs:
         "ratings": as_ratings(RATINGS),
         "training": QUERIES[:1],
         "costs": {name: {"latency_ms": float(place)} for place, name in enumerate(RUNS)},
+        "exactness": {"first": EXACTNESS},
+        "repeats": Repeats({"first": [runs["second"]]}, is_rebuilt=False),
+        "sweeps": {"first": Swept("it", {"k": 1}), "second": Swept("it", {"k": 2})},
         "baseline": "first",
         "documents": 5,
         "settings": Settings(resamples=100),

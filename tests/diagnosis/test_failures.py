@@ -285,3 +285,14 @@ def test_the_cutoff_is_that_of_the_main_measure_or_as_configured() -> None:
     assert look(qrels, runs, "RR@4").systems[0].failing == 0
     assert look(qrels, runs, "AP").cutoff == 10
     assert look(qrels, runs, "AP", configs={"failures": {"cutoff": 3}}).systems[0].failing == 1
+
+
+def test_the_table_says_when_a_question_fails() -> None:
+    for measure, expected in (
+        ("Success@1", "a question fails if the first document is not relevant, or not as good"),
+        ("Success@2", "a question fails if the first 2 documents hold nothing relevant, or"),
+    ):
+        page = rs.diagnose(
+            {"q": {"a": 1}}, {"q": ["x1", "a"]}, [measure], only="failures"
+        )._repr_html_()
+        assert expected in " ".join(page.split())

@@ -14,13 +14,13 @@ from rankscope.statistics.arrays import SAME
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.pair import Verdict
 from rankscope.statistics.pairwise import (
-    Verdict,
     agreeing,
     decided,
     difference_intervals,
     differences_alone,
-    family_level,
+    repeat_noises,
 )
 from rankscope.statistics.relative import relative_change
 
@@ -73,6 +73,8 @@ class Row:
     name: str
     values: FloatArray
     mean: float
+    again: FloatArray | None = None
+    """All its runs, ``[r, n]``, if it was asked more than once."""
 
 
 def improvements(
@@ -92,7 +94,10 @@ def improvements(
     rows = [*baselines, *systems]
     values = np.stack([row.values for row in rows])
     numbers = tuple(map(str, range(values.shape[1])))
-    matrix = Matrix(tuple(row.name for row in rows), (scale,), numbers, values[np.newaxis])
+    matrix = Matrix(
+        *(tuple(row.name for row in rows), (scale,), numbers, values[np.newaxis]),
+        repeats={row.name: row.again[np.newaxis] for row in rows if row.again is not None},
+    )
     last = len(baselines) - 1
     steps = [(place - 1, place) for place in range(1, len(baselines))]
     pairs = [(last, place) for place in range(len(baselines), len(rows))]
@@ -106,10 +111,11 @@ def _described(
     """Describe differences that are not tested."""
     if not pairs:
         return []
-    intervals = difference_intervals(matrix, pairs, settings.level)
+    noises = repeat_noises(matrix, pairs)
+    intervals = difference_intervals(matrix, pairs, settings.level, noises)
     improvements = []
     for (base, system), interval in zip(pairs, intervals, strict=True):
-        relative, around = _relative(matrix, rows[base], rows[system], settings.level)
+        relative, around = _relative(matrix, rows[base], rows[system], interval)
         improvements.append(
             _improvement(matrix, rows[base], rows[system], interval, relative, around)
         )
@@ -126,11 +132,10 @@ def _tested(
     family = len(pairs)
     changes = differences_alone(matrix, pairs, settings, family=family)
     p_values = corrected([change.test.p for change in changes], settings.added).tolist()
-    level = family_level(settings.level, family, settings)
     improvements = []
     for (base, system), change, p in zip(pairs, changes, p_values, strict=True):
         interval = change.in_family(p, settings.alpha).interval
-        relative, around = _relative(matrix, rows[base], rows[system], level)
+        relative, around = _relative(matrix, rows[base], rows[system], change.interval)
         if relative is not None and around is not None:
             around = agreeing(around, relative, p, settings.alpha)
         verdict = decided(change.mean, p, scale, settings.alpha)
@@ -143,17 +148,23 @@ def _tested(
 
 
 def _relative(
-    matrix: Matrix, base: Row, system: Row, level: float
+    matrix: Matrix, base: Row, system: Row, interval: Interval
 ) -> tuple[float | None, Interval | None]:
-    """Return the change as a part of the baseline's mean; no interval where an end is open."""
+    """Return the change as a part of the baseline's mean; no interval where an end is open.
+
+    ``interval`` is that of the difference; if it counts noise, so does this, which is as wide.
+    """
     bounds = Measure.parse(matrix.scales[0].name).definition.range
-    change = relative_change(base.values, system.values, level=level, bounds=bounds)
+    change = relative_change(base.values, system.values, level=interval.level, bounds=bounds)
     percent, around = change.percent, change.interval
     if percent is None or around is None:
         return None, None
     if not (math.isfinite(around.low) and math.isfinite(around.high)):
         return percent / 100, None
     ends = {"low": around.low / 100, "high": around.high / 100}
+    if system.again is not None and base.mean > 0:
+        ends["low"] = min(ends["low"], interval.low / base.mean)
+        ends["high"] = max(ends["high"], interval.high / base.mean)
     return percent / 100, around.model_copy(update=ends)
 
 

@@ -35,7 +35,7 @@ from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
 from rankscope.runs.run_codes import TRIVIAL_CUTOFF
-from rankscope.scoring.evaluate import relevance_level_of
+from rankscope.scoring.plans import relevance_level_of
 from rankscope.scoring.soundness import FINDS_ALL
 from rankscope.statistics.arrays import SAME
 from rankscope.statistics.detectable import POWER

@@ -222,7 +222,10 @@ class _Look:
                 if (values := self._values(measure, run)) is not None
             ]
             systems = [
-                Row(name, self.matrix.values[place, row], self.matrix.mean(place, row))
+                Row(
+                    *(name, self.matrix.values[place, row], self.matrix.mean(place, row)),
+                    again=self.matrix.repeats[name][place] if name in self.matrix.repeats else None,
+                )
                 for row, name in enumerate(self.matrix.systems)
             ]
             ideal = ideal_values(measure, self.judgments)

@@ -20,7 +20,7 @@ from rankscope.findings import NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part, left_out
-from rankscope.scoring.evaluate import relevance_level_of
+from rankscope.scoring.plans import relevance_level_of
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun

@@ -59,6 +59,16 @@ def _total(result: Failures, cause: Cause) -> int:
     )
 
 
+def _failing(cutoff: int) -> str:
+    """Say when a question fails."""
+    if cutoff == 1:
+        return "the first document is not relevant, or not as good as the best there is"
+    return (
+        f"the first {cutoff} documents hold nothing relevant, or nothing as good as the best "
+        "there is"
+    )
+
+
 def _counts(result: Failures, causes: list[Cause]) -> Table:
     """Count the causes of all systems."""
     rows = []
@@ -91,11 +101,7 @@ def _counts(result: Failures, causes: list[Cause]) -> Table:
         (Column("cause", "text"), *(Column(system.system) for system in result.systems)),
         tuple(rows),
         notes=(
-            (
-                f"of {counted(result.queries, 'query')}; a question fails if the first "
-                f"{result.cutoff} documents hold nothing relevant, or nothing as good as the best "
-                "there is"
-            ),
+            f"of {counted(result.queries, 'query')}; a question fails if {_failing(result.cutoff)}",
             "each failing question has one cause: the first in this list that applies",
         ),
     )

@@ -46,11 +46,10 @@ from rankscope.scoring.difference_bounds import difference_bounds
 from rankscope.scoring.judging_ways import (
     changes_of_one,
 )
+from rankscope.statistics.compared import MOST_TOGETHER, family_p
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.family import family_tests
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.pairwise import MOST_TOGETHER
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.rankings import Ranking
@@ -346,7 +345,7 @@ def _tested(
         family = [(place[base], place[other]) for base, other in context.pairs]
     if matrix.shape[2] > MOST_FLIPPED:
         settings = settings.model_copy(update={"test": "t"})
-    tests = family_tests(matrix, family, settings).corrected[0].tolist()
+    tests = family_p(matrix, family, settings)[0].tolist()
     p_values = {frozenset(pair): p for pair, p in zip(family, tests, strict=True)}
     return tuple(
         row.model_copy(

@@ -88,7 +88,7 @@ def _look(config: LanguagesConfig, inputs: Inputs) -> Languages | NotApplicable:
         }
         for measure in measures
     }
-    table = language_table(values, inputs.settings, cases=_cases(queries, members))
+    table = language_table(values, inputs.settings, cases=translations(queries, members))
     sizes = {language: len(query_ids) for language, query_ids in members.items()}
     unlabelled = len(columns) - sum(sizes.values())
     findings = (*table.findings, *_mixed(sizes, unlabelled))
@@ -128,7 +128,9 @@ def _members(queries: Sequence[Query], field: str) -> dict[str, list[str]]:
     return {language: members[language] for language in order}
 
 
-def _cases(queries: Sequence[Query], members: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def translations(
+    queries: Sequence[Query], members: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
     """Return what the queries of a language are translations of, where all of them say so."""
     parallel = {
         query_id: label_text(value)

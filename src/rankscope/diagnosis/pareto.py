@@ -17,13 +17,13 @@ from rankscope.errors import UnknownNameError, counted
 from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.part import Part
 from rankscope.statistics.arrays import SAME
+from rankscope.statistics.compared import compare_pairs
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import compare_pairs
 from rankscope.statistics.sentences import listed, measured, p_of
 
 if TYPE_CHECKING:
     from rankscope.statistics.matrix import Scale
-    from rankscope.statistics.pairwise import Pair
+    from rankscope.statistics.pair import Pair
     from rankscope.statistics.settings import Settings
 
 DOMINATED = declare(
@@ -163,8 +163,7 @@ class _Tested:
     def __init__(self, matrix: Matrix, measure: int, settings: Settings) -> None:
         self.scale: Scale = matrix.scales[measure]
         self.systems = matrix.systems
-        values = matrix.values[measure : measure + 1]
-        part = Matrix(matrix.systems, (self.scale,), matrix.query_ids, values)
+        part = matrix.only_measure(measure)
         self.means = {name: part.mean(0, place) for place, name in enumerate(self.systems)}
         pairs = list(combinations(range(len(self.systems)), 2))
         compared = compare_pairs(part, pairs, settings) if pairs else []

@@ -17,8 +17,8 @@ from rankscope.measures.judged import JudgedRun, place_in
 from rankscope.measures.parts import gains_of
 from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
-from rankscope.scoring.evaluate import relevance_level_of
 from rankscope.scoring.inputs import without_identical
+from rankscope.scoring.plans import relevance_level_of
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.registry import Inputs

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.document_texts import DocumentTexts
     from rankscope.diagnosis.labels import Query
     from rankscope.diagnosis.rankings import Rankings
+    from rankscope.diagnosis.repeats import Repeats
     from rankscope.diagnosis.stages import StageSpec
+    from rankscope.diagnosis.swept_options import Swept
     from rankscope.document.blocks import Section
+    from rankscope.runs.exactness import Exactness
     from rankscope.runs.table import Run
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import Judgments
@@ -49,6 +52,9 @@ Need = Literal[
     "training",
     "costs",
     "search",
+    "exactness",
+    "repeats",
+    "sweeps",
 ]
 """What an analysis may need to look at."""
 
@@ -68,6 +74,10 @@ _WORDS: dict[Need, str] = {
     "training": "no training questions were given",
     "costs": "nothing is known about what the systems cost",
     "search": "a corpus and queries were not both given",
+    "exactness": "no system searches vectors approximately that rankscope loaded; what an index of "
+    "yours loses is not known",
+    "repeats": "no system was asked more than once (repeat)",
+    "sweeps": "no system has a sweep",
 }
 
 
@@ -120,6 +130,14 @@ class Inputs:
     shown and no finding rests on them."""
     search: Search | None = None
     """Plain search in the corpus for the queries."""
+    exactness: Mapping[str, Exactness] | None = None
+    """By system that searches vectors approximately: its answers against exact ones."""
+    rates: Mapping[str, float] | None = None
+    """By system: queries answered in a second, as they were asked."""
+    repeats: Repeats | None = None
+    """Runs of systems that were asked more than once."""
+    sweeps: Mapping[str, Swept] | None = None
+    """By system that a sweep stands for: its values."""
     baseline: str | None = None
     """The system that others are compared with; None: all with each other."""
     depth: int | None = None

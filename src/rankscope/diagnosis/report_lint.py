@@ -29,9 +29,10 @@ from rankscope.findings import Finding, NotApplicable, declare
 from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out
 from rankscope.statistics.arrays import SAME
+from rankscope.statistics.compared import compare_with_all
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.matrix import Matrix
-from rankscope.statistics.pairwise import compare_with_all
+from rankscope.statistics.pairwise import repeat_noises
 from rankscope.statistics.reach import about as two_digits
 from rankscope.statistics.reach import queries_like_these
 from rankscope.statistics.sentences import about, listed
@@ -142,6 +143,9 @@ class NeededQueries(Part):
     needed: int | None
     """About how many queries like these would show the difference; for a single system, would give
     its mean as exactly as is asked for. Null: no number would, or it cannot be told."""
+    moving: bool | None = left_out()
+    """Whether one of the two moves by itself when it is asked again, so that more queries alone may
+    not show the difference; left out if not."""
 
 
 class Lint(Analysed):
@@ -267,6 +271,7 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
     settings = inputs.settings
     row = matrix.query_differences([(other, best)])[0]
     [claim] = compare_with_all(matrix, [(other, best)], settings)
+    is_moving = (0, 0) in repeat_noises(matrix, [(other, best)])
     family = math.comb(len(order), 2)
     lead = abs(means[best] - means[other])
     return NeededQueries(
@@ -279,7 +284,10 @@ def _claim(config: LintConfig, inputs: Inputs) -> NeededQueries | None:
         detectable=claim.detectable if math.isfinite(claim.detectable) else None,
         p_corrected=claim.p_corrected,
         shown=claim.verdict == "better",
-        needed=queries_like_these(row, lead, alpha=settings.alpha, family=family),
+        needed=None
+        if is_moving
+        else queries_like_these(row, lead, alpha=settings.alpha, family=family),
+        moving=True if is_moving else None,
     )
 
 
@@ -333,6 +341,8 @@ def _enough(config: LintConfig, claim: NeededQueries | None) -> _Outcome:
     smallest = "no difference is within reach"
     if claim.detectable is not None:
         smallest = f"the smallest that can be shown is about {two_digits(claim.detectable):g}"
+    elif claim.moving:
+        smallest = "systems move by themselves when they are asked again (repeat)"
     more = "" if claim.needed is None else f"; it would take {about(claim.needed)} like these"
     is_able = claim.detectable is not None and claim.detectable <= matters
     alike = claim.differing is not None and claim.differing <= max(1, NEARLY_SAME * claim.queries)

@@ -20,9 +20,11 @@ from rankscope.statistics.arrays import row_means, special
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval, mean_intervals
 from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.noise import RunNoise, noisy_difference, run_noise
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.pairwise import agreeing
+from rankscope.statistics.pairwise import agreeing, differences_alone
 from rankscope.statistics.risk import Risk, geo_risk, risk, weighted_changes
+from rankscope.statistics.settings import Settings
 
 FEWEST = 10
 """With fewer queries a few losses decide everything."""
@@ -120,6 +122,7 @@ def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
         for measure in range(measures)
         for row in _of_measure(matrix, measure, inputs.baseline, config.loss_weight, alpha)
     ]
+    gaining = _gaining(matrix, inputs.baseline, inputs.settings)
     return Risks(
         measure=matrix.scales[0].name,
         baseline=inputs.baseline,
@@ -128,7 +131,7 @@ def _look(config: RisksConfig, inputs: Inputs) -> Risks | NotApplicable:
         critical=float(special().stdtrit(queries - 1, 1 - alpha / 2)),
         systems=tuple(rows),
         losses=tuple(_losses(matrix, inputs, config.show)),
-        findings=tuple(_findings(rows, _gaining(matrix, inputs.baseline, alpha), inputs)),
+        findings=tuple(_findings(rows, gaining, inputs)),
     )
 
 
@@ -143,19 +146,10 @@ def _of_measure(
     others = [] if base is None else [place for place in range(len(values)) if place != base]
     p_values: dict[int, float] = {}
     intervals: dict[int, Interval] = {}
-    if others:
-        changes = np.stack(
-            [weighted_changes(values[i] - values[base], loss_weight) for i in others]
-        )
-        lowest, highest = scale.change
-        bounds = (lowest * (1 + loss_weight), highest)
-        tests = [result.p for result in paired_tests(changes, test="t")]
-        p_values = dict(zip(others, corrected(tests, "holm").tolist(), strict=True))
-        level = 1 - alpha / len(others)
-        ranges = mean_intervals(changes, method="t", level=level, bounds=bounds)
-        for place, interval, row in zip(others, ranges, changes, strict=True):
-            mean = float(row_means(row[None])[0])
-            intervals[place] = agreeing(interval, mean, p_values[place], alpha)
+    if base is not None and others:
+        tested = _tested(matrix, measure, base, others, loss_weight, alpha)
+        p_values = dict(zip(others, (p for p, _ in tested), strict=True))
+        intervals = dict(zip(others, (interval for _, interval in tested), strict=True))
     return [
         SystemRisk(
             system=name,
@@ -172,7 +166,52 @@ def _of_measure(
     ]
 
 
-def _gaining(matrix: Matrix, baseline: str | None, alpha: float) -> set[tuple[str, str]]:
+def _tested(  # noqa: PLR0917
+    matrix: Matrix, measure: int, base: int, others: list[int], loss_weight: float, alpha: float
+) -> list[tuple[float, Interval]]:
+    """Return the corrected p-value and the interval of URisk of each system but the baseline."""
+    values = matrix.oriented(measure)
+    changes = np.stack([weighted_changes(values[i] - values[base], loss_weight) for i in others])
+    lowest, highest = matrix.scales[measure].change
+    bounds = (lowest * (1 + loss_weight), highest)
+    level = 1 - alpha / len(others)
+    tests = [result.p for result in paired_tests(changes, test="t")]
+    intervals = mean_intervals(changes, method="t", level=level, bounds=bounds)
+    for at, place in enumerate(others):
+        noises = _noises(matrix, measure, base, place, loss_weight)
+        if noises:
+            noisy = noisy_difference(changes[at], noises, level=level, bounds=bounds)
+            tests[at] = max(tests[at], noisy.p)
+            wider = {
+                "low": min(noisy.low, intervals[at].low),
+                "high": max(noisy.high, intervals[at].high),
+                "method": "t, with noise",
+            }
+            intervals[at] = intervals[at].model_copy(update=wider)
+    p_values = corrected(tests, "holm").tolist()
+    means = row_means(changes).tolist()
+    return [
+        (p, agreeing(interval, mean, p, alpha))
+        for p, interval, mean in zip(p_values, intervals, means, strict=True)
+    ]
+
+
+def _noises(
+    matrix: Matrix, measure: int, base: int, place: int, loss_weight: float
+) -> list[tuple[RunNoise, float]]:
+    """Return how far URisk moves when the system, or the baseline, is asked again."""
+    sign = 1.0 if matrix.scales[measure].higher_is_better else -1.0
+    noises = []
+    for asked, way in ((place, 1.0), (base, -1.0)):
+        runs = matrix.repeats.get(matrix.systems[asked])
+        if runs is not None:
+            other = matrix.values[measure, base if asked == place else place]
+            changes = weighted_changes(sign * way * (runs[measure] - other), loss_weight)
+            noises.append((run_noise(changes), 1.0))
+    return [(noise, weight) for noise, weight in noises if noise.deviation > 0]
+
+
+def _gaining(matrix: Matrix, baseline: str | None, settings: Settings) -> set[tuple[str, str]]:
     """Return the systems, by measure, whose mean is shown to be above the baseline's.
 
     With losses weighed more, noise alone is a loss; so a gain must be shown to be called risky.
@@ -180,16 +219,16 @@ def _gaining(matrix: Matrix, baseline: str | None, alpha: float) -> set[tuple[st
     if baseline is None:
         return set()
     base = matrix.systems.index(baseline)
-    others = [place for place in range(len(matrix.systems)) if place != base]
+    pairs = [(base, place) for place in range(len(matrix.systems)) if place != base]
+    by_t = settings.model_copy(update={"test": "t"})
     gaining = set()
     for measure, scale in enumerate(matrix.scales):
-        values = matrix.oriented(measure)
-        changes = np.stack([values[place] - values[base] for place in others])
-        tests = corrected([test.p for test in paired_tests(changes, test="t")], "holm").tolist()
+        changes = differences_alone(matrix.only_measure(measure), pairs, by_t)
+        tests = corrected([change.test.p for change in changes], "holm").tolist()
         gaining |= {
             (scale.name, matrix.systems[place])
-            for place, p, mean in zip(others, tests, row_means(changes).tolist(), strict=True)
-            if p <= alpha and mean > 0
+            for (_, place), p, change in zip(pairs, tests, changes, strict=True)
+            if p <= settings.alpha and scale.is_better(change.mean)
         }
     return gaining
 

@@ -12,9 +12,15 @@ from rankscope.diagnosis.labels import labels_of, leaves
 from rankscope.part import Part
 from rankscope.statistics.arrays import row_means
 from rankscope.statistics.correction import corrected
-from rankscope.statistics.intervals import FEWEST, Interval, mean_intervals
+from rankscope.statistics.intervals import FEWEST, Interval
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.pairwise import agreeing, family_level
+from rankscope.statistics.pairwise import (
+    agreeing,
+    difference_intervals,
+    differences_alone,
+    family_level,
+    repeat_noises,
+)
 from rankscope.statistics.settings import MOST_RESAMPLES
 
 if TYPE_CHECKING:
@@ -72,6 +78,7 @@ class _Tested:
     pair: int
     field: str
     label: str
+    part: Matrix
     changes: FloatArray
     p: float
 
@@ -89,13 +96,14 @@ def harmed_groups(
     field with a single group, nor (unless ``fields`` names it) one with so many labels that some
     were put together. A group counts if both a t test and the test of ``settings`` say so: the
     first is fast and the second asks for no normal distribution. The larger of the two p-values is
-    corrected over all groups of all fields and stages.
+    corrected over all groups of all fields and stages. How far systems move by themselves counts.
     """
     column_of = {query_id: column for column, query_id in enumerate(matrix.query_ids)}
     scored = [query for query in queries if query[0] in column_of]
     named = [*_fields(scored), "words"][:MOST_FIELDS] if fields is None else list(fields)
     changes = matrix.differences(pairs)[: len(pairs)]  # those of the first measure
     scale = matrix.scales[0]
+    by_t = settings.model_copy(update={"test": "t"})
     tested: list[_Tested] = []
     looked_at = []
     for field in dict.fromkeys(named):
@@ -109,11 +117,12 @@ def harmed_groups(
         large = {label: places for label, places in members.items() if len(places) >= FEWEST}
         looked_at += [field] if large else []
         for label, places in large.items():
-            rows = changes[:, places]
-            tests = paired_tests(rows, test="t")
+            part = matrix.only_measure(0).only_queries(places)
+            rows = part.differences(pairs)
+            tests = differences_alone(part, pairs, by_t)
             tested += [
-                _Tested(pair, field, label, row, test.p)
-                for pair, (row, test) in enumerate(zip(rows, tests, strict=True))
+                _Tested(pair, field, label, part, row, change.test.p)
+                for pair, (row, change) in enumerate(zip(rows, tests, strict=True))
             ]
     if not tested:
         return Harm(fields=tuple(looked_at))
@@ -131,8 +140,9 @@ def harmed_groups(
     for group, mean, p in zip(tested, means, adjusted, strict=True):
         if p > settings.alpha or not mean or scale.is_better(mean):
             continue
-        [interval] = mean_intervals(group.changes, method="t", level=level, bounds=scale.change)
-        below, system = pairs[group.pair]
+        below, system = pair = pairs[group.pair]
+        noises = repeat_noises(group.part, [pair])
+        [interval] = difference_intervals(group.part, [pair], level, noises)
         groups.append(
             HarmedGroup(
                 system=matrix.systems[system],

@@ -39,9 +39,10 @@ from rankscope.findings import Finding, NotApplicable
 from rankscope.measures.language import Measure
 from rankscope.part import Part, left_out, left_out_if_empty
 from rankscope.scoring.inputs import as_judgments
+from rankscope.statistics.compared import compare_with_all
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.matrix import Matrix, Scale
-from rankscope.statistics.pairwise import compare_with_all, differences_alone
+from rankscope.statistics.pairwise import differences_alone
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:

@@ -1,0 +1,120 @@
+"""Approximate indexes: recall, the split of the loss, filters, the front, and what is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rankscope as rs
+from rankscope.diagnosis.approximation import APPROXIMATION, Approximation, ApproximationConfig
+from rankscope.diagnosis.registry import Inputs
+from rankscope.document.blocks import Plot, Table
+from rankscope.findings import NotApplicable
+from rankscope.runs.exactness import Exactness, QueryExactness
+
+QRELS = {f"q{n}": {"d": 1} for n in range(8)}
+RUN = {query_id: {"d": 2.0, "x": 1.0} for query_id in QRELS}
+
+
+def exact(
+    system: str,
+    hits: list[int],
+    *,
+    stored: list[int] | None = None,
+    filtered: list[float] | None = None,
+) -> Exactness:
+    return Exactness(
+        system=system,
+        k=10,
+        tolerance=1e-5,
+        documents=100,
+        filters=filtered is not None,
+        queries=tuple(
+            QueryExactness(
+                query_id=f"q{n}",
+                wanted=10,
+                hits=count,
+                stored_hits=None if stored is None else stored[n],
+                filtered=0.0 if filtered is None else filtered[n],
+            )
+            for n, count in enumerate(hits)
+        ),
+    )
+
+
+def look(*systems: Exactness, costs: dict[str, float] | None = None) -> Any:
+    runs = {system.system: RUN for system in systems} or {"a": RUN}
+    inputs = Inputs(
+        scores=rs.evaluate(QRELS, runs, ["nDCG@10"]),
+        exactness={system.system: system for system in systems} or None,
+        costs={name: {"p50, ms": cost} for name, cost in (costs or {}).items()},
+    )
+    return APPROXIMATION.answer(ApproximationConfig(), inputs)
+
+
+def test_recall_and_the_split_of_the_loss() -> None:
+    result = look(exact("a", [10, 8, 6, 8] * 2, stored=[10, 10, 8, 8] * 2))
+    assert isinstance(result, Approximation)
+    [row] = result.systems
+    assert row.recall == pytest.approx(0.8)
+    assert row.lost_to_quantisation == pytest.approx(0.1)
+    assert row.lost_to_index == pytest.approx(0.1)
+    assert (row.lowest, row.whole, row.quality) == (0.6, 2, 1.0)
+    assert row.interval is not None
+    assert row.interval.low < 0.8 < row.interval.high
+    [finding] = result.findings
+    assert finding.code == "RS751"
+    assert finding.message.startswith("a finds 80.0% of the first 10 that an exact search")
+
+
+def test_nothing_lost_to_the_index_is_nothing_to_the_last_digit() -> None:
+    hits = [7, 9, 10, 3, 6, 7, 1]
+    [row] = look(exact("a", hits, stored=hits)).systems
+    assert row.lost_to_index == 0
+
+
+def test_a_good_index_has_no_finding() -> None:
+    result = look(exact("a", [10] * 7 + [9]))
+    assert result.findings == ()
+    assert result.systems[0].lost_to_quantisation is None
+
+
+def test_filters_that_cost_recall() -> None:
+    hits = [10, 10, 10, 10, 9, 9, 2, 4]
+    shares = [0.0, 0.0, 0.4, 0.4, 0.8, 0.8, 0.95, 0.98]
+    result = look(exact("a", hits, filtered=shares))
+    bands = [(band.more_than, band.up_to, band.queries) for band in result.systems[0].by_filter]
+    assert bands == [(0.0, 0.0, 2), (0.0, 0.5, 2), (0.5, 0.9, 2), (0.9, 0.99, 2)]
+    assert result.systems[0].by_filter[-1].recall == pytest.approx(0.3)
+    assert "RS752" in [finding.code for finding in result.findings]
+    [table] = [
+        block
+        for block in APPROXIMATION.section(result).all_blocks
+        if isinstance(block, Table) and "filter" in block.title
+    ]
+    assert [row[0].value for row in table.rows] == [
+        "none",
+        "0% to 50%",
+        "50% to 90%",
+        "90% to 99%",
+    ]
+
+
+def test_the_front_is_of_recall_and_time() -> None:
+    systems = [exact(name, [hits] * 8) for name, hits in (("a", 6), ("b", 9), ("c", 8), ("d", 10))]
+    result = look(*systems, costs={"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0})
+    assert {row.system: row.on_front for row in result.systems} == {
+        "a": True,
+        "b": True,
+        "c": False,
+        "d": True,
+    }
+    blocks = APPROXIMATION.section(result).all_blocks
+    assert any(isinstance(block, Plot) for block in blocks)
+
+
+def test_nothing_approximate_is_said() -> None:
+    answer = look()
+    assert isinstance(answer, NotApplicable)
+    assert answer.reason.startswith("no system searches vectors approximately that rankscope")
