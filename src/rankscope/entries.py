@@ -4,18 +4,21 @@ An entry is a SHA-256 followed by what it is the hash of: the entry's key and it
 to a temporary file that is renamed. The key is the entry's own name and that of its folder, which
 say together what it was made of. An entry that is cut short, damaged, unreadable or found under
 another key than its own counts as absent and is made again. Nothing in it can run code: arrays are
-stored as NumPy writes them, without pickle.
+stored as NumPy writes them, without pickle. What is large is hashed, written and read in pieces,
+and a matrix can stay on disk (`Mapped`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import mmap
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import BadZipFile
 
 import numpy as np
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 _DIGEST = hashlib.sha256().digest_size
 _LENGTH = 2  # bytes that hold the length of the key
+_ALIGNED = 64  # bytes: where the numbers of a matrix begin is a multiple of this
 
 
 def make_folder(folder: Path) -> Path:
@@ -59,44 +63,167 @@ def write_entry(path: Path, content: bytes) -> None:
         sink.write(content)
 
 
-def read_entry(path: Path, *, use: bool = True) -> bytes | None:
+def read_entry(path: Path) -> bytes | None:
     """Read an entry; None if there is none, or it is not as it was written, or of another key.
 
-    If it is to ``use``, it has the time of this as that of its last change, by which `prune` knows
-    what nobody needs any more.
+    It has the time of this as that of its last change, by which `prune` knows what nobody needs
+    any more.
     """
+    with _reading(path) as stream:
+        return None if stream is None else stream.read()
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether an entry is as it was written, under its own key; nothing of it is kept."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            return _checked(stream, path)
     except OSError:
-        return None
-    head = _head(path)
-    start = _DIGEST + len(head)
-    if data[_DIGEST:start] != head:
-        return None
-    is_whole = hashlib.sha256(memoryview(data)[_DIGEST:]).digest() == data[:_DIGEST]
-    if not is_whole:
-        return None
-    if use:
-        with suppress(OSError):  # somebody else's, or on a disk that cannot be written to
-            os.utime(path)
-    return data[start:]
+        return False
+
+
+def _checked(stream: io.BufferedReader, path: Path) -> bool:
+    """Check an entry from its beginning, in pieces."""
+    digest, head = stream.read(_DIGEST), _head(path)
+    if stream.read(len(head)) != head:
+        return False
+    stream.seek(_DIGEST)
+    return hashlib.file_digest(stream, "sha256").digest() == digest
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[BinaryIO]:
+    """Write the content of an entry piece by piece, here and there; its hash comes last."""
+    with replacing(path) as sink:
+        sink.write(bytes(_DIGEST))
+        sink.write(_head(path))
+        yield sink
+        sink.flush()
+        with open(sink.name, "rb") as stream:
+            stream.seek(_DIGEST)
+            digest = hashlib.file_digest(stream, "sha256").digest()
+        sink.seek(0)
+        sink.write(digest)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[io.BufferedReader | None]:
+    """Open an entry at its content; None if there is none as it was written."""
+    try:
+        stream = path.open("rb")
+    except OSError:
+        yield None
+        return
+    with stream:
+        try:
+            whole = _checked(stream, path)
+        except OSError:
+            whole = False
+        if whole:
+            with suppress(OSError):  # as in `read_entry`
+                os.utime(path)
+            stream.seek(_DIGEST + len(_head(path)))
+        yield stream if whole else None
+
+
+class _Part(io.RawIOBase):
+    """The rest of a file from where it is now, as if it were a file: zip counts from its start."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._start = stream.tell()
+
+    def readable(self) -> bool:
+        return self._stream.readable()
+
+    def writable(self) -> bool:
+        return self._stream.writable()
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        beyond = self._start if whence == os.SEEK_SET else 0
+        return self._stream.seek(offset + beyond, whence) - self._start
+
+    def tell(self) -> int:
+        return self._stream.tell() - self._start
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._stream.read(size)
+
+    def write(self, content: Any, /) -> int:
+        return self._stream.write(content)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write named arrays of numbers as one entry."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    write_entry(path, buffer.getvalue())
+    with _writing(path) as sink:
+        np.savez(_Part(sink), allow_pickle=False, **arrays)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     """Read named arrays; None if there are none as they were written."""
-    content = read_entry(path)
-    if content is None:
-        return None
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, EOFError, TypeError, BadZipFile, AttributeError):
-        # of another version
-        return None
+    with _reading(path) as stream:
+        if stream is None:
+            return None
+        try:
+            with np.load(_Part(stream), allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except (ValueError, OSError, EOFError, TypeError, BadZipFile, AttributeError):
+            # of another version
+            return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapped:
+    """A matrix of an entry that stays on disk; what is looked at is in memory until `release`."""
+
+    matrix: NDArray[np.float32]
+    _map: mmap.mmap
+
+    def release(self) -> None:
+        """Give back the memory of what was looked at; it is read again where it is needed."""
+        if hasattr(self._map, "madvise"):  # not on Windows
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+
+@contextmanager
+def writing_matrix(
+    path: Path, shape: tuple[int, int]
+) -> Iterator[Callable[[NDArray[np.intp], NDArray[np.float32]], None]]:
+    """Write a matrix as one entry, in any order: yields what takes rows and their places.
+
+    All rows must be written by the end.
+    """
+    with _writing(path) as sink:
+        sink.write(bytes(-sink.tell() % _ALIGNED))
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(sink, header)
+        start, width = sink.tell(), 4 * shape[1]
+
+        def write(places: NDArray[np.intp], rows: NDArray[np.float32]) -> None:
+            ends = np.flatnonzero(np.diff(places) != 1) + 1  # rows that follow each other: at once
+            for low, high in zip([0, *ends], [*ends, len(places)], strict=True):
+                sink.seek(start + int(places[low]) * width)
+                sink.write(np.ascontiguousarray(rows[low:high], "<f4").tobytes())
+
+        yield write
+
+
+def map_matrix(path: Path) -> Mapped | None:
+    """Open a matrix that stays on disk; None if there is none as it was written."""
+    with _reading(path) as stream:
+        if stream is None:
+            return None
+        stream.seek(-stream.tell() % _ALIGNED, os.SEEK_CUR)
+        try:
+            np.lib.format.read_magic(stream)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            if dtype != np.dtype("<f4"):
+                return None
+            flat = np.frombuffer(content, dtype, shape[0] * shape[1], stream.tell())
+        except (ValueError, OSError):  # of another version
+            return None
+        return Mapped(flat.reshape(shape), content)

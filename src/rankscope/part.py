@@ -17,7 +17,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
@@ -128,6 +128,11 @@ def _described(schema: dict[str, Any], cls: type[Any]) -> dict[str, Any]:
     return schema
 
 
+def json_of(data: object, *, ascii_only: bool = False) -> str:
+    """Return data as JSON that people can read."""
+    return json.dumps(data, indent=2, ensure_ascii=ascii_only, allow_nan=False)
+
+
 class Part(BaseModel):
     """A result, or something inside one."""
 
@@ -143,7 +148,11 @@ class Part(BaseModel):
 
     def to_json(self) -> str:
         """Return the text of a JSON file."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return "".join(self.json_pieces())
+
+    def json_pieces(self, *, ascii_only: bool = False) -> Iterator[str]:
+        """Yield the text of a JSON file; what is large does so piece by piece."""
+        yield json_of(self.to_dict(), ascii_only=ascii_only) + "\n"
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import rankscope as rs
@@ -162,6 +164,36 @@ def test_languages_are_apart(folder: Path) -> None:
     assert "## Verdict by language" in text
     assert "- de: " in text
     assert "variance" in text
+    assert not any(row.worst.paired for row in report.table.systems if row.worst)
+
+
+def test_translations_are_compared_case_by_case(folder: Path) -> None:
+    for name in ("english", "german"):
+        path = folder / "cases" / name / "standard_v1.json"
+        content = json.loads(path.read_text())
+        for number, case in enumerate(content["test_cases"], start=1):
+            case["parallel_id"] = f"p{number}"
+        content["test_cases"].reverse()  # matched by their ids, not by their places
+        path.write_text(json.dumps(content))
+    results = run_languages(config(folder), output=folder / "out")
+    row = next(row for row in results.report.table.systems if row.system == "words")
+    assert row.worst is not None
+    assert row.worst.paired
+    english, german = (_values_by_case(results, code, row.measure) for code in ("en", "de"))
+    differences = [english[case] - german[case] for case in sorted(english)]
+    assert abs(row.worst.difference) == pytest.approx(abs(sum(differences)) / 6)
+    flips = [
+        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=6)
+    ]
+    reached = sum(flip >= abs(sum(differences)) - 1e-12 for flip in flips)
+    assert row.worst.p == pytest.approx(reached / len(flips))
+
+
+def _values_by_case(results: LanguageResults, code: str, measure: str) -> dict[str, float]:
+    table = pl.read_parquet(results.by_language[code].folder / "per_query" / "words.parquet")
+    rows = table.filter(pl.col("measure") == measure)
+    return dict(zip(rows["query_id"].str.strip_prefix(f"{code}_"), rows["value"], strict=True))
 
 
 def test_together_only_if_asked(folder: Path) -> None:

@@ -55,6 +55,13 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     twice = [*GOOD, {"id": "3", "question": "how do i  DESCALE?", "expected_ids": ["a"]}]
     [finding] = validated(tmp_path, twice).findings
     assert (finding.code, finding.places[0].query_id) == ("RS221", "3")
+    alike = [
+        {"id": f"{code}-{n}", "text": "Coma", "language": code, "expected_ids": ["a"]}
+        for n, code in enumerate(["en", "fr", "fr"])
+    ]
+    assert codes(validated(tmp_path, alike[:2])) == []  # a word that two languages share
+    [finding] = validated(tmp_path, alike).findings
+    assert (finding.code, finding.places[0].query_id) == ("RS221", "fr-2")
     same = [{"question": f"question {n}", "expected_ids": ["all"]} for n in range(10)]
     assert codes(validated(tmp_path, same)) == ["RS223"]
     assert codes(validated(tmp_path, same[:9])) == []

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from rankscope.benchmark.verdict import FOUND, MISSED, NEAR, verdict
 from rankscope.measures.language import Measure
 from rankscope.records import BenchmarkReport
-from rankscope.statistics.pairwise import Pair
+from rankscope.statistics.pair import Pair, Pairs
 from reports.sample import compared, sample, with_analyses
 
 ALL = ("words", "letters", "hybrid", "reranked")
@@ -32,7 +32,7 @@ def with_pairs(report: BenchmarkReport, measure: str, **update: Any) -> Benchmar
         changed(pair, **update) if pair.measure == measure else pair
         for pair in report.comparison.pairs
     ]
-    return changed(report, comparison=changed(report.comparison, pairs=pairs))
+    return changed(report, comparison=changed(report.comparison, pairs=Pairs.of(pairs)))
 
 
 def with_value(report: BenchmarkReport, system: str, measure: str, value: float) -> BenchmarkReport:
@@ -157,7 +157,7 @@ def test_a_second_that_is_better_while_the_first_is_not_shown_to_be() -> None:
         changed(pair, verdict=words.get(pair.system, pair.verdict))
         for pair in report.comparison.pairs
     ]
-    said = verdict(changed(report, comparison=changed(report.comparison, pairs=pairs)))[0]
+    said = verdict(changed(report, comparison=changed(report.comparison, pairs=Pairs.of(pairs))))[0]
     assert "reranked has the highest nDCG@10, but is not shown to be better than words" in said
     assert "; hybrid is better than words by 0.0106" in said
 
@@ -195,7 +195,7 @@ def test_nothing_is_said_of_systems_that_were_not_compared() -> None:
     """A comparison with the baseline only has neither pairs of the others nor letters."""
     report = sample()
     assert report.comparison is not None
-    pairs = [pair for pair in report.comparison.pairs if pair.base == "words"]
+    pairs = Pairs.of(pair for pair in report.comparison.pairs if pair.base == "words")
     means = [changed(mean, letters="", near_best=None) for mean in report.comparison.means]
     report = changed(report, comparison=changed(report.comparison, pairs=pairs, means=means))
     said = verdict(report)[0]
@@ -241,7 +241,7 @@ def test_a_main_measure_that_was_not_tested() -> None:
     comparison = changed(
         report.comparison,
         means=[one for one in report.comparison.means if one.measure != "nDCG@10"],
-        pairs=[one for one in report.comparison.pairs if one.measure != "nDCG@10"],
+        pairs=Pairs.of(one for one in report.comparison.pairs if one.measure != "nDCG@10"),
     )
     assert "no test says" in verdict(changed(report, comparison=comparison))[0]
 
@@ -311,7 +311,7 @@ def test_a_third_system_is_ahead_elsewhere() -> None:
         else pair
         for pair in report.comparison.pairs
     ]
-    held = changed(report.comparison, means=means, pairs=pairs)
+    held = changed(report.comparison, means=means, pairs=Pairs.of(pairs))
     said = verdict(changed(report, comparison=held))[1]
     assert said.endswith("; letters is better than reranked on R@50.")
 

@@ -19,8 +19,10 @@ import pytest
 from reliability.tampering import missed
 
 from benchmark.world import cli, made, write_world
+from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.drawn_pages import pages
-from rankscope.benchmark.verify import verify
+from rankscope.benchmark.replay import Recorded, replay
+from rankscope.benchmark.verify import open_experiment, verify
 from rankscope.records import BenchmarkReport, ExperimentManifest
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
@@ -264,6 +266,23 @@ def test_a_record_of_another_version(folder: Path) -> None:
     assert "as far as it could be checked" in " ".join(
         cli("benchmark", "verify", folder)[1].split()
     )
+
+
+def test_a_config_of_a_version_in_which_less_could_be_said(folder: Path) -> None:
+    """The id is the hash of the config as it was written, not as it is understood today."""
+
+    def earlier(data: Any) -> None:
+        data["versions"]["rankscope"] = "0.0.9"
+        del data["config"]["approximation"]
+        data["config_sha256"] = config_hash(data["config"])
+
+    changed(folder, MANIFEST, earlier)
+    recorded = Recorded(folder, *open_experiment(folder))
+    identity = replay(recorded).experiment.benchmark.id_with(recorded.manifest.config)
+    changed(folder, MANIFEST, lambda data: data.update(experiment=identity))
+    assert problems(folder) == {}
+    changed(folder, MANIFEST, lambda data: data["config"].update(depth=7))
+    assert "id of the experiment" in problems(folder)
 
 
 def test_the_digest(original: Path) -> None:

@@ -76,9 +76,12 @@ class Benchmark:
 
         How many queries are asked at a time decides nothing, and may differ between machines.
         """
-        config = {key: value for key, value in self.loaded.plain().items() if key != "fetch"}
+        return self.id_with(self.loaded.plain())
+
+    def id_with(self, config: Mapping[str, Any]) -> str:
+        """Return the id with a config as another version wrote it, which has other defaults."""
         key = fingerprint(
-            config,
+            {key: value for key, value in config.items() if key != "fetch"},
             self.collection.info.model_dump(),
             dict(self.keys),
             dict(self.versions),

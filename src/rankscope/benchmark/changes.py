@@ -1,33 +1,41 @@
 """What changed between two experiments: each system they share, query by query.
 
 They are comparable under the gate's rules: the same judgments, queries, profile and rules. p-values
-are corrected (Holm) over all systems and measures together.
+are corrected (Holm) over all systems and measures together. How far a system moves by itself, where
+an experiment asked it more than once, is no change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from rankscope.benchmark.config.model import Config
+from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.folders import REPORT, file_ref, inside
 from rankscope.benchmark.verify import open_experiment
+from rankscope.diagnosis.repeats import REPEATS
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
+from rankscope.retrieval.options import SpecError
 from rankscope.scoring.score_files import RecordedScores, read_values
 from rankscope.statistics.comparable import Sides, paired
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
-from rankscope.statistics.pairwise import Verdict, decided, differences_alone
+from rankscope.statistics.noise import RunNoise
+from rankscope.statistics.pair import Verdict
+from rankscope.statistics.pairwise import decided, differences_alone
 from rankscope.statistics.replicability import Replicability, replicability
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.measures.language import Parsed
     from rankscope.statistics.matrix import Matrix
+    from rankscope.statistics.pairwise import Noises
 
 
 class SystemChange(Part):
@@ -126,8 +134,10 @@ def compare_experiments(
     size = sum(len(matrix.scales) for matrix in matrices.values())
     differences = [
         difference
-        for matrix in matrices.values()
-        for difference in differences_alone(matrix, [(0, 1)], settings, family=size)
+        for name, matrix in matrices.items()
+        for difference in differences_alone(
+            matrix, [(0, 1)], settings, family=size, noises=_noises(name, matrix, (old, new))
+        )
     ]
     p_values = [difference.test.p for difference in differences]
     adjusted = corrected(p_values, settings.added).tolist()
@@ -160,6 +170,27 @@ def compare_experiments(
         changes=tuple(changes),
         effects=tuple(_effects(matrices, sides, asked, _baseline(old, new, shared))),
     )
+
+
+def _noises(name: str, matrix: Matrix, reports: Sequence[BenchmarkReport]) -> Noises:
+    """Return how far a system moves by itself, where an experiment asked it more than once."""
+    noises: dict[tuple[int, int], list[tuple[RunNoise, float]]] = {}
+    for report in reports:
+        repeats = REPEATS.of(report.analyses)
+        rows = () if repeats is None else repeats.systems
+        measures = [measure for row in rows if row.system == name for measure in row.measures]
+        for place, scale in enumerate(matrix.scales):
+            for measure in measures:
+                if measure.measure == scale.name and measure.deviation > 0:
+                    noise = RunNoise(
+                        runs=len(measure.means),
+                        queries=len(matrix.query_ids),
+                        run_means=measure.means,
+                        deviation=measure.deviation,
+                        between=0.0,
+                    )
+                    noises.setdefault((place, 0), []).append((noise, 1.0))
+    return noises
 
 
 def _baseline(old: BenchmarkReport, new: BenchmarkReport, shared: Sequence[str]) -> str | None:
@@ -251,6 +282,14 @@ def _broken(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
     return changes
 
 
+def _whole(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a recorded config with what can be said in it since then, at its defaults."""
+    try:
+        return {**config, **read_section(Config, config).model_dump(mode="json")}
+    except SpecError:  # another version understood it
+        return config
+
+
 def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:
     """Say what is different about two experiments themselves."""
     changes = []
@@ -258,8 +297,8 @@ def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]
         changes.append("the corpus")
     if old.collection.queries_sha256 != new.collection.queries_sha256:
         changes.append("the queries' texts or metadata")
-    keys = dict.fromkeys([*old.config, *new.config])
-    changed = [key for key in keys if old.config.get(key) != new.config.get(key)]
+    before, after = _whole(old.config), _whole(new.config)
+    changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
     if changed:
         changes.append(f"{', '.join(changed)} in the config")
     for package in dict.fromkeys([*old.versions, *new.versions]):

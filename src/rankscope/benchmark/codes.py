@@ -35,6 +35,16 @@ SYSTEM_NOTE = declare(
     scores that rise down the lists as distances do, documents that an answer holds twice.""",
 )
 
+FELL_BACK = declare(
+    "RS707",
+    "model-fell-back",
+    "warning",
+    unit="question",
+    advice="look at the answers and the prompt, or take another model; --fresh asks again",
+    meaning="""A language model gave no usable answer to some questions, and something else was
+    taken: the incoming order, or the plain query. There, the system is the one below it.""",
+)
+
 CONFIG_NOTE = declare(
     "RS705",
     "config-note",

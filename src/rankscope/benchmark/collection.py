@@ -204,8 +204,11 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         corpus_file = TermCorpus(ontology, unit)
     with reading(**config.collection.keys):
         everything = queries_of(read_queries(files.queries))
-        qrels = read_qrels(files.qrels)
-        train_qrels = None if files.train_qrels is None else read_qrels(files.train_qrels)
+        labels = config.collection.labels
+        qrels = read_qrels(files.qrels, labels=labels)
+        train_qrels = None
+        if files.train_qrels is not None:
+            train_qrels = read_qrels(files.train_qrels, labels=labels)
         check_keys()
     language = config.collection.language
     if language is not None:

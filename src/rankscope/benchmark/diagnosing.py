@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,9 +12,12 @@ from rankscope.benchmark.config.collection_files import CROSS_VALIDATION
 from rankscope.benchmark.plan import Output, Results, Stage, Step
 from rankscope.diagnosis.labels import Query
 from rankscope.diagnosis.registry import Analysed, AnyAnalysis, Inputs, Need, all_analyses
+from rankscope.diagnosis.repeats import Repeats
+from rankscope.diagnosis.swept_options import Swept
 from rankscope.findings import NotApplicable
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
+from rankscope.runs.exactness import Exactness
 from rankscope.scoring.evaluate import Scores
 
 Answer = Analysed | NotApplicable
@@ -22,13 +25,9 @@ Answer = Analysed | NotApplicable
 
 
 def analysis_stages(
-    benchmark: Benchmark,
-    fetches: Mapping[str, Stage[Fetched]],
-    score: Stage[Scores],
-    known: Mapping[str, Answer | None],
+    benchmark: Benchmark, evidence: Evidence, known: Mapping[str, Answer | None]
 ) -> dict[str, Stage[Answer]]:
     """Make a stage for each analysis that is asked for; those ``known`` have their answers."""
-    evidence = _Evidence(benchmark, fetches, score)
     asked = [each for each in all_analyses() if each.name in benchmark.loaded.config.analyses]
     stages = {}
     for analysis in asked:
@@ -56,7 +55,7 @@ class AnswerForm:
         return answer
 
 
-class _Evidence:
+class Evidence:
     """All that analyses may look at; what they share is made once for all of them."""
 
     def __init__(
@@ -64,9 +63,14 @@ class _Evidence:
         benchmark: Benchmark,
         fetches: Mapping[str, Stage[Fetched]],
         score: Stage[Scores],
+        *,
+        again: Mapping[str, Sequence[Stage[Fetched]]],
+        exactness: Mapping[str, Stage[Exactness]],
     ) -> None:
         loaded, self.collection = benchmark.loaded, benchmark.collection
         self.fetches, self.score = fetches, score
+        self.again, self.exactness = again, exactness
+        self._is_rebuilt = loaded.config.repeat.rebuild
         info = self.collection.info
         self.given = Inputs(
             pipeline=benchmark.pipeline(),
@@ -74,6 +78,10 @@ class _Evidence:
             depth=loaded.config.depth,
             documents=None if info.chunks_sha256 else info.documents,
             settings=benchmark.settings,
+            sweeps={
+                name: Swept(point.of, point.options) for name, point in loaded.config.swept.items()
+            }
+            or None,
         )
         self._made: tuple[Scores, Inputs] | None = None
 
@@ -115,6 +123,17 @@ class _Evidence:
             training=self._training(),
             costs=_costs(fetched) or None,
             costs_are_times=True,
+            rates=_rates(fetched),
+            exactness={name: results[stage] for name, stage in self.exactness.items()} or None,
+            repeats=Repeats(
+                {
+                    name: [results[stage].run for stage in stages]
+                    for name, stages in self.again.items()
+                },
+                self._is_rebuilt,
+            )
+            if self.again
+            else None,
             search=None if corpus is None else PlainSearch(corpus, asked),
         )
 
@@ -141,6 +160,12 @@ class _Evidence:
             "training": info.training,
             "costs": runs,
             "search": [info.corpus_sha256, info.queries_sha256],
+            "exactness": [stage.key for stage in self.exactness.values()],
+            "repeats": [stage.key for stages in self.again.values() for stage in stages],
+            "sweeps": {
+                name: [point.of, dict(point.options)]
+                for name, point in (self.given.sweeps or {}).items()
+            },
         }
 
 
@@ -154,7 +179,17 @@ def _costs(fetched: Mapping[str, Fetched]) -> dict[str, dict[str, float]]:
     return {name: times for name, times in costs.items() if times}
 
 
-def _analyse(benchmark: Benchmark, analysis: AnyAnalysis, evidence: _Evidence) -> Stage[Answer]:
+def _rates(fetched: Mapping[str, Fetched]) -> dict[str, float]:
+    """Return how many queries each system answered in a second, as it was asked."""
+    timings = {name: answer.timings for name, answer in fetched.items()}
+    return {
+        name: times.asked / times.search
+        for name, times in timings.items()
+        if times.asked and times.search > 0 and fetched[name].identity.kind != "run"
+    }
+
+
+def _analyse(benchmark: Benchmark, analysis: AnyAnalysis, evidence: Evidence) -> Stage[Answer]:
     """Make the stage of an analysis; what it looks at decides what its key holds."""
     config = benchmark.loaded.config.analyses[analysis.name]
 
@@ -164,6 +199,8 @@ def _analyse(benchmark: Benchmark, analysis: AnyAnalysis, evidence: _Evidence) -
         return Output(analysis.answer(config, evidence.inputs(results)))
 
     needs: list[Stage[Any]] = [*evidence.fetches.values(), evidence.score]
+    needs += [stage for stages in evidence.again.values() for stage in stages]
+    needs += evidence.exactness.values()
     parts = analysis.key_parts(config, evidence.given, evidence.hashes())
     return make_stage(analysis.name, work, AnswerForm(analysis), needs, parts)
 

@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from rankscope.benchmark.basis import Benchmark
-from rankscope.benchmark.codes import CONFIG_NOTE, QUERIES_FAILED, SYSTEM_NOTE
+from rankscope.benchmark.codes import CONFIG_NOTE, FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnosing import Answer
 from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.environment import git_state, machine, now
+from rankscope.benchmark.fallen_back import fell_back_words
 from rankscope.benchmark.folders import MANIFEST, REPORT, Unfinished, file_ref
 from rankscope.benchmark.plan import Results
 from rankscope.benchmark.targets import Targets
@@ -46,6 +47,7 @@ from rankscope.records import (
 from rankscope.records.figure_kpis import figure_kpis
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
+from rankscope.runs.origin import EngineFacts, ModelUsage
 from rankscope.runs.run_codes import GOLD_OUTSIDE, TRIVIAL_CUTOFF
 from rankscope.runs.table import Run
 from rankscope.scoring.accounting import Collapsed
@@ -87,9 +89,9 @@ def write_experiment(
         _write_text(folder, name, text)
     for name, run in experiment.runs().items():
         if len(run):
-            write_trec(run, folder.path(run_file(name)))
+            write_trec(run, folder.path(name))
         else:
-            _write_text(folder, run_file(name), "")
+            _write_text(folder, name, "")
     report, evaluations = experiment.reports(described, created=now())
     for name, evaluation in evaluations.items():
         _write_text(folder, report_file(name), evaluation.to_json())
@@ -115,9 +117,9 @@ def _write_text(folder: Unfinished, name: str, text: str) -> None:
         sink.write(text.encode())
 
 
-def run_file(system: str) -> str:
-    """Return where the run of a system is in an experiment's folder."""
-    return f"runs/{system}.run.gz"
+def run_file(system: str, time: int = 1) -> str:
+    """Return where the run of a system is; ``time``: which, if it was asked more than once."""
+    return f"runs/{system}.run.gz" if time == 1 else f"runs/again/{time}/{system}.run.gz"
 
 
 def report_file(system: str) -> str:
@@ -190,8 +192,12 @@ class Experiment:
         return report.model_copy(update={"verdict": verdict(report)}), evaluations
 
     def runs(self) -> dict[str, Run]:
-        """Return every run, by system."""
-        return {name: self._fetched(name).run for name in self.benchmark.systems}
+        """Return every run, by file."""
+        runs = {run_file(name): self._fetched(name).run for name in self.benchmark.systems}
+        for name, stages in self.workflow.again.items():
+            for time, stage in enumerate(stages, start=2):
+                runs[run_file(name, time)] = self.results[stage].run
+        return runs
 
     def _seconds(self) -> dict[str, float]:
         return {name: round(seconds, 6) for name, seconds in self.results.seconds.items()}
@@ -268,17 +274,7 @@ class Experiment:
     ) -> tuple[SystemRecord, EvaluationReport]:
         fetched = self._fetched(name)
         run, described = fetched.run, self.benchmark.systems[name]
-        info = RunInfo(
-            system=name,
-            run_id=run.fingerprint(),
-            file=file(run_file(name)),
-            queries=len(run.query_ids),
-            rows=len(run),
-            depth=self.benchmark.loaded.config.depth,
-            failures=fetched.failures,
-            identity=fetched.identity,
-            collapsed=None if run.chunks is None else Collapsed(**run.chunks.counts()),
-        )
+        info = self._run_info(name, fetched, file(run_file(name)))
         fault = fault_of(self.results[self.workflow.checks[name]])
         broken = None if fault is None else fault.message
         if broken is not None and not run.query_ids and fetched.failures:
@@ -315,10 +311,30 @@ class Experiment:
             accounting=accounting,
             broken=broken,
             timing=fetched.timings,
+            again=tuple(
+                self._run_info(name, self.results[stage], file(run_file(name, time)))
+                for time, stage in enumerate(self.workflow.again.get(name, ()), start=2)
+            ),
             per_query=report.per_query,
             results=file(results_file(name)),
         )
         return system, report
+
+    def _run_info(self, name: str, fetched: Fetched, file: FileRef) -> RunInfo:
+        run = fetched.run
+        return RunInfo(
+            system=name,
+            run_id=run.fingerprint(),
+            file=file,
+            queries=len(run.query_ids),
+            rows=len(run),
+            depth=self.benchmark.loaded.config.depth,
+            failures=fetched.failures,
+            identity=fetched.identity,
+            collapsed=None if run.chunks is None else Collapsed(**run.chunks.counts()),
+            engines=tuple(fact for fact in fetched.facts if isinstance(fact, EngineFacts)),
+            usage=tuple(fact for fact in fetched.facts if isinstance(fact, ModelUsage)),
+        )
 
     def tables(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """Return queries, judgments, values by query and the top of each answer, by file."""
@@ -402,6 +418,16 @@ class Experiment:
                 system=name,
             )
             findings.insert(0, failed)
+        for usage in self._fetched(name).facts:
+            if isinstance(usage, ModelUsage) and usage.fallen_back:
+                fell_back = FELL_BACK.finding(
+                    f"{usage.part}: {fell_back_words(usage)}, and the incoming order or the plain "
+                    f"query was taken ({usage.unreadable:,} answers could not be read)",
+                    count=usage.fallen_back,
+                    evidence={"model": usage.model, "failed": usage.failed},
+                    system=name,
+                )
+                findings.insert(0, fell_back)
         notes = self._fetched(name).notes
         return [*findings, *(SYSTEM_NOTE.finding(text, system=name) for text in notes)]
 
@@ -455,6 +481,7 @@ class Experiment:
             git=git,
             seed=loaded.config.statistics.seed,
             machine=machine,
+            places=dict(sorted(self.results.places.items())) or None,
             seconds=self._seconds(),
             artifacts=artifacts,
         )

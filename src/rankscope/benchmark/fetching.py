@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from rankscope.benchmark.systems import Systems, naming, share_parts
 from rankscope.retrieval.fetch import Fetched, fetch
 from rankscope.retrieval.protocol import all_parts
 from rankscope.runs.collapsing import Chunks
-from rankscope.runs.origin import Identity, Timings, fingerprint
+from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings, fingerprint
 from rankscope.runs.table import Run
 
 
@@ -27,12 +27,18 @@ def fetch_stages(
     stages: dict[str, Stage[Fetched]] = {}
     for name in benchmark.systems if only is None else only:
         shared = [stages[other] for other in stages if share_parts(systems[name], systems[other])]
-        stages[name] = _fetch(benchmark, systems, cache, name, after=shared)
+        stages[name] = fetch_stage(benchmark, systems, cache, name, after=shared)
     return stages
 
 
+@dataclass(frozen=True, slots=True)
 class FetchedForm:
-    """A fetched run is kept as its columns, best first, and the sizes of its queries."""
+    """A fetched run is kept as its columns, best first, and the sizes of its queries.
+
+    Where a system holds its answers itself, ``held`` gives them, and the run's hash is kept alone.
+    """
+
+    held: Callable[[], Run | None] | None = None
 
     def pack(self, made: Fetched, /) -> Content:
         """Return what is kept."""
@@ -44,8 +50,12 @@ class FetchedForm:
             "timings": made.timings.to_dict(),
             "identity": made.identity.to_dict(),
             "notes": list(made.notes),
+            "engines": [fact.to_dict() for fact in made.facts if isinstance(fact, EngineFacts)],
+            "usage": [fact.to_dict() for fact in made.facts if isinstance(fact, ModelUsage)],
             "chunks": None if run.chunks is None else run.chunks.counts(),
         }
+        if self.held is not None:
+            return Content(data)
         rows = run.trec_columns().select("doc_id", "score")
         queries = pl.DataFrame(
             {"query_id": pl.Series(run.query_ids, dtype=pl.String), "size": run.sizes}
@@ -54,8 +64,29 @@ class FetchedForm:
 
     def unpack(self, content: Content, /) -> Fetched:
         """Make the run again; it was checked when it was made."""
-        data, rows, queries = content.data, content.tables["rows"], content.tables["queries"]
-        run = Run.trusted(
+        data = content.data
+        run = self._run(data, content.tables)
+        chunks = data.get("chunks")
+        return Fetched(
+            run if chunks is None else run.collapsed_from(Chunks.of(chunks)),
+            data["failures"],
+            Timings.model_validate(data["timings"]),
+            Identity.model_validate(data["identity"]),
+            tuple(data["notes"]),
+            (
+                *map(EngineFacts.model_validate, data.get("engines", ())),
+                *map(ModelUsage.model_validate, data.get("usage", ())),
+            ),
+        )
+
+    def _run(self, data: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Run:
+        if not tables:
+            held = None if self.held is None else self.held()
+            if held is None or held.fingerprint() != data["fingerprint"]:
+                raise ValueError("the system holds other answers now")
+            return held.named(data["name"])
+        rows, queries = tables["rows"], tables["queries"]
+        return Run.trusted(
             queries["query_id"],
             queries["size"].to_numpy(),
             rows["doc_id"],
@@ -64,20 +95,18 @@ class FetchedForm:
             is_best_first=True,
             fingerprint=data["fingerprint"],
         )
-        chunks = data.get("chunks")
-        return Fetched(
-            run if chunks is None else run.collapsed_from(Chunks.of(chunks)),
-            data["failures"],
-            Timings.model_validate(data["timings"]),
-            Identity.model_validate(data["identity"]),
-            tuple(data["notes"]),
-        )
 
 
-def _fetch(
-    benchmark: Benchmark, systems: Systems, cache: Path, name: str, *, after: Sequence[Stage[Any]]
+def fetch_stage(
+    benchmark: Benchmark,
+    systems: Systems,
+    cache: Path,
+    name: str,
+    *,
+    after: Sequence[Stage[Any]],
+    attempt: int = 0,
 ) -> Stage[Fetched]:
-    """Make the stage of one run.
+    """Make the stage of one run; ``attempt`` is which time the system is asked again.
 
     What the system says about itself and its failures is rid of secrets before it goes anywhere.
     """
@@ -99,6 +128,7 @@ def _fetch(
                 progress=step,
                 indexing=lambda done, total: step(done, total, "indexing"),
                 name=name,
+                attempt=attempt,
             )
         if collection.chunking is not None:
             fetched = replace(fetched, run=fetched.run.collapsed(collection.chunking))
@@ -109,15 +139,22 @@ def _fetch(
             failures=hide(fetched.failures),
             identity=identity,
             notes=tuple(hide(list(fetched.notes))),
+            facts=tuple(type(fact).model_validate(hide(fact.to_dict())) for fact in fetched.facts),
         )
-        return Output(hidden, complete=not fetched.failures)
+        return Output(hidden, complete=fetched.is_complete)
 
     info = collection.info
     searched: tuple[Any, ...] = (info.corpus_sha256, info.queries_sha256, config.depth)
     if info.chunks_sha256 is not None:
         searched = (*searched, info.chunks_sha256)
+    if attempt:
+        searched = (*searched, "attempt", attempt, config.repeat.rebuild)
     key = fingerprint("fetch", versions(), name, benchmark.keys[name], *searched)
     sources = [source for part in all_parts(systems[name]) for source in part.sources]
     code = f" ({', '.join(dict.fromkeys(sources))})" if sources else ""
     about = f"{benchmark.systems[name].kind}{code}"
-    return Stage(f"fetch {name}", key, work, FetchedForm(), after=tuple(after), about=about)
+    title = f"fetch {name}" if not attempt else f"fetch {name} again ({attempt + 1})"
+    form = FetchedForm()
+    if systems[name].holds_answers and collection.chunking is None:
+        form = FetchedForm(lambda: systems[name].ready_run(collection.queries, config.depth))
+    return Stage(title, key, work, form, after=tuple(after), about=about)

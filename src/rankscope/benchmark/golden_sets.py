@@ -40,7 +40,7 @@ ASKED_TWICE = declare(
     unit="question",
     advice="keep one of them with all its documents, as the set counts the same question twice",
     meaning="""Two questions of a golden set have the same words, whatever their case and
-    spacing.""",
+    spacing, and are not known to be in different languages.""",
 )
 
 NO_TEXT = declare(
@@ -186,16 +186,18 @@ def _grades(qrels: Qrels) -> Iterator[dict[str, float]]:
 
 
 def _of_questions(queries: Queries, source: str) -> Iterator[Finding]:
-    empty, asked = [], {}
+    empty: list[str] = []
     twice: list[str] = []
+    asked: set[tuple[str, str]] = set()
     for query_id in queries:
         words = " ".join(unicodedata.normalize("NFKC", queries[query_id]).casefold().split())
+        question = words, str(queries.metadata[query_id].get("language"))
         if not words:
             empty.append(query_id)
-        elif words in asked:
+        elif question in asked:
             twice.append(query_id)
         else:
-            asked[words] = query_id
+            asked.add(question)
     if empty:
         yield NO_TEXT.finding(
             f"{counted(len(empty), 'question')} without text",

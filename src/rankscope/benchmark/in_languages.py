@@ -6,7 +6,7 @@ of its own. What they have in common is looked at afterwards, in the table of la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +20,7 @@ from rankscope.benchmark.experiment import values_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, inside, slug, unfinished
 from rankscope.collection.queries import read_queries
 from rankscope.diagnosis.language_means import Languages, language_table
+from rankscope.diagnosis.languages import translations
 from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, counted
 from rankscope.files import replacing
@@ -114,7 +115,8 @@ def run_each(
     results = {code: run(in_language(loaded, code)) for code in codes}
     settings = loaded.config.statistics.settings
     reports = {code: result.report for code, result in results.items()}
-    table = language_table(_values(results), settings)
+    values, members = _values(results)
+    table = language_table(values, settings, cases=_translations(loaded, members))
     report = LanguageReport(
         name=loaded.config.name,
         created=now(),
@@ -141,9 +143,30 @@ def run_each(
     return LanguageResults(output / name, report, results)
 
 
-def _values(results: Mapping[str, Result]) -> dict[str, dict[str, dict[str, FloatArray]]]:
-    """Return by measure, system and language the values of all queries; means only."""
-    values: dict[str, dict[str, dict[str, FloatArray]]] = {}
+def _translations(
+    loaded: LoadedConfig, members: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Return what the cases of each language are translations of, where all of them say so."""
+    config = loaded.config.collection
+    files = config.files(loaded.folder, loaded.config.training)
+    with reading(**config.keys):
+        queries = read_queries(files.queries)
+    asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]
+    return translations(asked, members)
+
+
+_Values = dict[str, dict[str, dict[str, "FloatArray"]]]
+
+
+def _values(results: Mapping[str, Result]) -> tuple[_Values, dict[str, list[str]]]:
+    """Return by measure, system and language the values of all queries, means only.
+
+    The second are the queries of each language, in the order of its values; a language is left
+    out whose systems or measures have values for different queries.
+    """
+    values: _Values = {}
+    members: dict[str, list[str]] = {}
+    uneven: set[str] = set()
     for code, result in results.items():
         report: BenchmarkReport = result.report
         for system in report.systems:
@@ -154,7 +177,10 @@ def _values(results: Mapping[str, Result]) -> dict[str, dict[str, dict[str, Floa
             for info in report.measures:
                 if Measure.parse(info.measure).definition.aggregate != "mean":
                     continue
-                rows = table.filter(pl.col("measure") == info.measure)["value"].to_numpy()
+                rows = table.filter(pl.col("measure") == info.measure).sort("query_id")
+                query_ids = rows["query_id"].to_list()
+                if members.setdefault(code, query_ids) != query_ids:
+                    uneven.add(code)
                 by_system = values.setdefault(info.measure, {})
-                by_system.setdefault(system.name, {})[code] = rows
-    return values
+                by_system.setdefault(system.name, {})[code] = rows["value"].to_numpy()
+    return values, {code: ids for code, ids in members.items() if code not in uneven}

@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from rankscope.benchmark.approximating import exactness_title, without_vectors
 from rankscope.benchmark.basis import Benchmark
 from rankscope.benchmark.codes import CONFIG_NOTE
 from rankscope.benchmark.collection import (
@@ -43,15 +44,17 @@ from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets, load_targets, names_files
 from rankscope.benchmark.workflow import make_workflow
 from rankscope.collection.qrels import read_qrels
+from rankscope.diagnosis.approximation import APPROXIMATION
 from rankscope.diagnosis.registry import Need, all_analyses
 from rankscope.errors import InputError, shown
 from rankscope.ontology.terms import Ontology, read_ontology
-from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest, SystemRecord
+from rankscope.records import BenchmarkReport, EvaluationReport, ExperimentManifest
+from rankscope.records.report import RunInfo
 from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
 from rankscope.runs.collapsing import Chunks
-from rankscope.runs.origin import fingerprint
+from rankscope.runs.origin import Timings, fingerprint
 from rankscope.runs.run_codes import GOLD_OUTSIDE, NO_DOCUMENT_IN_COMMON, UNKNOWN_DOCUMENTS
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Reference
@@ -114,13 +117,28 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     )
     fetched = {name: _fetched(recorded, benchmark, name) for name in benchmark.systems}
     fetches = {name: _stage(name, answer) for name, answer in fetched.items()}
+    again = {
+        system.name: [
+            _stage(f"{system.name} again ({time})", _fetched_again(recorded, benchmark, info, time))
+            for time, info in enumerate(system.again, start=2)
+        ]
+        for system in report.systems
+        if system.again
+    }
     reference = None
     if corpus is None and report.collection.documents is not None:
         runs = {name: answer.run for name, answer in fetched.items()}
         reference = partial(_without_corpus, recorded, benchmark, runs)
     known = _taken_over(recorded, corpus)
-    workflow = make_workflow(benchmark, fetches, reference=reference, known=known)
-    results = Results()
+    exactness = {  # vectors are in no folder: it is known that they were compared, and how long
+        name: without_vectors(name, config.depth)
+        for name in fetches
+        if exactness_title(name) in report.seconds
+    }
+    workflow = make_workflow(
+        benchmark, fetches, reference=reference, known=known, again=again, exactness=exactness
+    )
+    results = Results(places=dict(manifest.places or {}))
     for stage in workflow.stages():
         output = stage.work(results, _no_step)
         results.add(stage, output, report.seconds.get(stage.name, 0.0))
@@ -139,6 +157,8 @@ def _taken_over(recorded: Recorded, corpus: Path | None) -> dict[str, Answer | N
         gone += ["corpus", "search"]
     if info.training not in (None, CROSS_VALIDATION):
         gone.append("training")
+    if APPROXIMATION.of(recorded.report.analyses) is not None:
+        gone.append("exactness")  # vectors are in no folder
     gone += ["decisions"] if info.decisions_sha256 is not None else []
     gone += ["ratings"] if info.ratings_sha256 is not None else []
     return {
@@ -263,12 +283,27 @@ def _fetched(recorded: Recorded, benchmark: Benchmark, name: str) -> Fetched:
     if system is None:
         raise InputError(f"{REPORT}: the system {shown(name)} of the config is missing")
     return Fetched(
-        _run(recorded, system, benchmark),
+        _run(recorded, system.run, benchmark),
         dict(system.run.failures),
         system.timing,
         system.run.identity,
         tuple(recorded.evaluation(name).diagnostics.notes),
+        (*system.run.engines, *system.run.usage),
     )
+
+
+def _fetched_again(recorded: Recorded, benchmark: Benchmark, info: RunInfo, time: int) -> Fetched:
+    """Take another run of a system from its file."""
+    return Fetched(
+        _run(recorded, info, benchmark, time),
+        dict(info.failures),
+        _NO_TIME,
+        info.identity,
+        facts=(*info.engines, *info.usage),
+    )
+
+
+_NO_TIME = Timings(index=0, search=0, p50=None, p95=None, p99=None, asked=0, stored=0, retried=0)
 
 
 def _stage(name: str, fetched: Fetched) -> Stage[Fetched]:
@@ -276,16 +311,16 @@ def _stage(name: str, fetched: Fetched) -> Stage[Fetched]:
     return Stage(f"fetch {name}", fingerprint(name), lambda *_: Output(fetched), FetchedForm())
 
 
-def _run(recorded: Recorded, system: SystemRecord, benchmark: Benchmark) -> Run:
+def _run(recorded: Recorded, info: RunInfo, benchmark: Benchmark, time: int = 1) -> Run:
     """Read a run, with the queries that were answered by no document, which a file cannot hold."""
-    path = inside(recorded.folder, run_file(system.name))
-    run = read_run(path) if system.run.rows else Run()
-    if run.fingerprint() != system.run.run_id:
-        raise OtherRunError(system.name)
+    path = inside(recorded.folder, run_file(info.system, time))
+    run = read_run(path) if info.rows else Run()
+    if run.fingerprint() != info.run_id:
+        raise OtherRunError(info.system)
     asked = [query.query_id for query in benchmark.collection.queries]
-    answered = [query_id for query_id in asked if query_id not in system.run.failures]
-    run = run.answers(answered).named(system.name)
-    collapsed = system.run.collapsed
+    answered = [query_id for query_id in asked if query_id not in info.failures]
+    run = run.answers(answered).named(info.system)
+    collapsed = info.collapsed
     return run if collapsed is None else run.collapsed_from(Chunks.of(collapsed.model_dump()))
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rankscope.benchmark.approximating import exactness_stages
 from rankscope.benchmark.artifacts import Store
-from rankscope.benchmark.basis import Benchmark, versions
-from rankscope.benchmark.collection import Collection, load_collection
-from rankscope.benchmark.config.loading import LoadedConfig, read_config
+from rankscope.benchmark.basis import Benchmark
+from rankscope.benchmark.cache_folder import cache_folder, cache_place
+from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.experiment import Experiment, write_experiment
 from rankscope.benchmark.fetching import fetch_stages
@@ -24,18 +25,18 @@ from rankscope.benchmark.in_languages import (
     run_each,
 )
 from rankscope.benchmark.plan import Results, StageState, Watcher
-from rankscope.benchmark.systems import Systems, described
-from rankscope.benchmark.targets import load_targets
+from rankscope.benchmark.preparing import loaded_config, prepared, refuse_languages
+from rankscope.benchmark.repeating import Attempts, repeat_stages
+from rankscope.benchmark.spreading import check_executor, spreading
+from rankscope.benchmark.systems import Systems
 from rankscope.benchmark.workflow import Workflow, make_workflow
-from rankscope.diagnosis.registry import all_analyses
 from rankscope.document.terminal import as_text
 from rankscope.document.views import Tracked, document_of
 from rankscope.entries import make_folder
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
+from rankscope.files import PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.kept_entries import CACHE, prune
 from rankscope.retrieval.protocol import models_of
 from rankscope.retrieval.registry import PythonUse
 from rankscope.retrieval.stages.stage import Memory
@@ -43,17 +44,11 @@ from rankscope.runs.origin import Timings
 from rankscope.runs.table import Run
 from rankscope.tables.metadata import read_metadata
 from rankscope.tables.writing import write_trec
-from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
 __all__ = ["run_benchmark", "run_languages"]
 
-CACHE_LIMIT = "RANKSCOPE_CACHE_LIMIT"
-"""The variable that holds the most that a cache may keep, such as 5GB."""
-
 UNKNOWN = "unknown until the corpus is read"
 """The state of a stage that may or may not be there."""
-
-_FRESH = ".fresh-"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,113 +69,6 @@ class Result(Tracked):
         return self.report._repr_html_()
 
 
-def _loaded(config: PathLike | LoadedConfig, settings: Sequence[str]) -> LoadedConfig:
-    if isinstance(config, LoadedConfig):
-        return config
-    return read_config(config, settings=settings)
-
-
-def _cache_place(output: Path, cache: PathLike | None) -> Path:
-    return output / CACHE if cache is None else folder_to_write(cache, "cache")
-
-
-@contextmanager
-def _cache_folder(
-    output: Path, cache: PathLike | None, limit: str | None, *, fresh: bool = False
-) -> Iterator[Path]:
-    """Yield the folder in which indexes, answers and stages are kept.
-
-    If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
-    real one afterwards, also when the benchmark was stopped. If there is a ``limit``, what was not
-    used for the longest time is then removed.
-    """
-    setting, size = ("cache_limit", limit) if limit else (CACHE_LIMIT, os.environ.get(CACHE_LIMIT))
-    most = size_in_bytes(size, setting) if size else None
-    folder = make_folder(_cache_place(output, cache))
-    sweep([*below(folder, PARTS), *below(folder, f"{_FRESH}*")])
-    try:
-        if fresh:
-            with _emptied(folder) as empty:
-                yield empty
-        else:
-            yield folder
-    finally:
-        if most is not None:
-            prune(folder, max_bytes=most)
-
-
-@contextmanager
-def _emptied(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder whose files go to another one afterwards."""
-    empty, handle = new_folder(folder, _FRESH)
-    try:
-        try:
-            yield empty
-        finally:
-            _move_files(empty, folder)
-    finally:
-        remove(empty)
-        unlock(handle)
-
-
-def _move_files(source: Path, target: Path) -> None:
-    """Move files in the order in which they were written; each replaces its predecessor."""
-    files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".part"]
-    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
-        place = target / path.relative_to(source)
-        make_folder(place.parent)
-        move(os.replace, path, place)
-
-
-@contextmanager
-def _prepared(
-    loaded: LoadedConfig, cache: Path, python: PythonUse, *, may_read: bool = True
-) -> Iterator[tuple[Benchmark, Systems]]:
-    """Yield a benchmark and its systems, which are closed afterwards."""
-    config = loaded.config
-    targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
-    collection = load_collection(loaded, cache, may_read=may_read)
-    grades = (grades.values() for grades in collection.judgments.by_query.values())
-    if all(grade <= 0 or grade == 1 for group in grades for grade in group):
-        loaded = replace(loaded, config=config.for_binary_grades())
-    loaded = replace(loaded, config=loaded.config.for_cases(_grouping(collection)))
-    config = loaded.config
-    queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]
-    for analysis in all_analyses():
-        if analysis.check is not None and analysis.name in config.analyses:
-            analysis.check(config.analyses[analysis.name], queries)
-    systems = Systems(
-        loaded.systems(),
-        collection,
-        folder=loaded.folder,
-        cache=cache,
-        memory=Memory(),
-        python=python,
-    )
-    with closing(systems):
-        if not any(systems[name].trained for name in systems):
-            info = collection.info.model_copy(update={"training": None})
-            collection = replace(collection, info=info)
-        benchmark = Benchmark(
-            loaded,
-            collection,
-            described(loaded.systems()),
-            systems.identities(),
-            versions(*systems.packages()),
-            targets,
-        )
-        yield benchmark, systems
-
-
-def _grouping(collection: Collection) -> set[str]:
-    """Return the fields of the questions that have more than one value."""
-    values: dict[str, set[str]] = {}
-    for query in collection.queries:
-        for name, value in query.metadata.items():
-            values.setdefault(name, set()).add(str(value))
-    return {name for name, known in values.items() if len(known) > 1}
-
-
 def plan_benchmark(
     config: PathLike | LoadedConfig,
     *,
@@ -195,7 +83,7 @@ def plan_benchmark(
     Nothing is run, imported or written, and the corpus is not read. If it is not known from an
     earlier run, neither is what of it can be reused.
     """
-    loaded = _loaded(config, settings)
+    loaded = loaded_config(config, settings)
     codes = languages_to_run(loaded)
     if codes:
         return [
@@ -205,13 +93,15 @@ def plan_benchmark(
                 in_language(loaded, code), output=output, cache=cache, fresh=fresh, python=python
             )
         ]
-    folder = _cache_place(folder_to_write(output, "output"), cache)
+    folder = cache_place(folder_to_write(output, "output"), cache)
     with loaded.secrets.hidden_in_errors():
         store = Store(folder)
         use: PythonUse = "named" if python else "refused"
-        with _prepared(loaded, folder, use, may_read=False) as (benchmark, systems):
-            fetches = fetch_stages(benchmark, systems, folder)
-            states = make_workflow(benchmark, fetches).plan(store).states()
+        with (
+            prepared(loaded, folder, use, may_read=False) as (benchmark, systems),
+            closing(_attempts(benchmark, systems, folder, use)) as attempts,
+        ):
+            states = _workflow(benchmark, attempts, folder).plan(store).states()
     if fresh:
         return [replace(state, state="to do") for state in states]
     if benchmark.collection.is_known or store.is_empty():
@@ -230,6 +120,7 @@ def run_benchmark(
     fresh: bool = False,
     python: bool = True,
     watcher: Watcher | None = None,
+    executor: Executor | None = None,
 ) -> Result:
     """Make, check, score and compare the runs of a config, and write the experiment.
 
@@ -238,15 +129,18 @@ def run_benchmark(
     what is there. ``cache_limit``, such as "5GB", is the most that it may keep afterwards (also
     ``RANKSCOPE_CACHE_LIMIT``). An experiment that is in ``output`` already, complete and with every
     query answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
-    functions; without ``python``, one that does is refused before anything is imported. Cases in
+    functions; without ``python``, one that does is refused before anything is imported. With an
+    ``executor`` of `concurrent.futures` (threads, processes, a Dask client's), its workers do what
+    can be done apart, to the same bytes; the rest is done here, ``jobs`` stages at a time. Cases in
     several languages are for `run_languages`.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
     """
     _check_jobs(jobs)
-    loaded = _loaded(config, settings)
-    _refuse_languages(loaded, "run_languages makes an experiment of each")
+    check_executor(executor)
+    loaded = loaded_config(config, settings)
+    refuse_languages(loaded, "run_languages makes an experiment of each")
     return _run_one(
         loaded,
         folder_to_write(output, "output"),
@@ -256,6 +150,7 @@ def run_benchmark(
         fresh=fresh,
         python=python,
         watcher=watcher,
+        executor=executor,
     )
 
 
@@ -276,7 +171,7 @@ def run_languages(
     """
     _check_jobs(jobs)
     place = folder_to_write(output, "output")
-    loaded = _loaded(config, settings)
+    loaded = loaded_config(config, settings)
     codes = languages_to_run(loaded)
     if not codes:
         raise InputError("the config has no cases in several languages; use run_benchmark")
@@ -286,16 +181,6 @@ def run_languages(
         place,
         lambda part: run_benchmark(part, output=place, jobs=jobs, **options),
     )
-
-
-def _refuse_languages(loaded: LoadedConfig, remedy: str) -> None:
-    """Refuse cases in several languages, of which one run or mean would be made."""
-    codes = languages_to_run(loaded)
-    if codes:
-        raise InputError(
-            f"the cases are in {len(codes)} languages ({', '.join(codes)}); name one of them "
-            f"(collection.language={codes[0]}), or {remedy}"
-        )
 
 
 def _run_one(
@@ -308,27 +193,65 @@ def _run_one(
     fresh: bool,
     python: bool,
     watcher: Watcher | None,
+    executor: Executor | None,
 ) -> Result:
     """Run a config whose questions are all of one experiment."""
     started = now()
     with (
         loaded.secrets.hidden_in_errors(),
-        _cache_folder(place, cache, cache_limit, fresh=fresh) as folder,
-        _prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
+        cache_folder(place, cache, cache_limit, fresh=fresh) as folder,
+        prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
         name = benchmark.experiment
         finished = None if fresh else _finished(place / name)
         if finished is not None:
             return Result(place / name, finished, reused=True)
-        workflow = make_workflow(benchmark, fetch_stages(benchmark, systems, folder))
-        store = Store(folder)
-        _check_corpus(systems, workflow, store)
-        results = workflow.plan(store).execute(watcher, jobs=jobs)
+        use: PythonUse = "run" if python else "refused"
+        with closing(_attempts(benchmark, systems, folder, use)) as attempts:
+            workflow = _workflow(benchmark, attempts, folder)
+            store = Store(folder)
+            _check_corpus(systems, workflow, store)
+            with ExitStack() as stack:
+                elsewhere = None
+                if executor is not None:
+                    parts = (benchmark, systems, workflow, executor)
+                    elsewhere = stack.enter_context(spreading(*parts, cache=folder, python=use))
+                results = workflow.plan(store).execute(watcher, jobs=jobs, elsewhere=elsewhere)
         made = Experiment(benchmark, workflow, results)
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(made, folder_to_fill, models=models, started=started)
         return Result(place / name, report, reused=False)
+
+
+def _attempts(benchmark: Benchmark, first: Systems, cache: Path, python: PythonUse) -> Attempts:
+    """Return the systems, and what makes them once more for each time they are asked again."""
+    loaded = benchmark.loaded
+
+    def make(attempt: int) -> Systems:
+        return Systems(
+            loaded.systems(),
+            benchmark.collection,
+            folder=loaded.folder,
+            cache=cache,
+            memory=Memory(),
+            python=python,
+            attempt=attempt,
+            rebuild=loaded.config.repeat.rebuild,
+        )
+
+    return Attempts(first, make)
+
+
+def _workflow(benchmark: Benchmark, attempts: Attempts, cache: Path) -> Workflow:
+    """Return the stages of a benchmark whose systems can be asked."""
+    fetches = fetch_stages(benchmark, attempts[0], cache)
+    return make_workflow(
+        benchmark,
+        fetches,
+        again=repeat_stages(benchmark, attempts, cache, fetches),
+        exactness=exactness_stages(benchmark, attempts[0], fetches),
+    )
 
 
 def _models(systems: Systems, name: str) -> list[dict[str, Any]]:
@@ -354,7 +277,7 @@ def _check_jobs(jobs: object) -> None:
 
 
 def _finished(folder: Path) -> BenchmarkReport | None:
-    """Return the report of an experiment that is complete and has no failed query."""
+    """Return the report of an experiment that is complete and would be the same again."""
     try:
         manifest = ExperimentManifest.read(folder / MANIFEST)
         for artifact in manifest.artifacts:
@@ -363,7 +286,9 @@ def _finished(folder: Path) -> BenchmarkReport | None:
         report = BenchmarkReport.read(folder / REPORT)
     except (InputError, OSError):
         return None
-    return None if any(system.run.failures for system in report.systems) else report
+    runs = [run for system in report.systems for run in (system.run, *system.again)]
+    is_whole = not any(run.failures or any(part.unanswered for part in run.usage) for run in runs)
+    return report if is_whole else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -405,14 +330,14 @@ def fetch_runs(
     Without ``python``, a config that names Python code is refused.
     """
     _check_jobs(jobs)
-    loaded = _loaded(config, settings)
-    _refuse_languages(loaded, "take them together (collection.languages=together)")
+    loaded = loaded_config(config, settings)
+    refuse_languages(loaded, "take them together (collection.languages=together)")
     yaml = "" if metadata is None else read_metadata(metadata)
     place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
-        _cache_folder(place, cache, cache_limit) as folder,
-        _prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
+        cache_folder(place, cache, cache_limit) as folder,
+        prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
         fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written, yaml)
         return fetching.fetch(list(dict.fromkeys(systems)) or list(made))

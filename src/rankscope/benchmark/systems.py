@@ -35,8 +35,11 @@ class Systems(Mapping[str, System]):
         cache: Path,
         memory: Memory | None = None,
         python: PythonUse = "run",
+        attempt: int = 0,
+        rebuild: bool = False,
     ) -> None:
         self._specs = specs
+        self._attempt, self._rebuild = attempt, rebuild
         self._memory = memory
         self._python: PythonUse = python
         self._collection = collection
@@ -88,6 +91,8 @@ class Systems(Mapping[str, System]):
                 training=self._collection.training,
                 memory=self._memory,
                 python=self._python,
+                attempt=self._attempt,
+                rebuild=self._rebuild,
             )
 
     def identities(self) -> dict[str, str]:

@@ -17,9 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankscope.benchmark.fallen_back import fallen_back
+from rankscope.diagnosis.repeats import REPEATS, noise_sentence
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.figure_targets import figure_text
+from rankscope.statistics.groups import each_letter
 from rankscope.statistics.sentences import (
     could_have_shown,
     ends,
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.stages import StageRow
     from rankscope.records import BenchmarkReport, MeasureInfo, SystemRecord
     from rankscope.statistics.compare import Comparison, SystemMean
-    from rankscope.statistics.pairwise import Pair, Verdict
+    from rankscope.statistics.pair import Pair, Verdict
 
 FOUND = 0.9
 """From this recall up a better retriever has little to add: at most a tenth is missing."""
@@ -69,7 +72,8 @@ def verdict(report: BenchmarkReport) -> list[str]:
     sentences = list(broken)
     if report.measures:
         sentences += [_main(report), _others(report), _limit(report)]
-    sentences += [*_depth(report, deep), *_failures(report)]
+    sentences.append(noise_sentence(REPEATS.of(report.analyses)))
+    sentences += [*_depth(report, deep), *_failures(report), *fallen_back(report)[:MOST]]
     if report.measures:
         sentences += [*_targets(report), *_contradictions(report)]
     sentences += _figures(report)
@@ -138,12 +142,16 @@ class _Standing:
     @property
     def pairs(self) -> list[Pair]:
         """The pairs that were compared."""
-        return [pair for pair in self.comparison.pairs if pair.measure == self.info.measure]
+        return self.comparison.pairs.select(measure=self.info.measure)
 
     def pair(self, system: SystemMean, other: SystemMean) -> Pair | None:
         """Return the pair of two systems, whichever was the base."""
-        names = {system.run, other.run}
-        return next((pair for pair in self.pairs if {pair.system, pair.base} == names), None)
+        pairs = self.comparison.pairs
+        for first, second in ((system.run, other.run), (other.run, system.run)):
+            pair = pairs.find(measure=self.info.measure, base=first, system=second)
+            if pair is not None:
+                return pair
+        return None
 
     def relation(self, system: SystemMean, other: SystemMean) -> Verdict:
         """Say whether a system is better, by their pair, or by their letters if there is none."""
@@ -153,7 +161,8 @@ class _Standing:
                 return pair.verdict
             return _OPPOSITE.get(pair.verdict, pair.verdict)
         unknown = not (system.letters and other.letters)
-        if unknown or set(system.letters) & set(other.letters) or system.mean == other.mean:
+        shared = each_letter(system.letters) & each_letter(other.letters)
+        if unknown or shared or system.mean == other.mean:
             return "no difference shown"
         is_more = system.mean > other.mean
         return "better" if is_more == self.info.higher_is_better else "worse"
@@ -527,8 +536,7 @@ def _contradictions(report: BenchmarkReport) -> list[str]:
         return []
     whole = {
         pair.system: pair.verdict
-        for pair in comparison.pairs
-        if pair.measure == info.measure and pair.base == report.baseline
+        for pair in comparison.pairs.select(measure=info.measure, base=report.baseline)
     }
     contradictions = []
     for segment in report.segments:

@@ -8,7 +8,7 @@ aligned with them once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,16 @@ import polars as pl
 
 from rankscope.benchmark.artifacts import Content, PartForm, Store
 from rankscope.benchmark.basis import Benchmark, make_stage
-from rankscope.benchmark.diagnosing import Answer, analysis_stages
+from rankscope.benchmark.diagnosing import Answer, Evidence, analysis_stages
 from rankscope.benchmark.plan import Output, Plan, Results, Stage, Step
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.retrieval.fetch import Fetched
+from rankscope.runs.exactness import Exactness
 from rankscope.runs.run_codes import EMPTY, NO_DOCUMENT_IN_COMMON, NO_QUERY_IN_COMMON
 from rankscope.runs.validation import Reference, Validation
-from rankscope.scoring.evaluate import RunScores, Scores, evaluate, meant
+from rankscope.scoring.evaluate import RunScores, Scores, evaluate
+from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.soundness import KnownCorpus, Remark
 from rankscope.statistics.compare import Comparison, compare_scores
@@ -43,10 +45,16 @@ class Workflow:
     """All systems compared; None if there is one only, or nothing that can be tested."""
     analyses: Mapping[str, Stage[Answer]] | None = None
     """By name: what each analysis says."""
+    again: Mapping[str, Sequence[Stage[Fetched]]] = field(default_factory=dict)
+    """By system that is asked more than once: its other runs."""
+    exactness: Mapping[str, Stage[Exactness]] = field(default_factory=dict)
+    """By system that searches vectors approximately: its answers against exact ones."""
 
     def stages(self) -> list[Stage[Any]]:
         """Return the stages in an order in which they can be done."""
         stages: list[Stage[Any]] = [*self.fetches.values(), *self.checks.values()]
+        stages += [stage for again in self.again.values() for stage in again]
+        stages += self.exactness.values()
         stages += [stage for stage in (self.score, self.compare) if stage is not None]
         return [*stages, *(self.analyses or {}).values()]
 
@@ -62,22 +70,28 @@ def make_workflow(
     only_runs: bool = False,
     reference: Callable[[str], Reference] | None = None,
     known: Mapping[str, Answer | None] | None = None,
+    again: Mapping[str, Sequence[Stage[Fetched]]] | None = None,
+    exactness: Mapping[str, Stage[Exactness]] | None = None,
 ) -> Workflow:
     """Make the stages that follow from runs; ``only_runs``: they are checked, and no more.
 
     ``reference`` says what the run of a system is checked against; if not given, the collection.
-    ``known`` are the answers of analyses that are not to be asked again, by name.
+    ``known`` are the answers of analyses that are not to be asked again, by name; ``again`` the
+    other runs of systems that are asked more than once, and ``exactness`` what approximate ones are
+    compared with.
     """
+    again, exactness = again or {}, exactness or {}
     against = reference or (lambda _: benchmark.reference)
     checks = {name: _check(benchmark, name, stage, against) for name, stage in fetches.items()}
     if only_runs:
         return Workflow(fetches, checks)
-    score = _score(benchmark, fetches, checks)
+    score = _score(benchmark, fetches, checks, again)
     compare = None
     if len(fetches) > 1 and _tested(benchmark.loaded.config.measures):
         compare = _compare(benchmark, score)
-    analyses = analysis_stages(benchmark, fetches, score, known or {})
-    return Workflow(fetches, checks, score, compare, analyses)
+    evidence = Evidence(benchmark, fetches, score, again=again, exactness=exactness)
+    analyses = analysis_stages(benchmark, evidence, known or {})
+    return Workflow(fetches, checks, score, compare, analyses, again, exactness)
 
 
 # --- runs ----------------------------------------------------------------------------------------
@@ -141,6 +155,11 @@ class ScoresForm:
                 {
                     "query_id": pl.Series(run.query_ids, dtype=pl.String),
                     **dict(zip(made.measures, run.values, strict=True)),
+                    **{
+                        f"again {time}: {measure}": values
+                        for time, again in enumerate(run.again)
+                        for measure, values in zip(made.measures, again, strict=True)
+                    },
                 }
             )
             for run in runs
@@ -151,17 +170,20 @@ class ScoresForm:
         """Make the scores again."""
         config = self.benchmark.loaded.config
         profile = profile_named(config.profile)
+        measures = meant(config.measures, profile)
         runs = []
         for name, table in content.tables.items():
-            values = np.ascontiguousarray(table.drop("query_id").to_numpy().T, dtype=np.float64)
+            rows = np.ascontiguousarray(table.drop("query_id").to_numpy().T, dtype=np.float64)
+            values, *again = np.split(rows, max(len(rows) // len(measures), 1))
             query_ids = tuple(table["query_id"].to_list())
             kept = content.data[name]
             about = tuple(
                 Remark(**{**remark, "query_ids": tuple(remark["query_ids"])})
                 for remark in kept["remarks"]
             )
-            runs.append(RunScores(name, query_ids, values, kept["means"], kept["counts"], about))
-        measures = meant(config.measures, profile)
+            means, counts = kept["means"], kept["counts"]
+            run = RunScores(name, query_ids, values, means, counts, about, tuple(again))
+            runs.append(run)
         return Scores(
             runs, measures, profile, judgments=self.benchmark.collection.judgments, single=False
         )
@@ -171,8 +193,12 @@ def _score(
     benchmark: Benchmark,
     fetches: Mapping[str, Stage[Fetched]],
     checks: Mapping[str, Stage[Validation]],
+    again: Mapping[str, Sequence[Stage[Fetched]]],
 ) -> Stage[Scores]:
-    """Make the stage that scores all systems but those whose runs are broken."""
+    """Make the stage that scores all systems but those whose runs are broken.
+
+    Other runs of a system are scored beside its first one, and say how much noise there is.
+    """
     config, info = benchmark.loaded.config, benchmark.collection.info
     corpus = None
     if info.documents is not None and info.chunks_sha256 is None:  # else these are chunks
@@ -190,11 +216,17 @@ def _score(
             asked = meant(config.measures, profile)
             return Output(Scores([], asked, profile, judgments=judgments, single=False))
         scores = evaluate(judgments, runs, config.measures, profile=profile, corpus=corpus)
+        for name, stages in again.items():
+            if name in runs:
+                others = {str(time): results[stage].run for time, stage in enumerate(stages)}
+                more = evaluate(judgments, others, config.measures, profile=profile)
+                scores = scores.with_again(name, [more.run(time) for time in others])
         return Output(scores)
 
     parts = (info.qrels_sha256, info.documents, config.depth, config.measures, config.profile)
     about = f"{len(config.measures)} measures"
     needs: list[Stage[Any]] = [*fetches.values(), *checks.values()]
+    needs += [stage for stages in again.values() for stage in stages]
     return make_stage("score", work, ScoresForm(benchmark), needs, parts, about)
 
 

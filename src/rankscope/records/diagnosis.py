@@ -239,7 +239,7 @@ def _verdict(scores: Scores, baseline: str | None, settings: Settings) -> tuple[
     comparison = compare_scores(
         scores.only([main]), baseline=baseline, settings=settings, all_pairs=True
     )
-    return tuple(pair.sentence for pair in comparison.pairs if pair.base == baseline)
+    return tuple(pair.sentence for pair in comparison.pairs.select(base=baseline))
 
 
 def _matching(queries: list[Query], judgments: Judgments) -> list[Query]:

@@ -16,7 +16,8 @@ from rankscope.document.views import Shown
 from rankscope.findings import Finding
 from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
 from rankscope.records.kept import KeptRecord
-from rankscope.runs.origin import Identity, Timings
+from rankscope.runs.load_record import LoadRecord
+from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.scoring.accounting import Accounting, Collapsed
 from rankscope.statistics.compare import Comparison
 from rankscope.statistics.intervals import Interval
@@ -166,6 +167,10 @@ class RunInfo(Part):
     """What exactly answered: kind, version, parameters, snapshot of the index."""
     collapsed: Collapsed | None = left_out()
     """How the chunks that the system returned became the documents of the run, if they did."""
+    engines: tuple[EngineFacts, ...] = left_out_if_empty()
+    """The engines that were asked, if any: version, documents, settings, snapshot."""
+    usage: tuple[ModelUsage, ...] = left_out_if_empty()
+    """What asking language models took, if any were asked."""
 
 
 class Diagnostics(Part):
@@ -235,6 +240,10 @@ class SystemRecord(Part):
     """Why it was not scored: its run is empty, or has nothing in common with the qrels."""
     timing: Timings
     """How long it took."""
+    again: tuple[RunInfo, ...] = left_out_if_empty()
+    """Its other runs, where it was asked more than once."""
+    load: LoadRecord | None = left_out()
+    """How it answers under load, if that was measured (rankscope load)."""
     per_query: FileRef
     """Parquet: query_id, measure, value."""
     results: FileRef

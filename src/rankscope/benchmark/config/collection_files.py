@@ -25,6 +25,14 @@ from rankscope.tables.table_options import TableOptions
 NAME_MARK = "#"
 """Between the id of a term and the number of one of its names, where names are searched."""
 
+BUNDLED = "bundled:"
+"""What a path begins with that leads to data of rankscope's own, as in bundled:recipes."""
+
+BUNDLED_NAMES = ("recipes", "hpo")
+"""The collections that come with rankscope."""
+
+_DATA = Path(__file__).parents[2] / "data"
+
 CROSS_VALIDATION = "cross-validation"
 """As a split to train on: the evaluated one, by models that have not seen what they answer."""
 
@@ -73,7 +81,8 @@ class CollectionConfig(Section):
 
     path: Text | None = None
     """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or as on the Hugging Face Hub
-    (corpus/SPLIT-00000-of-00001.parquet, …), relative to the config."""
+    (corpus/SPLIT-00000-of-00001.parquet, …), relative to the config. Here and for files, bundled:
+    begins a path to data that comes with rankscope: bundled:recipes, bundled:hpo."""
     split: Text | None = None
     """Which judgments of the folder are used; if not given, test, or the only ones."""
     subset: Text | None = None
@@ -112,6 +121,8 @@ class CollectionConfig(Section):
     """The column of the document."""
     grade_key: Text | None = None
     """The column of the grade."""
+    labels: dict[str, float] | None = Field(default=None, min_length=1)
+    """What grades mean that are written as words or letters, such as {E: 3, S: 2, C: 1, I: 0}."""
     doc_id_from: Text | None = None
     """Systems return chunks, and judgments name documents: a separator such as '#', a regular
     expression, or a table from chunk to document, relative to the config."""
@@ -199,7 +210,7 @@ class CollectionConfig(Section):
         training = training or TrainingConfig()
         try:
             if self.path is not None:
-                files = self._in_folder(folder / self.path, folder, training)
+                files = self._in_folder(_place(folder, self.path, "path"), folder, training)
             elif self.cases is not None:
                 files = self._of_cases(folder, training)
             else:
@@ -218,7 +229,7 @@ class CollectionConfig(Section):
             "annotations": self.annotations,
         }
         return {
-            key: _existing(folder / name, f"collection.{key}")
+            key: _existing(_place(folder, name, key), f"collection.{key}")
             for key, name in named.items()
             if name is not None
         }
@@ -237,12 +248,17 @@ class CollectionConfig(Section):
         rule: Any = table if names_table(str(table)) else self.doc_id_from
         return replace(Chunking.of(rule, self.collapse), rule=self.doc_id_from)
 
+    def _corpus(self, folder: Path) -> Path | None:
+        """Return the documents that are named by themselves."""
+        if self.corpus is None:
+            return None
+        place = _place(folder, self.corpus, "corpus")
+        return _existing(place, "collection.corpus", may_be_folder=True)
+
     def _single_files(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
-        queries = _golden(folder / str(self.queries), "collection.queries")
-        qrels = _golden(folder / str(self.qrels), "collection.qrels")
-        corpus = None
-        if self.corpus is not None:
-            corpus = _existing(folder / self.corpus, "collection.corpus", may_be_folder=True)
+        queries = _golden(_place(folder, str(self.queries), "queries"), "collection.queries")
+        qrels = _golden(_place(folder, str(self.qrels), "qrels"), "collection.qrels")
+        corpus = self._corpus(folder)
         if training.split not in (None, CROSS_VALIDATION):
             raise InputError(
                 f"training.split: there is no split {shown(training.split)}, as the collection is "
@@ -258,10 +274,10 @@ class CollectionConfig(Section):
         )
 
     def _of_cases(self, folder: Path, training: TrainingConfig) -> CollectionFiles:
-        cases = _existing(folder / str(self.cases), "collection.cases", may_be_folder=True)
-        corpus = None
-        if self.corpus is not None:
-            corpus = _existing(folder / self.corpus, "collection.corpus", may_be_folder=True)
+        cases = _existing(
+            _place(folder, str(self.cases), "cases"), "collection.cases", may_be_folder=True
+        )
+        corpus = self._corpus(folder)
         if training.split not in (None, CROSS_VALIDATION):
             raise InputError("training.split: cases have no splits; give training.qrels")
         return CollectionFiles(
@@ -323,7 +339,21 @@ def training_file(folder: Path, training: TrainingConfig) -> Path | None:
     """Return the judgments of their own that trained parts learn from."""
     if training.qrels is None:
         return None
-    return _existing(folder / training.qrels, "training.qrels")
+    return _existing(_place(folder, training.qrels, "qrels", "training"), "training.qrels")
+
+
+def _place(folder: Path, name: str, key: str, section: str = "collection") -> Path:
+    """Return where a path of the config leads: into the bundled data, or on from ``folder``."""
+    if not name.startswith(BUNDLED):
+        return folder / name
+    parts = name.removeprefix(BUNDLED).split("/")
+    if parts[0] not in BUNDLED_NAMES or ".." in parts:
+        known = ", ".join(f"{BUNDLED}{collection}" for collection in BUNDLED_NAMES)
+        raise InputError(
+            f"{section}.{key}: expected a path inside {known}, got {shown(name)}; leave out "
+            f"{BUNDLED} for a path of yours"
+        )
+    return _DATA.joinpath(*parts)
 
 
 def _golden(path: Path, key: str) -> Path:

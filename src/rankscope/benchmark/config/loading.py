@@ -41,7 +41,11 @@ class LoadedConfig:
 
     def plain(self) -> dict[str, Any]:
         """Return the whole config, defaults included, ready for JSON; secrets are ``${NAME}``."""
-        return self.config.model_dump(mode="json")
+        plain: dict[str, Any] = self.config.model_dump(mode="json")
+        for key in ("repeat", "swept"):  # without them it is as it was before there were any
+            if key not in self.config.model_fields_set or not plain[key]:
+                del plain[key]
+        return plain
 
     @property
     def sha256(self) -> str:
@@ -82,7 +86,7 @@ def read_config(
     secrets = find_secrets(data, environment, origins)
     try:
         config = read_section(Config, data)
-        check_specs(config.systems)
+        check_specs(config.systems, {name: point.of for name, point in config.swept.items()})
     except SpecError as error:
         raise origins.error(error) from None
     block = config.retrieval_metrics

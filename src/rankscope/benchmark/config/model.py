@@ -29,14 +29,15 @@ from rankscope.benchmark.config.sections import (
     refuse,
 )
 from rankscope.benchmark.config.specs import SystemSpecs
+from rankscope.benchmark.config.sweeps import SWEEP, SweepPoint, expanded
 from rankscope.benchmark.targets import TargetsGiven
 from rankscope.diagnosis.figures import FIGURES
 from rankscope.diagnosis.registry import all_analyses
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.measures.language import Measure
-from rankscope.retrieval.options import SpecError
-from rankscope.scoring.evaluate import meant
+from rankscope.retrieval.options import SpecError, given_as
+from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.arrays import check_alpha, check_level, check_resamples
 from rankscope.statistics.choices import Correction, Family, Method, PairTest
@@ -134,6 +135,30 @@ class FetchConfig(Section):
     """How many queries are asked in a second at most; if not given, any number."""
 
 
+class RepeatConfig(Section):
+    """How often systems whose answers may vary are asked, to see how much they do."""
+
+    times: int = Field(default=1, ge=1, le=20)
+    """How often, the first time included; 1: once."""
+    rebuild: bool = False
+    """Whether an engine makes its index anew each time."""
+    systems: Names = Field(default_factory=list)
+    """Which systems, by name; none: all that are remote, approximate, Python code of yours or do
+    not promise the same answer."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, data: Any) -> Any:
+        """Take a number for how often."""
+        is_number = isinstance(data, int) and not isinstance(data, bool)
+        if not is_number and not isinstance(data, dict | RepeatConfig):
+            refuse(
+                "expected how often to ask, such as 3, or a table with times, rebuild and systems, "
+                f"got {given_as(data)}"
+            )
+        return {"times": data} if is_number else data
+
+
 # --- analyses ------------------------------------------------------------------------------------
 
 
@@ -194,6 +219,11 @@ class Config(_WithAnalyses):
     """What trained parts learn from."""
     fetch: FetchConfig = FetchConfig()
     """How systems are asked."""
+    repeat: RepeatConfig = RepeatConfig()
+    """How often systems whose answers may vary are asked."""
+    swept: dict[str, SweepPoint] = Field(default_factory=dict)
+    """The systems that sweeps stand for, by name: filled in from the key sweep of systems, and
+    written by nobody."""
     profile: str = "rankscope"
     """Whose rules count: rankscope, or another tool's, such as trec_eval-9."""
     retrieval_metrics: RetrievalMetrics | None = Field(default=None, exclude=True)
@@ -205,7 +235,16 @@ class Config(_WithAnalyses):
         """Turn the RAG specification's block into the keys that it stands for."""
         if not isinstance(data, dict):
             return data
+        if SWEEP in data:
+            refuse(
+                "belongs beside the options of a system, as in {qdrant: {sweep: {hnsw_ef: [16, "
+                "64]}}}",
+                SWEEP,
+            )
         data = with_measures_of_terms(data)
+        if isinstance(data.get("systems"), dict):
+            systems, swept = expanded(data["systems"])
+            data = {**data, "systems": systems, **({"swept": swept} if swept else {})}
         if BLOCK not in data:
             return data
         try:
@@ -287,6 +326,14 @@ class Config(_WithAnalyses):
     def _baseline(self) -> Self:
         if self.baseline is not None and self.baseline not in self.systems:
             refuse(str(UnknownNameError("system", self.baseline, self.systems)), "baseline")
+        return self
+
+    @model_validator(mode="after")
+    def _repeated(self) -> Self:
+        for place, name in enumerate(self.repeat.systems):
+            if name not in self.systems:
+                problem = str(UnknownNameError("system", name, self.systems))
+                refuse(problem, "repeat", "systems", place)
         return self
 
     @model_validator(mode="after")

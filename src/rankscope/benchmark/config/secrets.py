@@ -45,6 +45,12 @@ class Secrets:
         """What is written instead of each value."""
         return {value: f"${{{name}}}" for name, value in self._values.items()}
 
+    def names_in(self, data: Any) -> tuple[str, ...]:
+        """Return the variables that some plain data refers to."""
+        texts = (text for _, text, _ in _texts(data, ()))
+        used = {reference[1] for text in texts for reference in _REFERENCE.finditer(text)}
+        return tuple(name for name in self._values if name in used)
+
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
 
@@ -86,19 +92,26 @@ def _mapped(data: Any, change: Callable[[str], str], *, keys: bool) -> Any:
 
 
 def find_secrets(
-    data: Mapping[str, Any], environment: Mapping[str, str], origins: Origins
+    data: Mapping[str, Any],
+    environment: Mapping[str, str],
+    origins: Origins,
+    *,
+    section: str | None = "systems",
 ) -> Secrets:
     """Return the values of all variables that a config refers to.
 
+    ``section`` is where it may do so; None: in any value.
+
     Raises:
-        FormatError: a reference outside ``systems``, one that is no name, or one that is not set.
+        FormatError: a reference outside the section, one that is no name, or one that is not set.
     """
     values: dict[str, str] = {}
     for keys, text, is_key in _texts(data, ()):
         for reference in _REFERENCE.finditer(text):
             name = reference[1]
-            if keys[0] != "systems" or is_key:
-                problem = f"{shown(reference[0])} is allowed only in the values of systems"
+            if section not in (None, keys[0]) or is_key:
+                place = "values" if section is None else f"the values of {section}"
+                problem = f"{shown(reference[0])} is allowed only in {place}"
             elif reference[0] == "$${":
                 continue
             elif name is None:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from rankscope.benchmark.config.sections import refuse
 from rankscope.errors import MissingExtraError, shown
-from rankscope.retrieval.options import Reading, SpecError
+from rankscope.retrieval.options import Reading, SpecError, UnknownSpecNameError
 from rankscope.retrieval.registry import SYSTEMS
 
 _INSIDE = "-_.+ ,="
@@ -62,17 +62,24 @@ def _is_letter(character: str) -> bool:
     return unicodedata.category(character)[0] in "LNM"
 
 
-def check_specs(systems: Mapping[str, Any]) -> None:
+def check_specs(systems: Mapping[str, Any], swept: Mapping[str, str]) -> None:
     """Check kinds, options and references to other systems; nothing is built.
+
+    ``swept`` says which system of the file one stands for, where that is another.
 
     Raises:
         SpecError: what does not fit, and where.
     """
-    reading = Reading(systems=systems, unexpanded=True)
+    reading = Reading(systems=systems, unexpanded=True, as_written=True)
     for name, spec in systems.items():
         try:
             SYSTEMS.read(spec, reading)
         except MissingExtraError:
             continue  # said when the system is made
         except SpecError as error:
-            raise error.inside("systems", name) from None
+            unknown = error.name if isinstance(error, UnknownSpecNameError) else ""
+            points = [point for point, of in swept.items() if of == unknown]
+            if points:
+                problem = f"{unknown} is a sweep; name a system it stands for, such as {points[0]}"
+                error = SpecError(problem, error.keys)
+            raise error.inside("systems", swept.get(name, name)) from None

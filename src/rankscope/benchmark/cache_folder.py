@@ -1,0 +1,75 @@
+"""The cache of a benchmark: where indexes, answers and stages are kept, and how much of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rankscope.entries import make_folder
+from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
+from rankscope.retrieval.kept_entries import CACHE, prune
+from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
+
+CACHE_LIMIT = "RANKSCOPE_CACHE_LIMIT"
+"""The variable that holds the most that a cache may keep, such as 5GB."""
+
+BOARD = ".board-"
+"""How the folders begin in which workers say how far they are."""
+
+_FRESH = ".fresh-"
+
+
+def cache_place(output: Path, cache: PathLike | None) -> Path:
+    """Return where a cache is: the folder that was named, or one in the output folder."""
+    return output / CACHE if cache is None else folder_to_write(cache, "cache")
+
+
+@contextmanager
+def cache_folder(
+    output: Path, cache: PathLike | None, limit: str | None, *, fresh: bool = False
+) -> Iterator[Path]:
+    """Yield the folder in which indexes, answers and stages are kept.
+
+    If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
+    real one afterwards, also when the benchmark was stopped. If there is a ``limit``, what was not
+    used for the longest time is then removed.
+    """
+    setting, size = ("cache_limit", limit) if limit else (CACHE_LIMIT, os.environ.get(CACHE_LIMIT))
+    most = size_in_bytes(size, setting) if size else None
+    folder = make_folder(cache_place(output, cache))
+    for names in (PARTS, f"{BOARD}*", f"{_FRESH}*"):
+        sweep(list(below(folder, names)))
+    try:
+        if fresh:
+            with _emptied(folder) as empty:
+                yield empty
+        else:
+            yield folder
+    finally:
+        if most is not None:
+            prune(folder, max_bytes=most)
+
+
+@contextmanager
+def _emptied(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder whose files go to another one afterwards."""
+    empty, handle = new_folder(folder, _FRESH)
+    try:
+        try:
+            yield empty
+        finally:
+            _move_files(empty, folder)
+    finally:
+        remove(empty)
+        unlock(handle)
+
+
+def _move_files(source: Path, target: Path) -> None:
+    """Move files in the order in which they were written; each replaces its predecessor."""
+    files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".part"]
+    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
+        place = target / path.relative_to(source)
+        make_folder(place.parent)
+        move(os.replace, path, place)

@@ -1,0 +1,99 @@
+"""A run file as a system: it is not kept twice, its compressed copy verifies, old ones still do."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from benchmark.world import QUERIES, World, write_world
+from rankscope import Run
+from rankscope.benchmark.artifacts import Content
+from rankscope.benchmark.fetching import FetchedForm
+from rankscope.benchmark.run import Result, run_benchmark
+from rankscope.benchmark.verify import verify
+from rankscope.retrieval.fetch import Fetched, fetch
+from rankscope.retrieval.registry import build_system
+
+CONFIG = """\
+name: large
+collection: {{queries: queries.jsonl, qrels: qrels.tsv}}
+systems: {{file: {{run: answers.run}}}}
+depth: 10
+measures: [nDCG@5, R@10]
+diagnosis: []
+statistics: {{resamples: 100, seed: 3}}
+"""
+
+
+def answers(shift: int = 0) -> str:
+    return "".join(
+        f"{query_id} Q0 d{(at + rank + shift) % 24:02} {rank} {30 - rank} tag\n"
+        for at, query_id in enumerate(QUERIES)
+        for rank in range(1, 16)
+    )
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    made = write_world(tmp_path / "world", config=CONFIG)
+    (made.folder / "answers.run").write_text(answers())
+    return made
+
+
+def run(world: World, output: str, cache: str = "cache") -> Result:
+    return run_benchmark(world.config, output=world.folder / output, cache=world.folder / cache)
+
+
+def test_a_run_file_is_not_kept_once_more(world: World) -> None:
+    first = run(world, "first")
+    kept = [path.read_bytes() for path in (world.folder / "cache" / "stages").iterdir()]
+    assert kept
+    assert not any(b"d05" in content and b"ARROW1" in content for content in kept)
+    second = run(world, "second")
+    assert second.report.seconds["fetch file"] == 0, "it was in the cache"
+    assert second.report.systems[0].run == first.report.systems[0].run
+    for result in (first, second):
+        assert verify(result.folder).ok
+    system = build_system({"run": {"path": Run({"q01": {"a": 1.0}})}})
+    assert system.holds_answers
+
+
+def test_another_run_has_other_answers(world: World) -> None:
+    first = run(world, "first")
+    (world.folder / "answers.run").write_text(answers(shift=3))
+    second = run(world, "second")
+    assert first.report.systems[0].run.run_id != second.report.systems[0].run.run_id
+    assert verify(second.folder).ok
+
+
+def test_a_hash_stands_only_for_the_run_it_is_of() -> None:
+    system = build_system({"run": {"path": Run({"q1": {"a": 2.0, "b": 1.0}})}})
+    fetched = fetch(system, {"q1": "text"}, name="file")
+    other = Run({"q1": {"a": 1.0, "b": 2.0}})
+    form = FetchedForm(lambda: fetched.run)
+    content = Content.from_bytes(form.pack(fetched).to_bytes())
+    assert not content.tables
+    assert form.unpack(content).run == fetched.run
+    assert form.unpack(content).run.name == "file"
+    for held in (lambda: other, lambda: None, None):
+        with pytest.raises(ValueError, match="other answers"):
+            FetchedForm(held).unpack(content)
+    whole: Fetched = form.unpack(FetchedForm().pack(fetched))  # as earlier versions kept it
+    assert whole.run == fetched.run
+
+
+def test_a_run_compressed_in_blocks_verifies(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run(world, "plain")
+    monkeypatch.setattr("rankscope.gzipping.SMALL", 100)
+    monkeypatch.setattr("rankscope.gzipping.BLOCK", 500)
+    monkeypatch.setattr("rankscope.tables.writing._ROWS", 7)
+    blocks = run(world, "blocks")
+    files = [result.folder / "runs" / "file.run.gz" for result in (plain, blocks)]
+    one_way, other_way = (path.read_bytes() for path in files)
+    assert one_way != other_way
+    assert gzip.decompress(one_way) == gzip.decompress(other_way)
+    assert verify(blocks.folder).ok
+    files[1].write_bytes(other_way[:-1] + bytes([other_way[-1] ^ 1]))
+    assert not verify(blocks.folder).ok
