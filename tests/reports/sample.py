@@ -233,6 +233,7 @@ def _system(name: str, number: int, every: Comparison) -> dict[str, Any]:
         "timing": {
             "index": 0.4 * (number + 1),
             "search": 1.5,
+            "per_second": 400.0 / (number + 1),
             "p50": 0.0021 * (number + 1),
             "p95": 0.0054 * (number + 1),
             "p99": 0.0112 * (number + 1),

@@ -211,7 +211,7 @@ def test_groups(report: BenchmarkReport, text: str) -> None:
 
 def test_time_findings_and_specs(text: str) -> None:
     assert cells(next(tables(section(text, "Time")))[2]) == [
-        *("words", "0.40", "2.10", "5.40", "11.20", "120", "12", "0"),
+        *("words", "0.40", "2.10", "5.40", "11.20", "400.0", "120", "12", "0"),
     ]
     finding = cells(next(tables(section(text, "Findings")))[2])
     assert finding[:4] == ["! warning", "RS107 unjudged-top", "letters", "1 line"]

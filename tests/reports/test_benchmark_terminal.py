@@ -194,12 +194,24 @@ def test_the_verdict_comes_first(report: BenchmarkReport) -> None:
 
 def test_many_findings(report: BenchmarkReport) -> None:
     error = changed(report.findings[0], severity="error", system=None, advice="ask again")
-    text = printed(changed(report, findings=[error, *[report.findings[0]] * 9]))
+    same = [changed(report.findings[0], message=f"{n} documents") for n in range(9)]
+    text = printed(changed(report, findings=[error, *same]))
     assert "error: 31 % of" in text
     assert "ask again" in text
     assert text.count("warning:") == 1, "one line for each kind"
     name = report.findings[0].name.replace("-", " ")
     assert f"warning: {report.findings[0].system}: {name} [" in text
+    alike = printed(changed(report, findings=[report.findings[0]] * 9))
+    assert f"warning: {report.findings[0].system}: {report.findings[0].message} [" in alike
+
+
+def test_what_a_system_says_of_itself_is_said_in_full(report: BenchmarkReport) -> None:
+    note = changed(report.findings[0], name="system-note", severity="warning")
+    texts = ["finds up to 16 documents", "finds up to 64 documents"]
+    notes = [changed(note, message=text, system=f"s{n % 2}") for n, text in enumerate(texts * 2)]
+    text = printed(changed(report, findings=notes))
+    assert "warning: s0: finds up to 16 documents [" in text
+    assert "warning: s1: finds up to 64 documents [" in text
 
 
 def test_one_system() -> None:

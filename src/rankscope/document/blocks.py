@@ -8,8 +8,9 @@ is decided once (`rankscope.document.text`), how they look by each renderer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from rankscope.document.links import query_link
@@ -94,6 +95,14 @@ class Table:
         )
         head = replace(names, title=self.columns_are)
         return replace(self, columns=(head, *columns), rows=rows, columns_are=names.title)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Plain rows that are made one after the other, for csv: there may be too many to hold."""
+
+    titles: tuple[str, ...]
+    rows: Callable[[], Iterator[Sequence[Value]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +357,7 @@ class Document:
     subtitle: str = ""
     names: frozenset[str] = frozenset()
     """Names of systems, measures and queries that sentences may hold: a form may set them apart."""
-    data: Callable[[], Table] | None = None
+    data: Callable[[], Table | Lines] | None = None
     """Makes the numbers in full, one fact a row: what csv writes; None: the first table."""
     appendix: tuple[Section, ...] = ()
     """What only a page has room for, behind all sections."""
@@ -495,6 +504,12 @@ def plain_rows(rows: Iterable[Sequence[Value]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(cells(*row) for row in rows)
 
 
+def plain_lines(table: Table) -> Lines:
+    """Return the values of a table's cells."""
+    titles = tuple(column.title for column in table.columns)
+    return Lines(titles, lambda: ([cell.value for cell in row] for row in table.rows))
+
+
 def text_columns(*titles: str) -> tuple[Column, ...]:
     """Make columns of text."""
     return tuple(Column(title, "text") for title in titles)
@@ -510,9 +525,13 @@ def together(title: str, documents: Sequence[Document]) -> Document:
         sections += [replace(first, title=first.title or document.title), *others]
     makers = [document.data for document in documents if document.data is not None]
 
-    def data() -> Table:
-        tables = [make() for make in makers]
-        return replace(tables[0], rows=tuple(row for table in tables for row in table.rows))
+    def data() -> Table | Lines:
+        made = [make() for make in makers]
+        tables = [each for each in made if isinstance(each, Table)]
+        if len(tables) == len(made):
+            return replace(tables[0], rows=tuple(row for table in tables for row in table.rows))
+        lines = [each if isinstance(each, Lines) else plain_lines(each) for each in made]
+        return replace(lines[0], rows=lambda: chain.from_iterable(each.rows() for each in lines))
 
     return Document(
         title,

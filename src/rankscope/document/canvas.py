@@ -68,11 +68,17 @@ def _em(sign: str) -> float:
 def cut(text: str, room: float) -> str:
     """Return text that fits, with an ellipsis where it was cut.
 
-    >>> cut("lexical", 60), cut("lexical with synonyms", 90)
-    ('lexical', 'lexical w…')
+    A value at the end stays: it is what tells the systems of a sweep apart.
+
+    >>> cut("lexical", 60), cut("lexical with synonyms", 90), cut("lexical ef_search=200", 90)
+    ('lexical', 'lexical w…', 'lexic…=200')
     """
     if len(text) <= 2 * room / FONT and width_of(text) <= room:  # a long text is not measured
         return text
+    name, sign, value = text.rpartition("=")
+    if value and sign and len(value) <= 12 and width_of(f"…={value}") < 0.7 * room:
+        start = cut(name, room - width_of(f"={value}"))
+        return f"{start}={value}"
     left = room - FONT
     kept = 0
     for sign in text:

@@ -13,6 +13,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from rankscope.document.blocks import Lines
+
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document, Value
 
@@ -28,8 +30,13 @@ def as_csv(document: Document, *, raw: bool = False) -> str:
     table = document.data() if document.data else document.first_table
     if table is None:
         return ""
+    write_field = _field if raw else _safe_field
     lines = _Lines()
     writer = csv.writer(lines, lineterminator="\r\n")
+    if isinstance(table, Lines):
+        writer.writerow(map(write_field, table.titles))
+        writer.writerows(map(write_field, row) for row in table.rows())
+        return "".join(lines)
     with_interval = [
         any(row[place].interval is not None for row in table.rows)
         for place in range(len(table.columns))
@@ -38,7 +45,6 @@ def as_csv(document: Document, *, raw: bool = False) -> str:
     for column, has_ends in zip(table.columns, with_interval, strict=True):
         ends = [f"{column.title} low", f"{column.title} high"] if has_ends else []
         head += [column.title, *ends]
-    write_field = _field if raw else _safe_field
     writer.writerow(map(write_field, head))
     for row in table.rows:
         values: list[str] = []

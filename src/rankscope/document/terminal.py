@@ -189,14 +189,16 @@ def _draw_short(block: Findings, console: Console) -> None:
     by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.severity == "warning":
-            by_code.setdefault(finding.code, []).append(finding)
-    for code, same in by_code.items():
+            # what a system says of itself is said in full, once
+            words = finding.message if finding.name == "system-note" else ""
+            by_code.setdefault(f"{finding.code} {words}", []).append(finding)
+    for same in by_code.values():
         systems = ", ".join(
             dict.fromkeys(finding.system for finding in same if finding.system is not None)
         )
         who = f"{systems}: " if systems else ""
-        words = same[0].message
-        if len(same) > 1:
+        words, code = same[0].message, same[0].code
+        if len({finding.message for finding in same}) > 1:
             more = f"{words} (and {len(same) - 1} more)"
             words = same[0].name.replace("-", " ") if systems else more
         _line(console, Text(readable(f"warning: {who}{words} [{code}]"), "yellow"))

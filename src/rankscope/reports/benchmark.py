@@ -37,12 +37,17 @@ from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
-from rankscope.reports.comparison import how_tested, pairs_table, shows_letters
+from rankscope.reports.asked_engines import asked_section
+from rankscope.reports.comparison import how_tested, shows_letters
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
+from rankscope.reports.load_report import LOAD_NOTE, load_curve, load_table, milliseconds
 from rankscope.reports.mean_coverage import coverage_of
 from rankscope.reports.measure_definitions import definitions_section
+from rankscope.reports.pair_tables import pairs_table
 from rankscope.reports.reproduction import numbers_section, reproduction_section
+from rankscope.reports.shown_systems import best_shown, not_shown
 from rankscope.statistics.choices import METHODS
+from rankscope.statistics.groups import each_letter
 
 if TYPE_CHECKING:
     from rankscope.records import (
@@ -60,24 +65,39 @@ _LONGEST_SPEC = 300
 
 @view
 def benchmark_document(
-    report: BenchmarkReport, *, manifest: ExperimentManifest | None = None
+    report: BenchmarkReport,
+    *,
+    manifest: ExperimentManifest | None = None,
+    max_systems: int | None = None,
 ) -> Document:
     """Show a benchmark, from the verdict down to how to repeat it.
 
-    With its ``manifest``, config, versions and machine are shown, too.
+    With its ``manifest``, config, versions and machine are shown, too. ``max_systems``: how many
+    systems the main table shows, the best and the baseline; None: up to 50; 0: all.
     """
+    values = {system.name: _value(system, report.measures[0].measure) for system in report.systems}
+    shown = best_shown(
+        {name: None if value is None else value.value for name, value in values.items()},
+        max_systems,
+        higher_is_better=report.measures[0].higher_is_better,
+        always=[report.baseline],
+    )
     sections = (
         Section("Verdict", (sentences(report.verdict, listed=True),) if report.verdict else ()),
-        Section("Results", (_chart(report), _main_table(report))),
+        Section("Results", (_chart(report, shown), _main_table(report, shown))),
         _targets_section(report),
         _summary(report),
-        Section("Differences", details=(*_best_table(report), *_differences(report))),
+        Section("Differences", details=(*_best_table(report), *_differences(report, shown))),
         *_analyses(report),
         Section(
-            "Time", details=(*_time_plot(report), _time_table(report)) if report.systems else ()
+            "Time",
+            details=(*_time_plot(report), _time_table(report), *load_table(report.systems))
+            if report.systems
+            else (),
         ),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),), part="method"),
+        asked_section(report),
         coverage_of(report),
         definitions_section(
             [info.measure for info in report.measures],
@@ -171,11 +191,11 @@ def _shows_letters(report: BenchmarkReport) -> bool:
     return report.comparison is not None and shows_letters(report.comparison)
 
 
-def _chart(report: BenchmarkReport) -> Chart:
+def _chart(report: BenchmarkReport, shown: Sequence[str]) -> Chart:
     """Draw the main measure."""
     main = report.measures[0]
     bars = []
-    for system in report.systems:
+    for system in _named(report, shown):
         value = _value(system, main.measure)
         if value is not None:
             tone: Tone = "strong" if system.name in main.best else "plain"
@@ -183,27 +203,40 @@ def _chart(report: BenchmarkReport) -> Chart:
     return Chart(_title(main), tuple(bars))
 
 
-def _main_table(report: BenchmarkReport) -> Table:
+def _named(report: BenchmarkReport, names: Sequence[str]) -> list[SystemRecord]:
+    by_name = {system.name: system for system in report.systems}
+    return [by_name[name] for name in names]
+
+
+def _main_table(report: BenchmarkReport, shown: Sequence[str]) -> Table:
     several = len(report.systems) > 1
+    systems = _named(report, shown)
+    left = not_shown(
+        len(shown),
+        len(report.systems),
+        report.measures[0].measure,
+        tested=report.comparison is not None,
+        where="csv and the JSON report hold all",
+    )
     columns = [
         Column(
             system.name,
             digits=3,
             note="baseline" if several and system.name == report.baseline else "",
         )
-        for system in report.systems
+        for system in systems
     ]
     rows = tuple(
         (
             Cell(_title(info), note=_asked(info)),
-            *(_main_cell(report, system, info) for system in report.systems),
+            *(_main_cell(report, system, info) for system in systems),
         )
         for info in report.measures
     )
     return Table(
         (Column("measure", "text"), *columns),
         rows,
-        notes=tuple(_legend(report)),
+        notes=(*left, *_legend(report)),
         best="best mean",
         columns_are="system",
     )
@@ -228,12 +261,13 @@ def _main_cell(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo)
         best=len(report.systems) > 1 and system.name in info.best,
         link=queries_link(measure=info.measure, a=system.name, sort="a"),
     )
-    for pair in [] if comparison is None or comparison.baseline is None else comparison.pairs:
-        is_this = (pair.system, pair.measure) == (system.name, info.measure)
-        if is_this and pair.base == report.baseline and pair.verdict in ("better", "worse"):
-            is_better = pair.verdict == "better"
-            return marked(cell, pair.p_corrected, alpha=_alpha(report), is_better=is_better)
-    return cell
+    if comparison is None or comparison.baseline is None:
+        return cell
+    pair = comparison.pairs.find(measure=info.measure, base=report.baseline, system=system.name)
+    if pair is None or pair.verdict not in ("better", "worse"):
+        return cell
+    is_better = pair.verdict == "better"
+    return marked(cell, pair.p_corrected, alpha=_alpha(report), is_better=is_better)
 
 
 def _legend(report: BenchmarkReport) -> Iterator[str]:
@@ -276,17 +310,17 @@ def _best_table(report: BenchmarkReport) -> tuple[Table, ...]:
     return (Table(columns, plain_rows(rows), title="Best system"),)
 
 
-def _differences(report: BenchmarkReport) -> tuple[Table, ...]:
+def _differences(report: BenchmarkReport, shown: Sequence[str]) -> tuple[Table, ...]:
     """Show every measure of every system against the baseline; without one, the main measure."""
     comparison = report.comparison
     if comparison is None:
         return ()
     base = comparison.baseline
     if base is not None:
-        pairs = [pair for pair in comparison.pairs if pair.base == base]
+        pairs = comparison.pairs.select(base=base, among=shown)
         return (pairs_table(pairs, f"Against {base}"),)
     main = report.measures[0].measure
-    pairs = [pair for pair in comparison.pairs if pair.measure == main]
+    pairs = comparison.pairs.select(measure=main, among=shown)
     return (pairs_table(pairs, f"Differences in {main}"),) if pairs else ()
 
 
@@ -296,7 +330,8 @@ def _not_apart(report: BenchmarkReport, info: MeasureInfo) -> list[str] | None:
     near = {mean.run: mean.near_best for mean in means if mean.measure == info.measure}
     if info.best and near.get(info.best[0]) is not None:
         return [name for name, is_near in near.items() if is_near and name not in info.best]
-    letters = {mean.run: set(mean.letters) for mean in means if mean.measure == info.measure}
+    tested = [mean for mean in means if mean.measure == info.measure]
+    letters = {mean.run: each_letter(mean.letters) for mean in tested}
     if not info.best or info.best[0] not in letters:
         return None
     shared = set().union(*(letters.get(name, set()) for name in info.best))
@@ -362,14 +397,11 @@ def _band_cell(kpi: Kpi | None, *, several: bool) -> Cell:
 # --- time, findings, what was run ----------------------------------------------------------------
 
 
-def _milliseconds(seconds: float | None) -> Value:
-    if seconds is None:
-        return None
-    return 1000 * seconds if seconds >= 0.00001 else "< 0.01"
-
-
 def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
-    """Draw the main measure against the latency, where two systems at least have both."""
+    """Draw the main measure against the latency, where two systems at least have both.
+
+    Systems that were loaded have a second mark: their latency under load.
+    """
     main = report.measures[0].measure
     points, names, intervals = [], [], []
     for system in report.systems:
@@ -378,37 +410,50 @@ def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
             points.append((1000 * seconds, value.value))
             names.append(system.name)
             intervals.append(ends(value.interval))
-    if len(points) < 2:
+    values = [(system, _value(system, main)) for system in report.systems]
+    loaded = load_curve(
+        [(system, value.value, ends(value.interval)) for system, value in values if value]
+    )
+    if len(points) + len(loaded.points) < 2:
         return ()
-    times = [time for time, _ in points]
-    curve = Curve("", tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
+    times = [time for time, _ in (*points, *loaded.points)]
+    label = "p50, one query after the other" if loaded.points else ""
+    curve = Curve(label, tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
     return (
         Plot(
             f"{main} against latency",
-            "p50, ms",
+            "latency, ms" if loaded.points else "p50, ms",
             main,
-            (curve,),
+            tuple(each for each in (curve, loaded) if each.points),
             log_x=max(times) > WIDE * min(times),
+            note=LOAD_NOTE if loaded.points else "",
         ),
     )
 
 
 def _time_table(report: BenchmarkReport) -> Table:
-    titles = ("index, s", "p50, ms", "p95, ms", "p99, ms", "asked", "stored", "retried")
+    titles = ("index, s", "p50, ms", "p95, ms", "p99, ms")
+    counts = ("asked", "stored", "retried")
     rows: list[Sequence[Value]] = []
     for system in report.systems:
         timing = system.timing
-        latencies = map(_milliseconds, (timing.p50, timing.p95, timing.p99))
-        counts = (timing.asked, timing.stored, timing.retried)
-        rows.append([system.name, timing.index, *latencies, *counts])
+        latencies = map(milliseconds, (timing.p50, timing.p95, timing.p99))
+        numbers = (getattr(timing, name) for name in counts)
+        rows.append([system.name, timing.index, *latencies, timing.per_second, *numbers])
     return Table(
-        (Column("system", "text"), *(Column(title, digits=2) for title in titles)),
+        (
+            Column("system", "text"),
+            *(Column(title, digits=2) for title in titles),
+            Column("queries/s", digits=1),
+            *(Column(title) for title in counts),
+        ),
         plain_rows(rows),
         notes=(
             (
-                "index: to make or load it; p50: half of the queries took no longer; asked: "
-                "queries put to the system; stored: queries whose answers were kept from an "
-                "earlier call"
+                "index: to make or load it; p50: half of the queries took no longer; queries/s: "
+                "one after the other; a query answered in a batch has its share of the time, and a "
+                "system that asks others that of all of them together; asked: queries put to the "
+                "system; stored: queries whose answers were kept from an earlier call"
             ),
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -11,11 +11,11 @@ from rankscope.document.blocks import (
     Chart,
     Column,
     Document,
+    Notes,
     Section,
     Sentence,
     Sentences,
     Table,
-    Value,
     cells,
     ends,
     marked,
@@ -28,15 +28,24 @@ from rankscope.document.blocks import (
 from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.asked import aliases, interval_methods
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
 from rankscope.reports.measure_definitions import definitions_section
+from rankscope.reports.pair_tables import (
+    comparison_data,
+    holes_section,
+    pairs_table,
+    probable_section,
+)
+from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
+from rankscope.statistics.compare import LETTERED
+from rankscope.statistics.groups import letters
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.statistics.compare import Comparison, SystemMean
-    from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.pairwise import Pair, Verdict
+    from rankscope.statistics.pair import Pair, Verdict
     from rankscope.statistics.settings import Settings
     from rankscope.statistics.strata import StratifiedPair
 
@@ -44,40 +53,53 @@ if TYPE_CHECKING:
 NAMED = 10
 """Up to so many runs are named in the title."""
 
+PAIRED = 100
+"""Pairs among so many systems are listed at the most (4,950 for each measure)."""
+
 NEAR = "≈"
 """Marks a system that is not shown to be worse than the best of many."""
 
 
 @view
-def comparison_document(comparison: Comparison) -> Document:
-    """Show what the data say of each pair, and the numbers behind it."""
+def comparison_document(comparison: Comparison, *, max_systems: int | None = None) -> Document:
+    """Show what the data say of each pair, and the numbers behind it.
+
+    ``max_systems``: how many systems are shown, the best by the first measure and the baseline;
+    None: up to 50; 0: all. What is not shown changes no number.
+    """
     first = next(iter(comparison.measures))
+    order = [mean.run for mean in ranked(comparison)]
+    shown = shown_systems(order, max_systems, [comparison.baseline])
     chart = Chart(
         first,
         tuple(
             Bar(mean.run, mean.mean, ends(mean.interval), "strong" if mean.best else "plain")
             for mean in ranked(comparison)
+            if mean.run in set(shown)
         ),
+        note="; ".join(not_shown(len(shown), len(order), first)),
     )
-    strata = Section("By stratum", tuple(_strata_blocks(comparison)))
+    pairs = comparison.pairs.select(among=_paired(comparison, shown))
+    strata = Section("By stratum", tuple(_strata_blocks(comparison, shown)))
     return Document(
         f"Comparison of {_names(comparison)}",
         (
             Section("Verdict", (sentences(verdicts(comparison)), *_cautions(comparison))),
             Section(
                 "Means",
-                (chart, _means_table(comparison), *warning_lines(comparison.findings)),
+                (chart, _means_table(comparison, shown), *warning_lines(comparison.findings)),
             ),
-            Section("Pairs", details=(pairs_table(comparison.pairs),)),
-            *_probable_section(comparison),
-            *_holes_section(comparison),
+            *_groups_section(comparison, shown),
+            Section("Pairs", details=(pairs_table(pairs), *_pairs_left(comparison, pairs))),
+            *probable_section(comparison, pairs),
+            *holes_section(pairs),
             *([strata] if strata.blocks else []),
         ),
-        names=frozenset([*comparison.runs, *comparison.measures]),
-        data=lambda: _data(comparison),
+        names=frozenset([*shown, *comparison.measures]),
+        data=lambda: comparison_data(comparison),
         appendix=(
             coverage_section(
-                {name: Covered(each) for name, each in comparison.accounting.items()},
+                _covered(comparison, shown),
                 profile=comparison.profile,
             ),
             definitions_section(
@@ -100,15 +122,60 @@ def ranked(comparison: Comparison) -> list[SystemMean]:
     return sorted(means, key=lambda mean: abs(mean.mean - best))
 
 
+def _paired(comparison: Comparison, shown: Sequence[str]) -> Sequence[str]:
+    """Return the systems whose pairs are listed: those shown, and not so many as to fill a book."""
+    if comparison.baseline is not None or len(shown) <= PAIRED:
+        return shown
+    return shown[:PAIRED]
+
+
+def _pairs_left(comparison: Comparison, pairs: Sequence[Pair]) -> tuple[Notes, ...]:
+    """Say how many pairs are not listed."""
+    left = len(comparison.pairs) - len(pairs)
+    if not left:
+        return ()
+    text = (
+        f"{left:,} of {len(comparison.pairs):,} pairs are not listed, those of systems with a "
+        "lower rank: --format json and csv hold all; tests and corrections are over all of them"
+    )
+    return (Notes((text,)),)
+
+
+def _groups_section(comparison: Comparison, shown: Sequence[str]) -> Iterator[Section]:
+    """Show letters of the systems that are shown, where the table of means has no room for them."""
+    if not shows_near(comparison):
+        return
+    by_measure = []
+    for measure in comparison.measures:
+        places = [comparison.mean(run, measure).mean for run in shown]
+        best = next(mean.mean for mean in comparison.means if mean.measure == measure and mean.best)
+        order = sorted(range(len(shown)), key=lambda at: abs(places[at] - best))
+        by_measure.append(letters(comparison.pairs.apart(measure, shown), order))
+    rows = plain_rows(zip(shown, *by_measure, strict=True))
+    note = "systems that share a letter are not shown to differ; letters are of the systems shown"
+    table = Table(text_columns("run", *comparison.measures), rows, notes=(note,))
+    yield Section("Groups", details=(table,))
+
+
+def _covered(comparison: Comparison, shown: Sequence[str]) -> dict[str, Covered]:
+    """Return what the means of the runs that are shown are made of; a system may be of several."""
+    if len(shown) == len(comparison.runs):
+        return {name: Covered(each) for name, each in comparison.accounting.items()}
+    known = comparison.accounting
+    return {name: Covered(known[name]) for name in shown if name in known}
+
+
 def shows_letters(comparison: Comparison) -> bool:
-    """Tell whether there are letters, and whether they say more than the verdict does."""
-    return len(comparison.runs) > 2 and any(mean.letters for mean in comparison.means)
+    """Tell whether letters say more than the verdict does, and are few enough to be read."""
+    is_read = 2 < len(comparison.runs) <= LETTERED
+    return is_read and any(mean.letters for mean in comparison.means)
 
 
 def shows_near(comparison: Comparison) -> bool:
     """Tell whether who may be the best is marked in place of letters."""
     known = any(mean.near_best is not None for mean in comparison.means)
-    return known and not any(mean.letters for mean in comparison.means)
+    is_read = len(comparison.runs) <= LETTERED and any(mean.letters for mean in comparison.means)
+    return known and not is_read
 
 
 def _cautions(comparison: Comparison) -> tuple[Sentences, ...]:
@@ -134,35 +201,12 @@ def notes(comparison: Comparison) -> Iterator[str]:
     yield _queries(comparison)
 
 
-def aliases(asked: Mapping[str, str]) -> Iterator[str]:
-    """Say which measures were asked for under other names."""
-    for measure, name in asked.items():
-        if measure != name:
-            yield f"{measure}, asked for as {name}"
-
-
-_INTERVALS = {
-    "bca": "BCa bootstrap",
-    "percentile": "percentile bootstrap",
-    "t": "Student t",
-    "wilson": "Wilson",
-    "cluster t": "Student t over clusters",
-}
-"""What the methods that answered are called; values that do not vary have no method."""
-
-
 def _methods(comparison: Comparison) -> str:
     """Return which methods made the intervals of means."""
     if comparison.weighted and comparison.clusters is None:
         return "weighted Student t"
     methods = interval_methods(mean.interval for mean in comparison.means)
     return methods or METHODS[comparison.settings.interval]
-
-
-def interval_methods(intervals: Iterable[Interval]) -> str:
-    """Return the methods that made some intervals; '' if none varies."""
-    methods = dict.fromkeys(interval.method for interval in intervals)
-    return " or ".join(_INTERVALS[method] for method in methods if method in _INTERVALS)
 
 
 def how_tested(settings: Settings) -> str:
@@ -182,17 +226,20 @@ def _queries(comparison: Comparison) -> str:
     if any(mean.seeds for mean in comparison.means):
         parts.append("systems of several runs: for new queries and new runs")
     fates = {"all": "counted as 0", "both": "left out for all runs"}
-    for name, accounting in comparison.accounting.items():
-        if accounting.missing:
-            fate = fates.get(accounting.missing_policy, "")
-            missing = counted(accounting.missing, "judged query")
-            parts.append(f"{name} lacks {missing}, {fate}")
+    lacking = {name: each for name, each in comparison.accounting.items() if each.missing}
+    for name, accounting in list(lacking.items())[:NAMED]:
+        fate = fates.get(accounting.missing_policy, "")
+        missing = counted(accounting.missing, "judged query")
+        parts.append(f"{name} lacks {missing}, {fate}")
+    if len(lacking) > NAMED:
+        parts.append(f"{counted(len(lacking) - NAMED, 'more run')} likewise")
     if comparison.left_out:
         parts.append(f"{counted(comparison.left_out, 'judged query')} left out")
     by_run = {name: data_sentences(run) for name, run in comparison.accounting.items()}
     for sentence in dict.fromkeys(sentence for each in by_run.values() for sentence in each):
         names = [name for name, each in by_run.items() if sentence in each]
-        parts.append(sentence if len(names) == len(by_run) else f"{', '.join(names)}: {sentence}")
+        whose = "" if len(names) == len(by_run) else f"{_few(names)}: "
+        parts.append(f"{whose}{sentence}")
     without = max(accounting.without_relevant for accounting in comparison.accounting.values())
     if without:
         parts.append(f"{without:,} without a relevant document, scored 0")
@@ -201,13 +248,17 @@ def _queries(comparison: Comparison) -> str:
     return "; ".join(parts)
 
 
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= NAMED else listed(names, NAMED)
+
+
 def verdicts(comparison: Comparison, most: int = 3) -> list[str]:
     """Say what the data show on the first measure, and in short what the others show."""
     first = next(iter(comparison.measures))
-    main = [pair for pair in comparison.pairs if pair.measure == first]
-    if len(main) > most:
+    if len(comparison.pairs.rows(measure=first)) > most:
         is_tested = any(mean.near_best is not None for mean in comparison.means)
         return _of_many(comparison) if is_tested else _against_baseline(comparison)
+    main = comparison.pairs.select(measure=first)
     lines = [pair.sentence for pair in main]
     others = [pair for pair in comparison.pairs if pair.measure != first]
     for pair in main if others else []:
@@ -229,11 +280,11 @@ def _of_many(comparison: Comparison) -> list[str]:
             if others
             else "is better than all other systems"
         )
-        pairs = [pair for pair in comparison.pairs if pair.measure == measure]
-        clear = sum(pair.verdict in ("better", "worse") for pair in pairs)
+        rows = comparison.pairs.rows(measure=measure)
+        clear = int(comparison.pairs.separated(rows).sum())
         lines.append(
-            f"{measure}: {best} has the best mean of {len(comparison.runs)} systems, and {rest}; "
-            f"{clear:,} of {len(pairs):,} pairs differ"
+            f"{measure}: {best} has the best mean of {len(comparison.runs):,} systems, and {rest}; "
+            f"{clear:,} of {len(rows):,} pairs differ"
         )
     return lines
 
@@ -246,12 +297,11 @@ def _against_baseline(comparison: Comparison) -> list[str]:
         "equivalent": "equivalent",
         "no difference shown": "not shown to differ",
     }
-    order = [mean.run for mean in ranked(comparison)]
+    place = {mean.run: at for at, mean in enumerate(ranked(comparison))}
     lines = []
     for measure in comparison.measures:
         pairs = sorted(
-            (pair for pair in comparison.pairs if pair.measure == measure),
-            key=lambda pair: order.index(pair.system),
+            comparison.pairs.select(measure=measure), key=lambda pair: place[pair.system]
         )
         groups = {
             word: [pair.system for pair in pairs if pair.verdict == verdict]
@@ -270,16 +320,24 @@ def _by_verdict(pairs: list[Pair]) -> str:
     return "; ".join(f"{word} on {', '.join(names)}" for word, names in measures.items())
 
 
-def _means_table(comparison: Comparison) -> Table:
+def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:
     rows = []
-    for run in (mean.run for mean in ranked(comparison)):
+    for run in shown:
         note = "baseline" if run == comparison.baseline else ""
         means = (comparison.mean(run, measure) for measure in comparison.measures)
         rows.append((Cell(run, note=note), *(_mean_cell(comparison, mean) for mean in means)))
     return Table(
         (Column("run", "text"), *map(Column, comparison.measures)),
         tuple(rows),
-        notes=tuple(notes(comparison)),
+        notes=(
+            *not_shown(
+                len(shown),
+                len(comparison.runs),
+                next(iter(comparison.measures)),
+                tested=True,
+            ),
+            *notes(comparison),
+        ),
         best="best mean",
         columns_are="measure",
     )
@@ -301,98 +359,11 @@ def _mean_cell(comparison: Comparison, mean: SystemMean) -> Cell:
     return marked(cell, pair.p_corrected, alpha=alpha, is_better=is_better)
 
 
-def _pair_link(pair: Pair, **shown: str) -> str:
-    return queries_link(measure=pair.measure, a=pair.system, b=pair.base, **shown)
-
-
-def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
-    """Show differences with intervals, tests and verdicts."""
-    rows = tuple(
-        (
-            *cells(pair.measure, pair.system, pair.base),
-            Cell(pair.difference, ends(pair.shown), link=_pair_link(pair, sort="-delta")),
-            Cell(pair.wins, link=_pair_link(pair, show="improved")),
-            Cell(pair.ties),
-            Cell(pair.losses, link=_pair_link(pair, show="worsened")),
-            *cells(pair.effect.d, pair.p_corrected, pair.verdict),
-        )
-        for pair in pairs
-    )
-    return Table(
-        (
-            *text_columns("measure", "system", "base"),
-            Column("difference", signed=True),
-            *map(Column, ("wins", "ties", "losses")),
-            Column("d", digits=2, signed=True),
-            Column("p", "p"),
-            Column("verdict", "text"),
-        ),
-        rows,
-        title,
-        notes=(
-            (
-                "difference: mean of system minus base, with the interval that holds for all pairs "
-                "of its family at once; wins, ties, losses: queries on which the system is better, "
-                "the same, worse; d: standardised mean difference"
-            ),
-        ),
-        name_columns=3,
-    )
-
-
-def _probable_section(comparison: Comparison) -> Iterator[Section]:
-    """Show how probable better, about the same and worse are, where a margin says what is same."""
-    margin = comparison.settings.margin
-    known = [(pair, pair.posterior) for pair in comparison.pairs if pair.posterior is not None]
-    if not known or margin is None:
-        return
-    rows = tuple(
-        cells(pair.measure, pair.system, pair.base, answer.better, answer.within, answer.worse)
-        for pair, answer in known
-    )
-    columns = (
-        *text_columns("measure", "system", "base"),
-        *(Column(title, digits=3) for title in ("better", f"within ±{margin:g}", "worse")),
-    )
-    note = (
-        "P(the mean difference is beyond, or within, the margin), for somebody who knew nothing "
-        "before (Student's t as the posterior); one pair at a time, not corrected"
-    )
-    yield Section("How probable", (Table(columns, rows, notes=(note,), name_columns=3),))
-
-
-def _holes_section(comparison: Comparison) -> Iterator[Section]:
-    """Show what unjudged documents could make of each difference."""
-    known = [(pair, pair.holes) for pair in comparison.pairs if pair.holes is not None]
-    if not known:
-        return
-    rows = []
-    for pair, holes in known:
-        if holes.lowest is None or holes.highest is None:
-            answer, interval = holes.note, None
-        else:
-            interval = (holes.lowest, holes.highest)
-            answer = "no" if holes.is_certain else "yes"
-        difference = Cell(holes.difference, interval)
-        names = cells(pair.measure, pair.system, pair.base)
-        rows.append((*names, difference, *cells(holes.unjudged, answer)))
-    columns = (
-        *text_columns("measure", "system", "base"),
-        Column("difference", signed=True, note="lowest, highest"),
-        Column("unjudged"),
-        Column("may turn", "text"),
-    )
-    note = (
-        "in brackets: over all ways to judge the unjudged documents of either run that the measure "
-        "looks at, the same in both runs; this is not about chance"
-    )
-    yield Section(
-        "Unjudged documents", (Table(columns, tuple(rows), notes=(note,), name_columns=3),)
-    )
-
-
-def _strata_blocks(comparison: Comparison) -> Iterator[Table | Sentences]:
+def _strata_blocks(comparison: Comparison, shown: Sequence[str]) -> Iterator[Table | Sentences]:
+    known = set(shown)
     for part in comparison.strata:
+        if not {part.system, part.base} <= known:
+            continue
         yield _strata_table(part)
         if part.finding is not None:
             yield Sentences((Sentence(f"warning: {part.finding.sentence}", "warning"),))
@@ -418,59 +389,3 @@ def _strata_table(part: StratifiedPair) -> Table:
             f"{part.measure}, {part.system} against {part.base}, by stratum (p: {part.correction})"
         ),
     )
-
-
-_DATA = (
-    "stratum",
-    "measure",
-    "base",
-    "system",
-    "queries",
-    "base_mean",
-    "system_mean",
-    "difference",
-    "low",
-    "high",
-    "level",
-    "low_alone",
-    "high_alone",
-    "relative",
-    "wins",
-    "ties",
-    "losses",
-    "d",
-    "d_low",
-    "d_high",
-    "p",
-    "p_corrected",
-    "method",
-    "correction",
-    "verdict",
-    "detectable",
-)
-"""The columns of csv."""
-
-
-def _data(comparison: Comparison) -> Table:
-    """Return a row for each measure and pair, then, with its name, one for each stratum of it."""
-    correction = comparison.settings.correction or comparison.settings.test
-    rows: list[dict[str, Value]] = []
-    for pair in comparison.pairs:
-        row = {name: getattr(pair, name, None) for name in _DATA}
-        row |= {"stratum": "", "correction": correction}
-        row |= {"low": pair.shown.low, "high": pair.shown.high, "level": pair.shown.level}
-        row |= {"low_alone": pair.interval.low, "high_alone": pair.interval.high}
-        row |= {"d": pair.effect.d, "d_low": pair.effect.low, "d_high": pair.effect.high}
-        rows.append(row)
-    for part in comparison.strata:
-        for stratum in part.strata:
-            row = {name: getattr(stratum, name, None) for name in _DATA}
-            row |= {"measure": part.measure, "base": part.base, "system": part.system}
-            row |= {"stratum": stratum.label, "queries": stratum.n, "correction": correction}
-            row |= {
-                "low": stratum.interval.low,
-                "high": stratum.interval.high,
-                "level": stratum.interval.level,
-            }
-            rows.append(row)
-    return Table(text_columns(*_DATA), plain_rows([row[name] for name in _DATA] for row in rows))

@@ -29,7 +29,7 @@ from rankscope.document.terminal import as_text
 from rankscope.document.text import percent, plain_cell, title_of
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.comparison import aliases
+from rankscope.reports.asked import aliases
 from rankscope.statistics.sentences import about, number
 
 if TYPE_CHECKING:

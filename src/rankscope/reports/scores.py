@@ -26,9 +26,10 @@ from rankscope.errors import counted
 from rankscope.measures.language import Measure, parse_trec_measures
 from rankscope.measures.names import NICKNAMES
 from rankscope.printing import visible
-from rankscope.reports.comparison import aliases, interval_methods
+from rankscope.reports.asked import aliases, interval_methods
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
 from rankscope.reports.measure_definitions import definitions_section
+from rankscope.reports.shown_systems import MOST_SYSTEMS, best_shown, not_shown
 from rankscope.scoring.inputs import documents_of
 
 if TYPE_CHECKING:
@@ -53,20 +54,28 @@ def scores_document(
     worst: int = 0,
     texts: Mapping[str, str] | None = None,
     answers: Mapping[str, Any] | None = None,
+    max_systems: int | None = None,
 ) -> Document:
     """Show means, a row for each run; ``per_query`` puts the values of every query first.
 
     ``intervals`` says whether means have their confidence intervals (None: up to `FEW` values of a
     measure), and ``worst`` how many of the worst queries of each run are listed: with their
     ``texts``, and with what is expected and, where the runs are given as ``answers``, retrieved.
+    ``max_systems``: how many runs are shown, the best by the first measure; None: up to 50; 0: all.
     """
-    runs = [scores.run(name) for name in scores.runs]
+    first = scores.measures[0]
+    shown = best_shown(
+        {name: scores.run(name).means[first] for name in scores.runs},
+        max_systems,
+        higher_is_better=Measure.parse(first).definition.higher_is_better,
+    )
+    runs = [scores.run(name) for name in shown]
     if intervals is None:
-        intervals = sum(len(run.query_ids) for run in runs) <= FEW
+        intervals = sum(len(scores.run(name).query_ids) for name in scores.runs) <= FEW
     blocks: list[Block] = [
-        _means_table(scores, intervals=intervals),
-        *warning_lines(scores.findings, several=len(runs) > 1),
-        *_bounds_tables(bounds or {}),
+        _means_table(scores, shown, intervals=intervals),
+        *warning_lines(scores.findings, several=len(scores.runs) > 1),
+        *_bounds_tables({name: (bounds or {})[name] for name in shown if name in (bounds or {})}),
     ]
     if worst:
         blocks += [
@@ -78,9 +87,9 @@ def scores_document(
             _per_query_table(scores, run, title=run.name if len(runs) > 1 else "") for run in runs
         ]
     return Document(
-        f"Scores of {', '.join(scores.runs)}",
+        f"Scores of {_title(scores)}",
         (Section("", tuple(blocks)),),
-        names=frozenset([*scores.runs, *scores.measures]),
+        names=frozenset([*shown, *scores.measures]),
         data=lambda: _per_query_data(scores) if per_query else _means_data(scores),
         appendix=(
             coverage_section(
@@ -94,6 +103,11 @@ def scores_document(
             ),
         ),
     )
+
+
+def _title(scores: Scores) -> str:
+    few = len(scores.runs) <= MOST_SYSTEMS
+    return ", ".join(scores.runs) if few else f"{len(scores.runs):,} runs"
 
 
 @view
@@ -133,11 +147,10 @@ def accounting_sentences(accounting: Accounting) -> list[str]:
     return parts
 
 
-def _notes(scores: Scores) -> Iterator[str]:
+def _notes(scores: Scores, shown: Sequence[str]) -> Iterator[str]:
+    yield from not_shown(len(shown), len(scores.runs), scores.measures[0])
     yield from aliases(scores.asked)
-    by_run = {
-        name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in scores.runs
-    }
+    by_run = {name: "; ".join(accounting_sentences(scores.run(name).accounting)) for name in shown}
     if len(set(by_run.values())) == 1:
         yield next(iter(by_run.values()))
     else:
@@ -156,10 +169,10 @@ def _value(measure: str, value: float) -> float | None:
     return int(value) if is_count else value
 
 
-def _means_table(scores: Scores, *, intervals: bool) -> Table:
+def _means_table(scores: Scores, shown: Sequence[str], *, intervals: bool) -> Table:
     means = {name: scores.run(name).means for name in scores.runs}
-    known = {name: scores.intervals_of(name) if intervals else {} for name in scores.runs}
-    notes = list(_notes(scores))
+    known = {name: scores.intervals_of(name) if intervals else {} for name in shown}
+    notes = list(_notes(scores, shown))
     if any(known.values()):
         methods = interval_methods(known[name][m] for name in known for m in known[name])
         made = f" ({methods})" if methods else ""
@@ -183,7 +196,7 @@ def _means_table(scores: Scores, *, intervals: bool) -> Table:
 
     return Table(
         (Column("run", "text"), *map(Column, scores.measures)),
-        tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in scores.runs),
+        tuple((Cell(name), *(cell(name, m) for m in scores.measures)) for name in shown),
         notes=tuple(notes),
         best="" if scores.is_by_language else "best mean",
         columns_are="measure",

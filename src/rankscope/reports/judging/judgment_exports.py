@@ -141,7 +141,15 @@ def export_bytes(
     nested: dict[str, dict[str, float]] = {}
     for pair, grade in settled.items():
         nested.setdefault(pair.query_id, {})[pair.doc_id] = grade
-    qrels = Qrels(nested)
+    return _qrels_bytes(Qrels(nested), format)
+
+
+def qrels_bytes(qrels: Qrels, path: PathLike) -> bytes:
+    """Return qrels in the format that the suffix of a file tells."""
+    return _qrels_bytes(qrels, qrels_format(path))
+
+
+def _qrels_bytes(qrels: Qrels, format: ExportFormat) -> bytes:
     if format == "trec":
         return trec_bytes(qrels)
     frame = qrels.to_polars().select("query_id", "doc_id", "grade")

@@ -1,0 +1,114 @@
+"""What was asked outside this process: engines as they were, and what language models took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankscope.document.blocks import Block, Cell, Column, Section, Table
+
+if TYPE_CHECKING:
+    from rankscope.records import BenchmarkReport
+    from rankscope.runs.origin import EngineFacts, ModelUsage
+
+TITLE = "Engines and models"
+
+
+def asked_section(report: BenchmarkReport) -> Section:
+    """Show the engines and language models that were asked; an empty section if there were none."""
+    systems = report.systems
+    engines = [(system.name, facts) for system in systems for facts in system.run.engines]
+    usage = [
+        (system.name, facts)
+        for system in systems
+        for run in (system.run, *system.again)
+        for facts in run.usage
+    ]
+    blocks: list[Block] = []
+    if engines:
+        blocks.append(_engines(engines))
+    if usage:
+        blocks.append(_usage(usage))
+    return Section(TITLE, details=tuple(blocks), part="method")
+
+
+def _engines(rows: list[tuple[str, EngineFacts]]) -> Table:
+    return Table(
+        (
+            Column("system", "text"),
+            Column("engine", "text"),
+            Column("version", "text"),
+            Column("documents", digits=0),
+            Column("loaded", digits=0),
+            Column("settings", "text"),
+            Column("snapshot", "text"),
+        ),
+        tuple(
+            (
+                Cell(name),
+                Cell(facts.engine),
+                Cell(facts.version or None),
+                Cell(facts.documents),
+                Cell(facts.loaded),
+                Cell(settings_text(facts.settings)),
+                Cell(None if facts.snapshot is None else facts.snapshot[:16]),
+            )
+            for name, facts in rows
+        ),
+        title="Engines",
+        notes=("loaded: documents that were sent to the engine; 0: it held them already",),
+    )
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return settings in one line, as a config writes them.
+
+    >>> settings_text({"search": "vector", "ef_search": 64, "lists": None})
+    'search: vector, ef_search: 64'
+    """
+    return ", ".join(f"{name}: {value}" for name, value in settings.items() if value is not None)
+
+
+def _usage(rows: list[tuple[str, ModelUsage]]) -> Table:
+    counts = {
+        "requests": "requests",
+        "answered": "answered",
+        "of these kept": "cached",
+        "repeated": "retried",
+        "unreadable": "unreadable",
+        "failed": "failed",
+        "unanswered": "unanswered",
+        "fallen back": "fallen_back",
+        "tokens sent": "prompt_tokens",
+        "received": "completion_tokens",
+    }
+    return Table(
+        (
+            Column("system", "text"),
+            Column("part", "text"),
+            Column("model", "text"),
+            *(Column(title, digits=0) for title in counts),
+            Column("cost", digits=4),
+            Column("p50, s", digits=2),
+            Column("p95, s", digits=2),
+        ),
+        tuple(
+            (
+                Cell(name),
+                Cell(facts.part),
+                Cell(facts.model),
+                *(Cell(getattr(facts, field)) for field in counts.values()),
+                Cell(facts.cost),
+                Cell(facts.p50),
+                Cell(facts.p95),
+            )
+            for name, facts in rows
+        ),
+        title="Language models",
+        notes=(
+            (
+                "kept: answers of an earlier run; fallen back: the incoming order or the plain "
+                "query was taken; cost: at the prices stated in the config"
+            ),
+        ),
+    )

@@ -1,0 +1,171 @@
+"""Pairs of systems as tables: differences, how probable they are, unjudged documents; and csv."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rankscope.document.blocks import (
+    Cell,
+    Column,
+    Lines,
+    Section,
+    Table,
+    Value,
+    cells,
+    ends,
+    text_columns,
+)
+from rankscope.document.links import queries_link
+
+if TYPE_CHECKING:
+    from rankscope.statistics.compare import Comparison
+    from rankscope.statistics.pair import Pair
+
+
+def _pair_link(pair: Pair, **shown: str) -> str:
+    return queries_link(measure=pair.measure, a=pair.system, b=pair.base, **shown)
+
+
+def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
+    """Show differences with intervals, tests and verdicts."""
+    rows = tuple(
+        (
+            *cells(pair.measure, pair.system, pair.base),
+            Cell(pair.difference, ends(pair.shown), link=_pair_link(pair, sort="-delta")),
+            Cell(pair.wins, link=_pair_link(pair, show="improved")),
+            Cell(pair.ties),
+            Cell(pair.losses, link=_pair_link(pair, show="worsened")),
+            *cells(pair.effect.d, pair.p_corrected, pair.verdict),
+        )
+        for pair in pairs
+    )
+    return Table(
+        (
+            *text_columns("measure", "system", "base"),
+            Column("difference", signed=True),
+            *map(Column, ("wins", "ties", "losses")),
+            Column("d", digits=2, signed=True),
+            Column("p", "p"),
+            Column("verdict", "text"),
+        ),
+        rows,
+        title,
+        notes=(
+            (
+                "difference: mean of system minus base, with the interval that holds for all pairs "
+                "of its family at once; wins, ties, losses: queries on which the system is better, "
+                "the same, worse; d: standardised mean difference"
+            ),
+        ),
+        name_columns=3,
+    )
+
+
+def probable_section(comparison: Comparison, pairs: Sequence[Pair]) -> Iterator[Section]:
+    """Show how probable better, about the same and worse are, where a margin says what is same."""
+    margin = comparison.settings.margin
+    known = [(pair, pair.posterior) for pair in pairs if pair.posterior is not None]
+    if not known or margin is None:
+        return
+    rows = tuple(
+        cells(pair.measure, pair.system, pair.base, answer.better, answer.within, answer.worse)
+        for pair, answer in known
+    )
+    columns = (
+        *text_columns("measure", "system", "base"),
+        *(Column(title, digits=3) for title in ("better", f"within ±{margin:g}", "worse")),
+    )
+    note = (
+        "P(the mean difference is beyond, or within, the margin), for somebody who knew nothing "
+        "before (Student's t as the posterior); one pair at a time, not corrected"
+    )
+    yield Section("How probable", (Table(columns, rows, notes=(note,), name_columns=3),))
+
+
+def holes_section(pairs: Sequence[Pair]) -> Iterator[Section]:
+    """Show what unjudged documents could make of each difference."""
+    known = [(pair, pair.holes) for pair in pairs if pair.holes is not None]
+    if not known:
+        return
+    rows = []
+    for pair, holes in known:
+        if holes.lowest is None or holes.highest is None:
+            answer, interval = holes.note, None
+        else:
+            interval = (holes.lowest, holes.highest)
+            answer = "no" if holes.is_certain else "yes"
+        difference = Cell(holes.difference, interval)
+        names = cells(pair.measure, pair.system, pair.base)
+        rows.append((*names, difference, *cells(holes.unjudged, answer)))
+    columns = (
+        *text_columns("measure", "system", "base"),
+        Column("difference", signed=True, note="lowest, highest"),
+        Column("unjudged"),
+        Column("may turn", "text"),
+    )
+    note = (
+        "in brackets: over all ways to judge the unjudged documents of either run that the measure "
+        "looks at, the same in both runs; this is not about chance"
+    )
+    yield Section(
+        "Unjudged documents", (Table(columns, tuple(rows), notes=(note,), name_columns=3),)
+    )
+
+
+_DATA = (
+    "stratum",
+    "measure",
+    "base",
+    "system",
+    "queries",
+    "base_mean",
+    "system_mean",
+    "difference",
+    "low",
+    "high",
+    "level",
+    "low_alone",
+    "high_alone",
+    "relative",
+    "wins",
+    "ties",
+    "losses",
+    "d",
+    "d_low",
+    "d_high",
+    "p",
+    "p_corrected",
+    "method",
+    "correction",
+    "verdict",
+    "detectable",
+)
+"""The columns of csv."""
+
+
+def comparison_data(comparison: Comparison) -> Lines:
+    """Return a row for each measure and pair, then, with its name, one for each stratum of it."""
+    return Lines(_DATA, lambda: _data_rows(comparison))
+
+
+def _data_rows(comparison: Comparison) -> Iterator[list[Value]]:
+    correction = comparison.settings.correction or comparison.settings.test
+    for pair in comparison.pairs:
+        row: dict[str, Value] = {name: getattr(pair, name, None) for name in _DATA}
+        row |= {"stratum": "", "correction": correction}
+        row |= {"low": pair.shown.low, "high": pair.shown.high, "level": pair.shown.level}
+        row |= {"low_alone": pair.interval.low, "high_alone": pair.interval.high}
+        row |= {"d": pair.effect.d, "d_low": pair.effect.low, "d_high": pair.effect.high}
+        yield [row[name] for name in _DATA]
+    for part in comparison.strata:
+        for stratum in part.strata:
+            row = {name: getattr(stratum, name, None) for name in _DATA}
+            row |= {"measure": part.measure, "base": part.base, "system": part.system}
+            row |= {"stratum": stratum.label, "queries": stratum.n, "correction": correction}
+            row |= {
+                "low": stratum.interval.low,
+                "high": stratum.interval.high,
+                "level": stratum.interval.level,
+            }
+            yield [row[name] for name in _DATA]

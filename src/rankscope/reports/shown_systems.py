@@ -1,0 +1,71 @@
+"""Which of many systems a table shows: the best, and always the baseline; and what it says then.
+
+What is not shown is still counted: means, p-values and corrections are over all systems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from rankscope.errors import InputError
+
+MOST_SYSTEMS = 50
+"""So many systems a table shows, unless it is told otherwise."""
+
+
+def shown_systems(
+    ranked: Sequence[str], most: int | None, always: Collection[str | None] = ()
+) -> list[str]:
+    """Return the first of ``ranked`` systems, and those of ``always``, in their order.
+
+    ``most``: how many; None: `MOST_SYSTEMS`; 0: all.
+
+    >>> shown_systems(["a", "b", "c", "d"], 2, ["d"])
+    ['a', 'b', 'd']
+    """
+    most = MOST_SYSTEMS if most is None else most
+    if most < 0:
+        raise InputError(f"max_systems must be 0 (all) or more, not {most}")
+    if most == 0 or len(ranked) <= most:
+        return list(ranked)
+    return [name for place, name in enumerate(ranked) if place < most or name in always]
+
+
+def best_shown(
+    values: Mapping[str, float | None],
+    most: int | None,
+    *,
+    higher_is_better: bool,
+    always: Collection[str | None] = (),
+) -> list[str]:
+    """Return all systems as they were given, or, if those are too many, the best, best first.
+
+    >>> best_shown({"a": 0.1, "b": None, "c": 0.4}, 2, higher_is_better=True)
+    ['c', 'a']
+    """
+
+    def badness(name: str) -> float:
+        value = values[name]
+        if value is None or math.isnan(value):
+            return math.inf
+        return -value if higher_is_better else value
+
+    chosen = shown_systems(sorted(values, key=badness), most, always)
+    return list(values) if len(chosen) == len(values) else chosen
+
+
+ELSEWHERE = "--max-systems 0 shows all, and --format json and csv hold all"
+
+
+def not_shown(
+    shown: int, systems: int, measure: str, *, tested: bool = False, where: str = ELSEWHERE
+) -> tuple[str, ...]:
+    """Say how many systems a table does not show, and where they are; nothing if it shows all."""
+    if shown == systems:
+        return ()
+    text = (
+        f"{systems - shown:,} of {systems:,} systems are not shown, those with the lowest rank by "
+        f"{measure}: {where}"
+    )
+    return (f"{text}; tests and corrections are over all of them" if tested else text,)
