@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rankscope.runs.table import read_run as read_run
     from rankscope.runs.validation import Validation as Validation
     from rankscope.runs.validation import validate_run as validate_run
+    from rankscope.scale.run_parts import RunParts as RunParts
     from rankscope.scoring.accounting import Accounting as Accounting
     from rankscope.scoring.bounds import Bounds as Bounds
     from rankscope.scoring.bounds import bounds as bounds
@@ -91,6 +92,7 @@ _HOME = {
     "RankscopeError": "errors",
     "RetrieverResult": "retrieval.golden",
     "Run": "runs.table",
+    "RunParts": "scale.run_parts",
     "Scores": "scoring.evaluate",
     "UnknownNameError": "errors",
     "Validation": "runs.validation",

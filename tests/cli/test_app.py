@@ -164,6 +164,18 @@ def faulty(*_: object, **__: object) -> None:
         raise FaultError("oh\x1b[31m no") from None
 
 
+def test_the_version_says_what_it_runs_on(
+    rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rankscope("--version").stdout == f"rankscope, version {rs.__version__}\n"
+    whole = rankscope("--version", "--verbose").stdout
+    assert whole.startswith(f"rankscope, version {rs.__version__}\nPython 3.")
+    assert "\nnative scan: " in whole
+    monkeypatch.setenv("RANKSCOPE_NATIVE", "0")
+    for typed in (("--version", "--verbose"), ("--verbose", "--version")):
+        assert "\nnative scan: off (RANKSCOPE_NATIVE=0)\n" in rankscope(*typed).stdout
+
+
 def test_a_fault_of_our_own_exits_70(
     rankscope: Rankscope, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

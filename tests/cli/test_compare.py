@@ -189,3 +189,31 @@ def test_unjudged_documents_and_probabilities(run: Printed) -> None:
     seeds = ("--seeds", "a=letters")
     code, _, err = run(QRELS, *RUNS, *FAST, "--bounds", *seeds)
     assert (code, "leave out seeds and weights" in err) == (2, True)
+
+
+def test_the_best_of_many_runs(run: Printed, tmp_path: Path) -> None:
+    """The table has the best runs and the baseline; JSON and csv hold all, whatever is shown."""
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"q{query} 0 d 1\n" for query in range(12)))
+    paths = []
+    for system in range(8):
+        path = tmp_path / f"run{system}.txt"
+        lines = [f"q{query} Q0 d 1 {(query + system) % 9} run{system}\n" for query in range(12)]
+        lines += [f"q{query} Q0 x 2 4 run{system}\n" for query in range(12)]
+        path.write_text("".join(lines))
+        paths.append(str(path))
+    asked = (str(qrels), *paths, "-m", "RR", *FAST)
+    code, out, err = run(*asked, "--max-systems", "2", "--baseline", "run0")
+    assert (code, err) == (0, "")
+    table = out[out.index("Means") :]
+    assert sum(line.startswith("run") for line in table.splitlines()) == 1 + 3, "head, 2, baseline"
+    assert "run0 (baseline)" in table
+    assert "5 of 8 systems are not shown" in " ".join(table.split())
+    for output in ("json", "csv"):
+        whole = run(*asked, "--format", output)
+        assert run(*asked, "--format", output, "--max-systems", "2") == whole
+        assert all(f"run{system}" in whole[1] for system in range(8))
+    assert run(*asked, "--max-systems", "0") == run(*asked)
+    code, _, err = run(*asked, "--max-systems", "-1")
+    assert code == 2
+    assert "-1 is not in the range" in err

@@ -29,6 +29,11 @@ class LazyGroup(click.Group):
         self._lazy = lazy
         self.is_root = is_root
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, for options that are looked at before the others are known."""
+        ctx.meta["rankscope.typed"] = tuple(args)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order they are used, not by alphabet."""
         return [*self._lazy, *super().list_commands(ctx)]
@@ -128,6 +133,21 @@ CACHES = LazyGroup(
 )
 
 
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the version, and with ``--verbose`` that of what it is built on."""
+    if not wanted:
+        return
+    from rankscope.printing import put
+
+    put(f"rankscope, version {rankscope.__version__}\n")
+    if "--verbose" in context.meta["rankscope.typed"]:
+        from rankscope.cli.debugging import built_on
+
+        for line in built_on():
+            put(f"{line}\n")
+    context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     is_root=True,
@@ -140,12 +160,14 @@ CACHES = LazyGroup(
             "BENCHMARK",
             "From a config to a verdict: run, verify, sign, compare, list.",
         ),
+        "load": ("load", "load", "How fast a system answers at a given rate of queries."),
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
         "report": ("report", "report", "One page of experiments or records, to look around in."),
         "judge": ("judge", "judge", "A page to judge documents on: one key, saved at once."),
+        "judge-llm": ("judge_llm", "judge_llm", "A language model judges, beside people."),
         "power": ("power", "power", "What these queries can and cannot show."),
         "runs": ("app", "RUNS", "Check and make runs: validate, fetch, fuse."),
         "cases": ("app", "CASES", "Check golden sets: validate."),
@@ -159,7 +181,15 @@ CACHES = LazyGroup(
         "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },
 )
-@click.version_option(rankscope.__version__, prog_name="rankscope")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit; with --verbose, what it runs on too.",
+)
+@click.option("--verbose", is_flag=True, expose_value=False, hidden=True)
 @click.option(
     "--debug",
     is_flag=True,

@@ -9,6 +9,7 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    MAX_SYSTEMS,
     NO_ANSWER,
     ORDER,
     OVERLAP,
@@ -98,6 +99,7 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS, PAIR_TE
 @click.option("--corpus", metavar="FILE", help="In html, titles and texts of the documents.")
 @format_option(METRICS)
 @page_options
+@MAX_SYSTEMS
 @TARGET
 @table_options
 @NO_ANSWER
@@ -120,6 +122,7 @@ def compare(
     format: str,
     top: int | None,
     text: bool,
+    max_systems: int | None,
     target: str | None,
     **options: Any,
 ) -> None:
@@ -160,6 +163,7 @@ def compare(
         comparison,
         format=format,
         target=target,
+        max_systems=max_systems,
         contents=lambda: page_contents(
             scored,
             queries=queries_file or qrels,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rankscope.logs import ROOT
 from rankscope.printing import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +25,22 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a message."""
         return without_secrets(super().format(record))
+
+
+def built_on() -> Iterator[str]:
+    """Yield what ``--version --verbose`` shows: Python, the native scan, and packages."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from rankscope.tables.native import state
+
+    yield f"Python {platform.python_version()}, {platform.platform()}"
+    yield f"native scan: {state()}"
+    for package in ("numpy", "polars", "scipy", "pydantic", "distributed"):
+        try:
+            yield f"{package} {version(package)}"
+        except PackageNotFoundError:
+            yield f"{package}: not installed"
 
 
 def listen() -> None:

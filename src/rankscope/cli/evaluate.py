@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from rankscope.cli.options import (
     DEFAULTS,
     MAX_SIZE,
+    MAX_SYSTEMS,
     NO_ANSWER,
     ORDER,
     OVERLAP,
@@ -25,6 +27,7 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.output import METRICS, emit, print_warnings, write_text
 from rankscope.cli.page_contents import page_contents
+from rankscope.cli.scaling import Scaling, scale_options
 
 
 @click.command()
@@ -82,6 +85,7 @@ from rankscope.cli.page_contents import page_contents
     "chunks that runs name by id.",
 )
 @click.option("--labels", metavar="E=3,S=2,…", help="What the labels of the qrels mean.")
+@MAX_SYSTEMS
 @TARGET
 @table_options
 @NO_ANSWER
@@ -89,6 +93,7 @@ from rankscope.cli.page_contents import page_contents
 @ontology_options
 @language_options
 @MAX_SIZE
+@scale_options
 def evaluate(
     *,
     qrels: str,
@@ -108,24 +113,27 @@ def evaluate(
     labels: str | None,
     order: Any,
     corpus: str | None,
+    max_systems: int | None,
     target: str | None,
     ontology: Any,
     top: int | None,
     text: bool,
+    workers: int | None,
+    cluster: str | None,
+    per_query_output: str | None,
 ) -> int:
     """Score each RUN against the judgments in QRELS.
 
-    NAME=RUN gives a run another name than its tag or file has.
+    NAME=RUN gives a run another name than its tag or file has. A folder, or a pattern in quotes
+    ('parts/*.trec'), is one run in several files.
 
     A query that is judged and missing from a run counts as 0; how many there are is always said.
     A run that shares no query or no document with the qrels is an error, as is an empty one.
     """
-    from rankscope.cli import ANSWER_IS_NO
-    from rankscope.collection.qrels import parse_labels, read_qrels
+    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER
     from rankscope.document.views import document_of
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.reports.scores import scores_as_trec
-    from rankscope.scoring.bounds import bounds as find_bounds
     from rankscope.scoring.evaluate import evaluate as score
     from rankscope.scoring.inputs import as_judgments, as_runs
     from rankscope.scoring.limits import read_limits
@@ -141,13 +149,23 @@ def evaluate(
         if is_given and format == METRICS:
             raise click.UsageError(f"{option} is not for metrics, which are means and intervals")
     asked = list(measures or DEFAULT_MEASURES)
-    judgments = as_judgments(read_qrels(qrels, labels=parse_labels(labels)) if labels else qrels)
-    runs, _ = as_runs(named_runs(run), judgments, order=order, corpus=corpus)
-    limits = read_limits(fail_under, runs, profile=profile)
-    asked += [limit.asked for limit in limits]
+    judgments = as_judgments(_labelled(qrels, labels) if labels else qrels)
     rules: Any = {"profile": profile, "ties": ties, "queries": "both" if intersect else None}
-    with keeping(enabled=format == "html") as scored:
-        scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
+    with Scaling(workers, cluster, per_query_output) as scaling:
+        given = named_runs(run)
+        question = scaling.question(judgments, {**rules, "order": order, "corpus": corpus})
+        files = None if question is None else scaling.named(given, question)
+        runs, _ = (files, 0) if files else as_runs(given, judgments, order=order, corpus=corpus)
+        limits = read_limits(fail_under, runs, profile=profile)
+        asked += [limit.asked for limit in limits]
+        if files and question is not None:
+            wants_bounds = bounds or format not in ("csv", METRICS, "trec")
+            holes = {"holes": bounds, "hole_grade": hole_grade} if wants_bounds else None
+            runs = scaling.scored(files, replace(question, measures=tuple(asked), bounds=holes))
+        with keeping(enabled=format == "html") as scored:
+            scores = score(judgments, runs, asked, corpus=corpus, ontology=ontology, **rules)
+        if not files:
+            scaling.write(scores)
     check_keys()
     if bounds and set(scores.runs) != set(runs):
         raise click.UsageError("--bounds is about one mean; take one language with --language")
@@ -156,15 +174,16 @@ def evaluate(
         for limit in limits
         for sentence in limit.missed({name: scores.run(name).means for name in scores.runs})
     ]
-    status = ANSWER_IS_NO if missed else 0
+    status = CANNOT_ANSWER if scaling.broken else ANSWER_IS_NO if missed else 0
     if format == "trec":
         print_warnings(document_of(scores, intervals=False).warnings)
         write_text(scores_as_trec(scores, per_query=per_query), target)
         print_warnings(missed)
         return status
     bounds_by_run = {
-        name: find_bounds(judgments, one_run, asked, holes=bounds, hole_grade=hole_grade, **rules)
-        for name, one_run in (runs.items() if set(scores.runs) == set(runs) else ())
+        name: getattr(system, "bounds", None)
+        or _bounds(judgments, system, asked, holes=bounds, hole_grade=hole_grade, **rules)
+        for name, system in (runs.items() if set(scores.runs) == set(runs) else ())
         if bounds or (format not in ("csv", METRICS) and scores.run(name).accounting.tied_hits)
     }
     emit(
@@ -177,6 +196,7 @@ def evaluate(
         bounds=bounds_by_run,
         intervals=False if format == "csv" else intervals,
         worst=worst or 0,
+        max_systems=max_systems,
         texts=_texts(queries, qrels) if worst and text else None,
         contents=lambda: page_contents(
             scored, queries=queries or qrels, corpus=corpus, top=top, with_text=text
@@ -185,6 +205,20 @@ def evaluate(
     )
     print_warnings(missed)
     return status
+
+
+def _labelled(qrels: str, labels: str) -> Any:
+    """Read qrels whose grades are labels."""
+    from rankscope.collection.qrels import parse_labels, read_qrels
+
+    return read_qrels(qrels, labels=parse_labels(labels))
+
+
+def _bounds(*run: Any, **options: Any) -> Any:
+    """Find the bounds of one run; loaded only where they are asked for."""
+    from rankscope.scoring.bounds import bounds
+
+    return bounds(*run, **options)
 
 
 def _texts(queries: str | None, qrels: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ EXAMPLES = {
     ),
     "benchmark list": f"{_RUN}\nrankscope benchmark list benchmarks",
     "benchmark schema": "rankscope benchmark schema config",
+    "load": "rankscope load demo/bench.yaml --system lexical --rate 20 --seconds 2 --warm-up 0.5",
     "evaluate": f"rankscope evaluate {_QRELS} {_LEXICAL} -m nDCG@10 --worst 5",
     "compare": f"rankscope compare {_QRELS} {_LEXICAL} {_HYBRID} --baseline lexical",
     "gate": f"rankscope gate {_LEXICAL} {_HYBRID} --qrels {_QRELS} --max-drop 0.02",
@@ -31,6 +32,10 @@ EXAMPLES = {
     "judge": (
         f"rankscope diagnose {_QRELS} {_LEXICAL} {_HYBRID} --pool pool.jsonl\n"
         "rankscope judge pool.jsonl --status"
+    ),
+    "judge-llm": (
+        f"rankscope judge-llm {_QRELS} --queries demo/queries.jsonl --corpus demo/corpus.jsonl \\\n"
+        "  --set url=http://localhost:11434/v1 --set model=qwen3 --dry-run"
     ),
     "power": f"rankscope power {_QRELS} {_LEXICAL} {_HYBRID} --difference 0.03",
     "explain": f"rankscope explain {_QRELS} {_LEXICAL} --query q001 -m nDCG@10",

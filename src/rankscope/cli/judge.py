@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli.options import MAX_SIZE, OutputName, check_standard_input, named_runs
+from rankscope.cli.judging_pools import chosen_pool, pool_options
+from rankscope.cli.options import MAX_SIZE, OutputName, check_standard_input
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from rankscope.document.blocks import Document
     from rankscope.reports.judging.judging_desk import Desk
@@ -22,18 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("pool", metavar="[POOL|DIR]", required=False)
-@click.option(
-    "--runs", multiple=True, metavar="RUN", help="Judge the first documents of it (repeatable)."
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="With --runs: how many documents of each answer.",
-)
-@click.option("--queries", metavar="FILE", help="Queries with texts and information needs.")
-@click.option("--corpus", metavar="FILE", help="The documents.")
+@pool_options
 @click.option("--rater", metavar="NAME", help="Who judges; else the page asks.")
 @click.option(
     "--order",
@@ -127,7 +117,9 @@ def judge(
         _print_status(log_path)
     else:
         check_standard_input(pool, *runs, options["queries"], options["corpus"])
-        _serve(_desk(_pool(pool, runs, options), log_path, options), pool or "--runs …", options)
+        _serve(
+            _desk(chosen_pool(pool, runs, options), log_path, options), pool or "--runs …", options
+        )
 
 
 def _log_path(pool: str | None, runs: tuple[str, ...], given: str | None) -> Path:
@@ -151,83 +143,6 @@ def _check_outside(pool: str | None, path: Path | str | None) -> None:
         from rankscope.errors import InputError
 
         raise InputError(f"{path}: is inside the experiment {pool}; name a file outside of it")
-
-
-# --- what is judged ------------------------------------------------------------------------------
-
-
-def _pool(pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]) -> JudgingPool:
-    from rankscope.reports.judging.judging_pool import (
-        asked_in,
-        pool_of_runs,
-        read_pool,
-        shelved_in,
-    )
-
-    pools = []
-    if pool is not None:
-        pools.append(_of_experiment(Path(pool)) if os.path.isdir(pool) else read_pool(pool))
-    if runs:
-        from rankscope.runs.table import as_run
-
-        answers = [as_run(run) for run in named_runs(runs)]
-        pools.append(
-            pool_of_runs(answers, options["depth"], ", ".join(run.name for run in answers))
-        )
-    whole = pools[0] if len(pools) == 1 else pools[0].joined(pools[1])
-    if options["queries"] is not None:
-        from rankscope.collection.queries import read_queries
-
-        known = asked_in(read_queries(options["queries"]))
-        _check_shared({pair.query_id for pair in whole.ranks}, known, "query", options["queries"])
-        whole = whole.with_queries(known)
-    if options["corpus"] is not None:
-        documents = dict(whole.only(shelved_in(options["corpus"])))
-        wanted = {pair.doc_id for pair in whole.ranks}
-        _check_shared(wanted, documents, "document", options["corpus"])
-        whole = whole.with_documents(documents.items())
-    return whole
-
-
-def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str) -> None:
-    """Refuse a file that knows nothing of the pool; say what it does not know."""
-    from rankscope.cli import say
-    from rankscope.errors import InputError, counted, shown
-
-    missing = sorted(wanted.difference(known))
-    if len(missing) == len(wanted):
-        raise InputError(
-            f"{path}: holds no {noun} of the pool, such as {shown(missing[0], 40)}; name the file "
-            "that does"
-        )
-    if missing:
-        of_all = f"{len(missing):,} of {counted(len(wanted), noun)}"
-        say(
-            f"{path}: lacks {of_all}, such as {shown(missing[0], 40)}; what is missing is not shown"
-        )
-
-
-def _of_experiment(folder: Path) -> JudgingPool:
-    """Make a pool of what the report of a benchmark says to judge next."""
-    from rankscope.benchmark.folders import inside
-    from rankscope.benchmark.verify import open_experiment
-    from rankscope.collection.queries import read_queries
-    from rankscope.diagnosis.holes import HOLES
-    from rankscope.errors import InputError
-    from rankscope.records.table_names import DOCUMENTS, QUERIES
-    from rankscope.reports.judging.judging_pool import asked_in_experiment, pool_of, shelved_in
-
-    _, report = open_experiment(folder)
-    holes = HOLES.of(report.analyses)
-    if holes is None or not holes.judge:
-        raise InputError(
-            f"{folder}: its report names nothing to judge; give a pool, or --runs with --depth"
-        )
-    pool = pool_of(holes.judge, folder.resolve().name)
-    if inside(folder, QUERIES).is_file():
-        pool = pool.with_queries(asked_in_experiment(read_queries(inside(folder, QUERIES))))
-    documents = inside(folder, DOCUMENTS)
-    return pool.with_documents(shelved_in(documents)) if documents.is_file() else pool
 
 
 def _desk(pool: JudgingPool, log_path: Path, options: Mapping[str, Any]) -> Desk:

@@ -346,6 +346,12 @@ RESAMPLES = click.option(
 SEED = click.option(
     "--seed", type=int, default=0, show_default=True, help="Of everything that is random."
 )
+MAX_SYSTEMS = click.option(
+    "--max-systems",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show the N best runs, and the baseline; 0: all. JSON and csv hold all. [default: 50]",
+)
 SYSTEMS = click.option(
     "--system", "systems", multiple=True, metavar="NAME", help="Only this system (repeatable)."
 )
@@ -391,9 +397,10 @@ def named_run(argument: str) -> Any:
     name, sign, path = argument.partition("=")
     if not sign or not name or not path or os.path.lexists(argument):
         return argument
+    from rankscope.scoring.parted import is_several
     from rankscope.scoring.score_files import is_score_file, read_scores
 
-    if path != "-" and is_score_file(path):
+    if path != "-" and not is_several(path) and is_score_file(path):
         scores = read_scores(path)
         return replace(scores, runs={name: scores.runs[scores.name_of()]})
     from rankscope.runs.naming import NamedFile

@@ -14,7 +14,7 @@ import click
 from rankscope.printing import put, put_line, visible, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rich.console import Console
 
@@ -98,11 +98,8 @@ def emit(
             plain: Any = metrics_of(result, **(metrics or {}))
             print_warnings(document_of(result, **options).warnings)
         else:
-            plain = data() if data is not None else result.to_dict()  # type: ignore[attr-defined]
-        if target is None:
-            print_json(plain)
-        else:
-            write_file(target, json_text(plain))
+            plain = data() if data is not None else result
+        _write_json(plain, target)
         return
     document = result if isinstance(result, Document) else document_of(result, **options)
     if format == "csv":
@@ -158,24 +155,45 @@ def write_text(text: str, target: str | None) -> None:
 
 def write_file(target: str, text: str) -> None:
     """Replace a file as a whole."""
+    _write_pieces(target, [text])
+
+
+def _write_pieces(target: str, pieces: Iterable[str]) -> None:
     from rankscope.files import replacing
 
     with replacing(target) as sink:
-        sink.write(text.encode("utf-8", "backslashreplace"))
+        for piece in pieces:
+            sink.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def json_text(value: Any, *, unicode: bool = True) -> str:
     """Return one JSON document; what could steer a terminal is escaped."""
-    text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
-    if text.isascii():
-        return f"{text}\n"
-    escaped = (
-        sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text
-    )
-    return "".join(escaped) + "\n"
+    return "".join(_json_pieces(value, unicode=unicode))
+
+
+def _json_pieces(value: Any, *, unicode: bool) -> Iterator[str]:
+    """Yield the text of plain data, or of a result, which may be too large to hold as a whole."""
+    if hasattr(value, "json_pieces"):
+        pieces: Iterable[str] = value.json_pieces(ascii_only=not unicode)
+    else:
+        pieces = [json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n"]
+    for piece in pieces:
+        if piece.isascii():
+            yield piece
+            continue
+        odd = {sign for sign in set(piece) if not sign.isprintable() and sign != "\n"}
+        yield piece.translate({ord(sign): json.dumps(sign)[1:-1] for sign in odd})
+
+
+def _write_json(value: Any, target: str | None) -> None:
+    if target is None:
+        print_json(value)
+    else:
+        _write_pieces(target, _json_pieces(value, unicode=True))
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document and nothing else."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    put(json_text(value, unicode=unicode))
+    for piece in _json_pieces(value, unicode=unicode):
+        put(piece)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankscope.statistics.compare import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.intervals import Interval
-    from rankscope.statistics.pairwise import Pair
+    from rankscope.statistics.pair import Pair
 
 Named = tuple[str, float]
 
