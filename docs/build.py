@@ -14,7 +14,7 @@ import sys
 import tempfile
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import click
 from conformance_page import conformance_page
 from pydantic import PlainSerializer
 from rich.console import Console
+from search_apis_page import search_apis_page
 
 from rankscope import records
 from rankscope.benchmark.case_schema import case_schema
@@ -360,6 +361,9 @@ def _type(annotation: object, later: dict[str, type[object]]) -> str:
     if origin is typing.Literal:
         return ", ".join(f"`{one}`" for one in arguments)
     assert isinstance(annotation, type)
+    if issubclass(annotation, Sequence):  # a sequence of its own kind is a list in JSON
+        [sequence] = annotation.__orig_bases__  # type: ignore[attr-defined]
+        return f"list of {_type(typing.get_args(sequence)[0], later)}"
     later.setdefault(annotation.__name__, annotation)
     return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
 
@@ -414,6 +418,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "records.md": records_page,
     "system-options.md": options_page,
     "conformance.md": conformance_page,
+    "search-apis.md": search_apis_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     "schemas/cases.json": lambda: _schema(case_schema()),
     **{f"schemas/{one.kind}.json": partial(_record_schema, one) for one in _RECORDS},
