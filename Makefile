@@ -4,16 +4,33 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-torch test-browser test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
+.PHONY: demo test test-pure test-native test-torch test-browser test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
 
 # What tests keep of ontologies stays here, out of the home of whoever runs them.
-test test-torch test-browser test-pythons test-minimum test-sdist: export RANKSCOPE_CACHE := $(CURDIR)/$(VENV)/kept
+test test-pure test-native test-torch test-browser test-pythons test-minimum test-sdist: export RANKSCOPE_CACHE := $(CURDIR)/$(VENV)/kept
 
-demo: $(VENV)/installed
+# The native scan of this checkout; without a compiler everything works, more slowly.
+NATIVE := src/rankscope/tables/_scan.library
+$(NATIVE): native/scan.c native/dicts.c native/build.py | $(BIN)/python
+	-@$(BIN)/python native/build.py && touch $@
+
+demo: $(VENV)/installed $(NATIVE)
 	@$(BIN)/rankscope demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+	$(MAKE) test-pure
+
+# What reads files, once more without the native library.
+PURE := $(shell grep -lE 'tmp_path|read_run|read_qrels' tests/scoring/test_*.py tests/runs/test_*.py) \
+	tests/tables tests/cli/test_evaluate.py tests/cli/test_validate.py tests/cli/test_hostile_files.py
+test-pure: export RANKSCOPE_NATIVE := 0
+test-pure: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n 2 $(PURE)
+
+# The native library under AddressSanitizer and UndefinedBehaviorSanitizer, if the compiler has them.
+test-native: $(VENV)/installed-dev $(NATIVE)
+	$(BIN)/python -m reliability.sanitized
 
 # What needs PyTorch, which `make test` does without.
 test-torch: $(VENV)/installed-torch
@@ -40,7 +57,7 @@ test-sdist: $(VENV)/installed-dev
 	cd $(VENV)/sdist && tar xzf *.tar.gz && cd rankscope-*/ && \
 		PYTHONPATH=src ../../bin/python -m pytest -n 2 tests/test_*.py tests/tables tests/collection
 
-lint: $(VENV)/installed-dev
+lint: $(VENV)/installed-dev $(NATIVE)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -51,13 +68,14 @@ docs: $(VENV)/installed-docs
 	$(BIN)/python docs/check_site.py build/site
 	@echo "open build/site/index.html"
 
-bench: $(VENV)/installed-dev
+bench: $(VENV)/installed-dev $(NATIVE)
 	$(BIN)/python -m benches
 
 # What docs/explanation/reliability.md reports; `make test` does a short form of each.
-fuzz: $(VENV)/installed-dev
+fuzz: $(VENV)/installed-dev $(NATIVE)
 	$(BIN)/python -m reliability.fuzz
 	$(BIN)/python -m reliability.differential
+	$(BIN)/python -m reliability.native_fuzz
 
 torture: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.torture

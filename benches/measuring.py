@@ -61,10 +61,10 @@ class Spent:
     peak: float  # MB
 
 
-def spent(command: list[str]) -> Spent:
+def spent(command: list[str], **variables: str) -> Spent:
     """Run a command in a process of its own; its peak is that of this one child."""
     begin = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **variables})
     _, status, used = os.wait4(child.pid, 0)
     took = time.perf_counter() - begin
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -82,33 +82,53 @@ def middle(values: Iterator[float] | list[float]) -> float:
 
 def from_file(files: Files, rounds: int) -> Iterator[Line]:
     size = files.clean.stat().st_size / 2**20
+    command = python(OURS, files.qrels, files.clean)
     peers = {"pytrec_eval": python(PEER, files.qrels, files.clean)}
     if (trec_eval := shutil.which("trec_eval")) is not None:
         asked = [part for name in SIX_TREC for part in ("-m", name)]
         peers["trec_eval"] = [trec_eval, *asked, str(files.qrels), str(files.clean)]
-    mine: list[Spent] = []
+    ways = {"": "1", ", without the native scan": "0"}
+    mine: dict[str, list[Spent]] = {way: [] for way in ways}
     theirs: dict[str, list[Spent]] = {name: [] for name in peers}
     for _ in range(rounds):
-        mine.append(spent(python(OURS, files.qrels, files.clean)))
-        for name, command in peers.items():
-            theirs[name].append(spent(command))
-    for name, found in theirs.items():
-        pairs = list(zip(mine, found, strict=True))
-        for what in ("seconds", "cpu"):
-            yield Line(
-                f"file, whole process, {what}, against {name}",
-                f"{middle(getattr(one, what) for one in mine):.2f} s",
-                f"{middle(getattr(one, what) for one in found):.2f} s",
-                f"{middle(getattr(b, what) / getattr(a, what) for a, b in pairs):.1f} × faster",
-                "≥ 4 ×" if what == "seconds" else "",
-            )
-    peak, other = middle(one.peak for one in mine), middle(s.peak for s in theirs["pytrec_eval"])
+        for way, switch in ways.items():
+            mine[way].append(spent(command, RANKSCOPE_NATIVE=switch))
+        for name, other in peers.items():
+            theirs[name].append(spent(other))
+    goals = {"pytrec_eval": "≥ 15 ×", "trec_eval": "≥ 12 ×"}
+    for name, taken in theirs.items():
+        for way, switch in ways.items():
+            pairs = list(zip(mine[way], taken, strict=True))
+            for what in ("seconds", "cpu"):
+                goal = goals[name] if switch == "1" else "≥ 4 ×"
+                yield Line(
+                    f"file, whole process, {what}, against {name}{way}",
+                    f"{middle(getattr(ours, what) for ours in mine[way]):.2f} s",
+                    f"{middle(getattr(peer, what) for peer in taken):.2f} s",
+                    f"{middle(getattr(b, what) / getattr(a, what) for a, b in pairs):.1f} × faster",
+                    goal if what == "seconds" else "",
+                )
+    peak, other_peak = (
+        middle(each.peak for each in taken) for taken in (mine[""], theirs["pytrec_eval"])
+    )
     yield Line(
         f"file of {size:.0f} MB, peak memory",
         f"{peak:.0f} MB",
-        f"{other:.0f} MB",
+        f"{other_peak:.0f} MB",
         f"{peak / size:.2f} × the file",
-        "≤ 2.5 ×",
+        "< 150 MB",
+    )
+
+
+def from_gzip(files: Files, rounds: int) -> Iterator[Line]:
+    command = python(OURS, files.qrels, files.gzipped)
+    pairs = [(spent(command), spent(["gzip", "-dc", str(files.gzipped)])) for _ in range(rounds)]
+    yield Line(
+        "compressed file, whole process, against gzip -dc",
+        f"{middle(a.seconds for a, _ in pairs):.2f} s",
+        f"{middle(b.seconds for _, b in pairs):.2f} s",
+        f"{middle(a.seconds / b.seconds for a, b in pairs):.2f} × as long",
+        "≤ 1.2 ×",
     )
 
 
@@ -128,7 +148,7 @@ def first_evaluation(_: Files, rounds: int) -> Iterator[Line]:
         f"{middle(a.seconds for a, _ in pairs) * 1000:.0f} ms",
         f"{middle(b.seconds for _, b in pairs) * 1000:.0f} ms",
         f"{middle(a.seconds / b.seconds for a, b in pairs):.2f} × as long",
-        "< 2 ×",
+        "≤ 1.3 ×",
     )
 
 
@@ -160,7 +180,7 @@ def from_dicts(files: Files, rounds: int) -> Iterator[Line]:
         f"{middle(a for a, _ in pairs):.2f} s",
         f"{middle(b for _, b in pairs):.2f} s",
         f"{middle(b / a for a, b in pairs):.1f} × faster",
-        "≥ 4 ×",
+        "≥ 8 ×",
     )
 
 
@@ -210,7 +230,7 @@ def training_loop(_: Files, rounds: int) -> Iterator[Line]:
                 f"{middle(a for a, _ in pairs) * 5:.2f} ms a call",
                 f"{middle(b for _, b in pairs) * 5:.2f} ms a call",
                 f"{middle(b / a for a, b in pairs):.2f} × faster",
-                "≥ 1 ×",
+                "≥ 1.5 ×" if name == "reused" else "≥ 1 ×",
             )
 
 
@@ -267,9 +287,10 @@ def many_runs(_: Files, rounds: int) -> Iterator[Line]:
 
 JOBS: dict[str, Callable[[Files, int], Iterator[Line]]] = {
     "first": first_evaluation,
+    "file": from_file,  # before this process grows: a child's peak counts what its parent had
+    "gzip": from_gzip,
     "loop": training_loop,
     "runs": many_runs,
-    "file": from_file,
     "dicts": from_dicts,
 }
 
