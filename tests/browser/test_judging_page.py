@@ -142,14 +142,16 @@ def test_a_held_key_counts_once(browser: Browser, served: Served, folder: Path) 
 def test_a_key_while_saving_is_refused_visibly(browser: Browser, served: Served) -> None:  # noqa: F811
     page = opened(browser, served.client.link)
 
-    def delay(route: Any) -> None:
-        page.wait_for_timeout(600)
-        route.continue_()
-
-    page.route("**/api/judge", delay)
+    held: list[Any] = []
+    page.route("**/api/judge", held.append)  # it is being saved for as long as we like
     page.keyboard.press("1")
+    page.wait_for_function("() => document.body.dataset.busy === 'true'")
     page.keyboard.press("2")
     page.wait_for_selector("#status:text('that key was not used')")
+    page.unroute("**/api/judge")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#status:text('Saved: 1')")
 
 
 def test_the_list_of_a_query(browser: Browser, served: Served, folder: Path) -> None:  # noqa: F811
