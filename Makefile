@@ -11,7 +11,7 @@ test test-pure test-native test-torch test-browser test-pythons test-minimum tes
 
 # The native scan of this checkout; without a compiler everything works, more slowly.
 NATIVE := src/rankscope/tables/_scan.library
-$(NATIVE): native/scan.c native/dicts.c native/build.py | $(BIN)/python
+$(NATIVE): $(wildcard native/*.[ch]) native/build.py | $(BIN)/python
 	-@$(BIN)/python native/build.py && touch $@
 
 demo: $(VENV)/installed $(NATIVE)

@@ -26,90 +26,14 @@
 #include <emmintrin.h>
 #endif
 
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
+#include "lines.h"
 
-typedef unsigned __int128 wide;
-
-enum { ABI = 4, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
+enum { ABI = 5, RUN_COLUMNS = 6, QRELS_COLUMNS = 4, MOST_COLUMNS = 7 };
 enum { WINDOW = 1 << 16, LONGEST_LINE = 1 << 20, LONGEST_NUMBER = 400 };
-enum { RISES = 1, FALLS = 2, RANKS_GO_BY_SCORE = 4, JUDGED = 8 };
-enum { OK = 0, REFUSED = 1, NO_MEMORY = 2 };
+enum { RISES = 1, FALLS = 2, RANKS_GO_BY_SCORE = 4 };
+enum { OK = 0, REFUSED = 1, NO_MEMORY = 2, COMES_BACK = 3 /* a query, after another one */ };
 
 static const int64_t LARGEST_BLOCK = (int64_t)1 << 31;
-
-/* --- small things ----------------------------------------------------------------------------- */
-
-static inline uint64_t load64(const uint8_t *p) {
-    uint64_t v;
-    memcpy(&v, p, 8);
-    return v;
-}
-
-static inline uint32_t load32(const uint8_t *p) {
-    uint32_t v;
-    memcpy(&v, p, 4);
-    return v;
-}
-
-static inline int is_big_endian(void) {
-    const uint16_t two = 1;
-    uint8_t first;
-    memcpy(&first, &two, 1);
-    return !first;
-}
-
-static inline uint64_t fold(uint64_t a, uint64_t b) {
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* A hash of some bytes. The seed is random, so that no file can be made to collide. */
-static inline uint64_t hash_of(const uint8_t *p, int64_t n, uint64_t seed) {
-    const uint64_t k0 = 0x9E3779B97F4A7C15u, k1 = 0xD1B54A32D192ED03u;
-    uint64_t a = 0, b = 0, h = seed ^ k0;
-    int64_t left = n;
-    for (; left > 16; left -= 16, p += 16) h = fold(load64(p) ^ k1, load64(p + 8) ^ h);
-    if (left >= 8) {
-        a = load64(p);
-        b = load64(p + left - 8);
-    } else if (left >= 4) {
-        a = load32(p);
-        b = load32(p + left - 4);
-    } else if (left > 0) {
-        a = ((uint64_t)p[0] << 16) | ((uint64_t)p[left >> 1] << 8) | p[left - 1];
-    }
-    return fold(fold(a ^ k1, b ^ h) ^ k0, (uint64_t)n ^ k1);
-}
-
-static inline int same(const uint8_t *a, const uint8_t *b, int64_t n) {
-    return memcmp(a, b, (size_t)n) == 0;
-}
-
-/* Whether the first id is higher, by its bytes. */
-static inline int higher(const uint8_t *a, int64_t n, const uint8_t *b, int64_t m) {
-    int order = memcmp(a, b, (size_t)(n < m ? n : m));
-    return order ? order > 0 : n > m;
-}
-
-static inline int is_blank(uint8_t c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-/* Room for n items of a size in a growing array; 0 if there is no memory. */
-static int room(void **items, int64_t *capacity, int64_t n, size_t size) {
-    if (n <= *capacity) return 1;
-    int64_t more = *capacity + *capacity / 2 + 64;
-    if (more < n) more = n;
-    void *bigger = realloc(*items, (size_t)more * size);
-    if (!bigger) return 0;
-    *items = bigger;
-    *capacity = more;
-    return 1;
-}
 
 /* --- text ------------------------------------------------------------------------------------- */
 
@@ -408,11 +332,7 @@ typedef struct {
     double *rank; /* by row, if asked for */
     int64_t count, row_room, rank_room;
     int flags;
-    /* the queries so far, by hash: number + 1, or 0 */
-    uint64_t *query_hash;
-    uint32_t *query_slots;
-    int64_t query_hash_room, query_slot_room;
-    uint64_t query_mask;
+    names queries; /* so far: one for each stretch */
     /* work space */
     uint32_t *slots;
     int64_t slot_room;
@@ -421,56 +341,24 @@ typedef struct {
     uint32_t *members, *spare_members;
     int64_t member_room, spare_member_room;
     /* how much there is room for in the results */
-    int64_t query_room, ends_room, sizes_room, first_room, last_room, flags_room, hit_room, tied_room;
+    int64_t sizes_room, first_room, last_room, flags_room, hit_room, tied_room;
     int64_t doc_room, doc_ends_room, number_room, ranks_room;
     /* the column that may be the same in all rows */
     const uint8_t *constant;
     int64_t constant_length;
 } state;
 
-/* Remember the query of the stretch; refuse one that comes back, whose rows are not together. */
-static int remember_query(state *s) {
-    result *r = s->out;
-    int64_t n = r->stretches;
-    if (!room((void **)&s->query_hash, &s->query_hash_room, n + 1, sizeof(uint64_t))) return NO_MEMORY;
-    s->query_hash[n] = hash_of(s->query, s->query_length, s->seed);
-    if (2 * (uint64_t)(n + 1) > s->query_mask) { /* grow: put all in again */
-        uint64_t size = s->query_mask ? 4 * (s->query_mask + 1) : 1 << 10;
-        if (!room((void **)&s->query_slots, &s->query_slot_room, (int64_t)size, sizeof(uint32_t))) return NO_MEMORY;
-        memset(s->query_slots, 0, size * sizeof(uint32_t));
-        s->query_mask = size - 1;
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t at = s->query_hash[i] & s->query_mask;
-            while (s->query_slots[at]) at = (at + 1) & s->query_mask;
-            s->query_slots[at] = (uint32_t)i + 1;
-        }
-    }
-    uint64_t at = s->query_hash[n] & s->query_mask;
-    for (; s->query_slots[at]; at = (at + 1) & s->query_mask) {
-        int64_t other = (int64_t)s->query_slots[at] - 1;
-        if (s->query_hash[other] == s->query_hash[n] &&
-            r->query_ends[other + 1] - r->query_ends[other] == s->query_length &&
-            same(r->query_text + r->query_ends[other], s->query, s->query_length))
-            return REFUSED;
-    }
-    s->query_slots[at] = (uint32_t)n + 1;
-    return OK;
-}
-
+/* Keep what is known of the stretch; a query that comes back has its rows in two places. */
 static int keep_query(state *s) {
     result *r = s->out;
-    int64_t n = r->stretches;
-    if (!room((void **)&r->query_text, &s->query_room, r->query_size + s->query_length, 1) ||
-        !room((void **)&r->query_ends, &s->ends_room, n + 2, sizeof(int64_t)) ||
-        !room((void **)&r->sizes, &s->sizes_room, n + 1, sizeof(int64_t)) ||
+    int64_t n = r->stretches, number = number_of(&s->queries, s->query, s->query_length);
+    if (number < 0) return NO_MEMORY;
+    if (number < n) return COMES_BACK;
+    if (!room((void **)&r->sizes, &s->sizes_room, n + 1, sizeof(int64_t)) ||
         !room((void **)&r->first_score, &s->first_room, n + 1, sizeof(double)) ||
         !room((void **)&r->last_score, &s->last_room, n + 1, sizeof(double)) ||
         !room((void **)&r->flags, &s->flags_room, n + 1, 1))
         return NO_MEMORY;
-    memcpy(r->query_text + r->query_size, s->query, (size_t)s->query_length);
-    r->query_ends[n] = r->query_size;
-    r->query_size += s->query_length;
-    r->query_ends[n + 1] = r->query_size;
     r->sizes[n] = s->count;
     r->first_score[n] = s->rows[0].score;
     r->last_score[n] = s->rows[s->count - 1].score;
@@ -694,9 +582,7 @@ static int close_stretch(state *s) {
         if (in_order) s->flags |= RANKS_GO_BY_SCORE;
     }
     int64_t query = s->judgments ? judged_query(s->judgments, s->query, s->query_length) : -1;
-    if (query >= 0) s->flags |= JUDGED;
-    status = remember_query(s);
-    if (status == OK) status = keep_query(s);
+    status = keep_query(s);
     if (status == OK && query >= 0) status = find_hits(s, query, mask);
     if (status == OK && s->keeps) status = keep_rows(s);
     s->count = 0;
@@ -705,11 +591,6 @@ static int close_stretch(state *s) {
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
-
-typedef struct {
-    const uint8_t *begin;
-    int64_t length;
-} field;
 
 static int take_row(state *s, const field *f) {
     int score_at = s->is_qrels ? 3 : 4;
@@ -877,8 +758,12 @@ static result *scanned(state *s, const uint8_t *data, int64_t size) {
     else r->status = take_block(s, data, size);
     free(s->rows);
     free(s->rank);
-    free(s->query_hash);
-    free(s->query_slots);
+    r->query_text = s->queries.text; /* which are the caller's from now on */
+    r->query_ends = s->queries.ends;
+    r->query_size = s->queries.count ? s->queries.ends[s->queries.count] : 0;
+    s->queries.text = NULL;
+    s->queries.ends = NULL;
+    forget(&s->queries);
     free(s->slots);
     free(s->order);
     free(s->spare);
@@ -889,34 +774,24 @@ static result *scanned(state *s, const uint8_t *data, int64_t size) {
 
 /* Scan some whole lines of a run. `ranks` asks whether the ranks in the file go by score. */
 EXPORT result *rs_scan(const judged *judgments, const uint8_t *data, int64_t size, int32_t single, int32_t ranks) {
-    state s = {.judgments = judgments, .seed = judgments->seed, .single = single, .ranks = ranks};
+    uint64_t seed = judgments->seed;
+    state s = {.judgments = judgments, .seed = seed, .queries.seed = seed, .single = single, .ranks = ranks};
     return scanned(&s, data, size);
 }
 
 /* Read whole qrels of four columns. */
 EXPORT result *rs_pairs(const uint8_t *data, int64_t size, uint64_t seed) {
-    state s = {.seed = seed, .is_qrels = 1, .keeps = 1};
+    state s = {.seed = seed, .queries.seed = seed, .is_qrels = 1, .keeps = 1};
     return scanned(&s, data, size);
 }
 
 /* Read some whole lines of a run, with their ranks if asked for. */
 EXPORT result *rs_rows(const uint8_t *data, int64_t size, uint64_t seed, int32_t ranks) {
-    state s = {.seed = seed, .ranks = ranks, .keeps = 1};
+    state s = {.seed = seed, .queries.seed = seed, .ranks = ranks, .keeps = 1};
     return scanned(&s, data, size);
 }
 
 /* --- cutting ---------------------------------------------------------------------------------- */
-
-/* The first column of a line; 0 if it is blank or a comment. */
-static int first_column(const uint8_t *line, int64_t length, field *f) {
-    int64_t at = 0;
-    while (at < length && is_blank(line[at])) at++;
-    f->begin = line + at;
-    int64_t begin = at;
-    while (at < length && !is_blank(line[at])) at++;
-    f->length = at - begin;
-    return f->length && f->begin[0] != '#';
-}
 
 /* Where a new query begins: the first such line after the one that `from` is in, or -1. Only lines
  * that end are looked at. */

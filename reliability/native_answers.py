@@ -20,7 +20,7 @@ from rankscope.errors import RankscopeError
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_runs
 from rankscope.scoring.judgments import Judgments
-from rankscope.tables import native_blocks
+from rankscope.tables import gathering, native_blocks
 
 MEASURES = (
     *(["nDCG@10"], ["AP", "RR"], ["nDCG", "P@5", "R@3", "RBP(p=0.8)"], ["RR@1", "Success@2"]),
@@ -52,16 +52,17 @@ def pure() -> Iterator[None]:
 def blocks(sizes: tuple[int, int, int]) -> Iterator[None]:
     """Cut files into blocks of another size, of which several threads scan the smaller ones."""
     threads = 2 if sizes[0] == 200 else 1
-    values = (*sizes, lambda: threads)
-    names = ("BLOCK", "_FEW", "_WINDOW", "workers")
-    before = [getattr(native_blocks, name) for name in names]
-    for name, value in zip(names, values, strict=True):
-        setattr(native_blocks, name, value)
+    values = (*sizes, lambda: threads, max(sizes[0], 64), max(sizes[0], 500))
+    names = ("BLOCK", "_FEW", "_WINDOW", "workers", "BLOCK", "BUCKET")
+    modules = (*[native_blocks] * 4, *[gathering] * 2)
+    before = [getattr(module, name) for module, name in zip(modules, names, strict=True)]
+    for module, name, value in zip(modules, names, values, strict=True):
+        setattr(module, name, value)
     try:
         yield
     finally:
-        for name, value in zip(names, before, strict=True):
-            setattr(native_blocks, name, value)
+        for module, name, value in zip(modules, names, before, strict=True):
+            setattr(module, name, value)
 
 
 def answer(ask: Callable[[], Answer]) -> Answer:

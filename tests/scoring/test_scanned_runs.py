@@ -147,7 +147,6 @@ def test_qrels_are_those_of_tables(files: tuple[str, str]) -> None:
     "text",
     [
         "q1 1 d1 1\nq1 2 d1 1\n",  # subtopics
-        "q1 0 d1 1\nq2 0 d1 1\nq1 0 d2 1\n",  # a query comes back
         "q1 0 d1 1\nq1 0 d1 0\n",  # judged twice
         "q1 0 d1 1e17\n",  # too large
         "q1 0 d1 high\n",

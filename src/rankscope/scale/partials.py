@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +19,8 @@ from rankscope.scoring.scan_native import NativePairs, scan_block
 from rankscope.scoring.scan_tables import scan_of, unpacked
 from rankscope.scoring.scans import PackedPairs, Scan
 from rankscope.tables.detection import BOM
-from rankscope.tables.native import library
+from rankscope.tables.gathering import gathered
+from rankscope.tables.native import QueryComesBackError, library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
     from rankscope.scale.run_cuts import Part
-
-
-_HEAD = 1 << 14  # bytes whose lines show whether queries take turns
-_FEW = 50  # lines that show nothing yet
 
 
 class PartError(InputError):
@@ -97,9 +93,7 @@ def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None
     """Return the scan of a part by the native library; None if it refuses it, or is not there."""
     if library() is None or part.format != "trec" or part.sniffed.is_encoded:
         return None
-    data = part.block()
-    if _changes_often(data):
-        return None
+    data: Any = part.block()
     if data.startswith(BOM):
         if part.low:
             return None
@@ -111,16 +105,12 @@ def _native(part: Part, pairs: PackedPairs, precision: Precision) -> Scan | None
         pairs.doc_text,
         pairs.doc_ends.tobytes(),
     )
-    scanned = scan_block(data, len(data), native, precision)
-    return None if scanned is None or scanned.scan.is_interleaved else scanned.scan
-
-
-def _changes_often(data: bytes) -> bool:
-    """Tell whether the first lines are of another query each; they would be refused, but slowly."""
-    lines = data[:_HEAD].split(b"\n")[:-1]
-    queries = [line.split(None, 1)[0] for line in lines if line.strip()]
-    changes = sum(query != before for before, query in pairwise(queries))
-    return 2 * changes > len(queries) > _FEW
+    try:
+        scanned = scan_block(data, len(data), native, precision)
+    except QueryComesBackError:
+        data = gathered(data, len(data))
+        scanned = scan_block(data, len(data), native, precision)
+    return None if scanned is None else scanned.scan
 
 
 @lru_cache(maxsize=2)  # the parts of a run share it, also where each brings a copy of the bytes

@@ -28,6 +28,7 @@ from rankscope.scoring.scans import PackedPairs
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
+    from rankscope.measures.judged import IntArray
     from rankscope.runs.order import Precision
     from rankscope.scale.partials import Partial
     from rankscope.scale.run_cuts import Part
@@ -166,9 +167,13 @@ class RunParts(LazyRun):
         for part in self.parts():
             yield from part.run().doc_ids
 
-    def same_documents(self) -> int | None:
-        """Return how many documents there are, if the answers to all queries hold the same ones."""
-        sizes = self._any_scan().sizes
+    def same_documents(self, sizes: IntArray | None = None) -> int | None:
+        """Return how many documents there are, if the answers to all queries hold the same ones.
+
+        ``sizes`` are those of the answers, where they are known.
+        """
+        if sizes is None:
+            sizes = self._any_scan().sizes
         if len(sizes) < 2 or sizes[0] != sizes[1]:
             return None
         seen: set[str] = set()

@@ -15,7 +15,8 @@ from rankscope.errors import RankscopeError
 from rankscope.files import read_bytes
 from rankscope.scoring.scans import PackedPairs
 from rankscope.tables.columns import LARGEST_GRADE, NO_QUESTIONS, QRELS, are_whole
-from rankscope.tables.native import address_of, library, taken
+from rankscope.tables.gathering import gathered
+from rankscope.tables.native import QueryComesBackError, address_of, library, taken
 from rankscope.tables.trec_file import TrecFile
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ class QrelsFile:
             data = read_bytes(path)[file.skipped :]
         except RankscopeError:
             return None
+        try:
+            return cls._of(data)
+        except QueryComesBackError:
+            return cls._of(gathered(data, len(data)))
+
+    @classmethod
+    def _of(cls, data: Any) -> QrelsFile | None:
+        """Make them of lines, those of each query together."""
         seed = int.from_bytes(os.urandom(8), "little")
         for result in taken(library().rs_pairs(address_of(data), len(data), seed)):
             if not result.rows or not result.alike:

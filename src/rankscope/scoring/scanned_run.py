@@ -7,7 +7,8 @@ threads; those of a compressed file as they are decompressed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,8 +60,6 @@ class ScannedRun(LazyFile):
         scanned = scan_file(file, pairs)
         if scanned is None or not scanned.scan.query_ids:
             return None  # of an empty file the reader says where it is
-        if len(set(scanned.scan.query_ids)) < len(scanned.scan.query_ids):
-            return None
         run = cls(file, scanned.scan, judgments)
         several = int(np.count_nonzero(scanned.scan.sizes > 1))
         run.is_list = True
@@ -99,8 +98,8 @@ class ScannedRun(LazyFile):
 
     def documents(self) -> Iterator[str]:
         """Yield the documents of all rows."""
-        if self._file.size > SMALL or not self._file.is_plain:
-            yield from self.loaded.doc_ids
+        if not self._is_small:
+            yield from self._in_parts().documents()
             return
         with open(self._file.path, "rb") as stream:
             for line in data_lines(stream.read()):
@@ -108,19 +107,30 @@ class ScannedRun(LazyFile):
 
     def same_documents(self) -> int | None:
         """Return how many documents there are, if the answers to all queries hold the same ones."""
-        first, *others = self._first_answers() or [set()]
-        if others != [first]:
+        sizes = self._scan.sizes
+        if len(sizes) < 2 or sizes[0] != sizes[1] or self._seen_first() > sizes[0]:
             return None
-        return len(first) if set(self.documents()) == first else None
+        if not self._is_small:
+            found: int | None = self._in_parts().same_documents(sizes)
+            return found
+        documents = len(set(self.documents()))
+        return documents if documents == sizes[0] else None  # else the first has not all of them
 
-    def _first_answers(self) -> list[set[str]]:
-        """Return the documents of the first two queries."""
+    @property
+    def _is_small(self) -> bool:
+        return self._file.is_plain and self._file.size <= SMALL
+
+    def _in_parts(self) -> Any:
+        module = import_module("rankscope.scale.run_parts")  # which comes later in the flow
+        return module.RunParts([self._file.path])
+
+    def _seen_first(self) -> int:
+        """Count the documents in the first lines, which are of two queries at least."""
         wanted = int(self._scan.sizes[:2].sum())
-        answers: dict[str, set[str]] = {}
+        seen: set[str] = set()
         with self._file.opened() as stream:
             while wanted > 0 and (lines := stream.readlines(SMALL)):
-                for line in data_lines(shielded(b"".join(lines)))[:wanted]:
-                    fields = fields_of(line)
-                    answers.setdefault(fields[0], set()).add(fields[2])
-                    wanted -= 1
-        return list(answers.values())
+                listed = data_lines(shielded(b"".join(lines)))[:wanted]
+                seen.update(fields_of(line)[2] for line in listed)
+                wanted -= len(listed)
+        return len(seen)

@@ -151,3 +151,23 @@ def merge(parts: Sequence[Scan]) -> Scan:
         ahead_as_given=joined("ahead_as_given", np.int64),
         tied_across=tied_across,
     )
+
+
+def in_order(scan: Scan, place: IntArray) -> Scan:
+    """Return a scan with its stretches in another order: each with the place it is to have."""
+    order = np.argsort(place)
+    position = np.empty(len(place), np.int64)
+    position[order] = np.arange(len(place))
+    moved = position[scan.hit_stretch]
+    hits = np.argsort(moved, kind="stable")
+    return Scan(
+        query_ids=tuple(map(scan.query_ids.__getitem__, order.tolist())),
+        **{name: getattr(scan, name)[order] for name in _BY_STRETCH},
+        hit_stretch=moved[hits],
+        **{name: getattr(scan, name)[hits] for name in _BY_HIT},
+        tied_across=scan.tied_across,
+    )
+
+
+_BY_STRETCH = ("sizes", "first_score", "last_score", "rises", "falls")
+_BY_HIT = ("hit_pair", "hit_place", "hit_score", "above", "tied", "ahead_by_id", "ahead_as_given")

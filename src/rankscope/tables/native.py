@@ -2,8 +2,8 @@
 
 `library` is None where it was not built (no compiler), where it cannot be loaded, and where the
 variable ``RANKSCOPE_NATIVE`` is 0; all that uses it then takes another way to the same result. What
-it refuses to read goes the same other way, which says what is wrong in its own words. Its source is
-``native/scan.c``.
+it refuses to read goes the same other way, which says what is wrong in its own words. Its sources
+are in ``native``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ABI = 4
+_ABI = 5
+_COMES_BACK = 3
 _PATH = Path(__file__).with_name("_scan.library")
 
 
@@ -89,6 +90,9 @@ def _loaded() -> tuple[Any, str]:
         ("rs_rows", ctypes.POINTER(Result), (place, size, word, ctypes.c_int32)),
         ("rs_free", None, (place,)),
         ("rs_cut", size, (place, size, size)),
+        ("rs_gather_new", place, (word,)),
+        ("rs_gather", size, (place, place, size, size, place, place)),
+        ("rs_gather_free", None, (place,)),
     ):
         function = getattr(loaded, name)
         function.restype = result
@@ -103,11 +107,21 @@ def address_of(data: Any) -> int:
     return int(data.__array_interface__["data"][0])
 
 
+class QueryComesBackError(Exception):
+    """The rows of a query are not together: `rankscope.tables.gathering` brings them together."""
+
+
 def taken(pointer: Any) -> Iterator[Result]:
-    """Yield what a scan returned, unless it refused, and free it."""
+    """Yield what a scan returned, unless it refused, and free it.
+
+    Raises:
+        QueryComesBackError: a query comes back after another one.
+    """
     if not pointer:
         return
     try:
+        if pointer.contents.status == _COMES_BACK:
+            raise QueryComesBackError
         if not pointer.contents.status:
             yield pointer.contents
     finally:

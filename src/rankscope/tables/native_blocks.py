@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
+from threading import Thread, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -46,8 +47,13 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
     what it refuses. A file that cannot be read, or that changes meanwhile, is refused too: whoever
     reads it then says why.
     """
+    return unchanged(file, lambda: (_plain if file.is_plain else _stream)(file, work))
+
+
+def unchanged(file: TrecFile, work: Callable[[], list[T] | None]) -> list[T] | None:
+    """Return what is made of a file; None if it cannot be read, or changes meanwhile."""
     try:
-        parts = _plain(file, work) if file.is_plain else _stream(file, work)
+        parts = work()
         status = os.stat(file.path)
     except (OSError, RankscopeError):
         return None
@@ -58,32 +64,45 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
 def _plain(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | None:
     descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
-        if file.size <= _FEW:
-            buffer = np.empty(file.size, np.uint8)
-            only = _scanned(descriptor, buffer, file.skipped, file.size, work)
-            return None if only is None else [only]
-        edges = cuts(descriptor, file.skipped, file.size)
-        if edges is None:
-            return None
-        largest = max(high - low for low, high in pairwise(edges))
+        edges = [file.skipped, file.size]
+        if file.size > _FEW:
+            found = cuts(descriptor, file.skipped, file.size)
+            if found is None:
+                return None
+            edges = found
         parts = list(pairwise(edges))
-        results: list[T | None] = [None] * len(parts)
-        turn = iter(range(len(parts)))
-        refused: list[BaseException | None] = []
+        buffers = local()
 
-        def take() -> None:
-            buffer = np.empty(largest, np.uint8)
-            try:
-                while not refused and (number := next(turn, None)) is not None:
-                    results[number] = _scanned(descriptor, buffer, *parts[number], work)
-                    if results[number] is None:
-                        refused.append(None)
-            except BaseException as error:
-                refused.append(error)
+        def take(number: int) -> T | None:
+            low, high = parts[number]
+            if not hasattr(buffers, "own"):
+                buffers.own = np.empty(max(end - begin for begin, end in parts), np.uint8)
+            size = high - low
+            if not read_whole(descriptor, buffers.own[:size], low):
+                return None  # the file is shorter than it was
+            return work(buffers.own, size)
 
-        _in_threads(take, len(parts))
+        return in_turn(take, len(parts))
     finally:
         os.close(descriptor)
+
+
+def in_turn(work: Callable[[int], T | None], count: int) -> list[T] | None:
+    """Return what is made of 0, 1, 2 … in several threads; None if anything is refused."""
+    results: list[T | None] = [None] * count
+    turn = iter(range(count))
+    refused: list[BaseException | None] = []
+
+    def take() -> None:
+        try:
+            while not refused and (number := next(turn, None)) is not None:
+                results[number] = work(number)
+                if results[number] is None:
+                    refused.append(None)
+        except BaseException as error:
+            refused.append(error)
+
+    _in_threads(take, count)
     error = next(filter(None, refused), None)
     if error is not None:
         raise error
@@ -92,8 +111,6 @@ def _plain(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | No
 
 def _in_threads(work: Any, most: int) -> None:
     """Do the same in several threads, of which this is one."""
-    from threading import Thread  # noqa: PLC0415
-
     others = [Thread(target=work, daemon=True) for _ in range(min(workers(), most) - 1)]
     for other in others:
         other.start()
@@ -102,18 +119,15 @@ def _in_threads(work: Any, most: int) -> None:
         other.join()
 
 
-def _scanned(
-    descriptor: int, buffer: Any, low: int, high: int, work: Callable[[Any, int], T | None]
-) -> T | None:
-    """Read a part of a file and scan it."""
-    size = high - low
+def read_whole(descriptor: int, buffer: Any, place: int) -> bool:
+    """Fill an array from a place of a file; False if the file ends before."""
     done = 0
-    while done < size:
-        read = _read_at(descriptor, buffer.data[done:size], low + done)
+    while done < len(buffer):
+        read = _read_at(descriptor, buffer.data[done:], place + done)
         if not read:
-            return None  # the file is shorter than it was
+            return False
         done += read
-    return work(buffer, size)
+    return True
 
 
 def _read_at(descriptor: int, buffer: memoryview, place: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from rankscope.tables.detection import data_lines, fields_of
-from rankscope.tables.native import address_of, library, taken
+from rankscope.tables.native import QueryComesBackError, address_of, library, taken
 from rankscope.tables.native_blocks import map_blocks
 
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
             return _block(result, _tags(data, size, alike=bool(result.alike)), ranks=ranks)
         return None
 
-    blocks = map_blocks(file, work)
+    try:
+        blocks = map_blocks(file, work)
+    except QueryComesBackError:
+        return None
     if not blocks:
         return None
     query_ids = [query_id for block in blocks for query_id in block.query_ids]

@@ -23,7 +23,8 @@ from rankscope.tables.table_options import named_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+    from io import BufferedReader
+    from typing import Any
 
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout
@@ -69,7 +70,7 @@ class TrecFile:
         return cls(path, sniffed, is_plain, skipped, status.st_size, status.st_mtime_ns)
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
+    def opened(self) -> Iterator[BufferedReader[Any]]:
         """Open the file for its decompressed content."""
         with open_bytes(self.path) as stream:
             stream.read(self.skipped)
