@@ -74,7 +74,7 @@ static inline int is_blank(uint8_t c) {
 }
 
 /* Room for n items of a size in a growing array; 0 if there is no memory. */
-static int room(void **items, int64_t *capacity, int64_t n, size_t size) {
+static inline int room(void **items, int64_t *capacity, int64_t n, size_t size) {
     if (n <= *capacity) return 1;
     int64_t more = *capacity + *capacity / 2 + 64;
     if (more < n) more = n;
@@ -93,7 +93,7 @@ typedef struct {
 } field;
 
 /* The first column of a line; 0 if it is blank or a comment. */
-static int first_column(const uint8_t *line, int64_t length, field *f) {
+static inline int first_column(const uint8_t *line, int64_t length, field *f) {
     int64_t at = 0;
     while (at < length && is_blank(line[at])) at++;
     f->begin = line + at;
@@ -117,7 +117,7 @@ typedef struct {
     int64_t text_room, ends_room, hash_room, slot_room;
 } names;
 
-static void forget(names *known) {
+static inline void forget(names *known) {
     free(known->text);
     free(known->ends);
     free(known->hash);
@@ -125,7 +125,7 @@ static void forget(names *known) {
 }
 
 /* The number of a name; one that is new gets the next. -1 if there is no memory. */
-static int64_t number_of(names *known, const uint8_t *name, int64_t length) {
+static inline int64_t number_of(names *known, const uint8_t *name, int64_t length) {
     uint64_t hash = hash_of(name, length, known->seed), at = hash & known->mask;
     if (known->mask)
         for (; known->slots[at]; at = (at + 1) & known->mask) {

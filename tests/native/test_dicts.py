@@ -115,3 +115,40 @@ def test_references_are_not_lost() -> None:
     for _ in range(1000):
         assert native_hits(judgments, run, "trec", "double", (1,)) is not None
     assert (sys.getrefcount(key), sys.getrefcount(score), sys.getrefcount(run["q"])) == before
+
+
+@pytest.mark.parametrize("switch", ["1", "0"])
+@pytest.mark.parametrize(
+    ("change", "are_alike"),
+    [
+        ({}, True),
+        ({"q2": {f"d{place}": place for place in reversed(range(9))}}, True),
+        ({"q2": {f"d{place}": place for place in range(1, 10)}}, False),
+        ({"q2": {f"d{place}": place for place in range(8)}}, False),
+        ({"other": {f"d{place}": place for place in range(9)}}, True),  # which nobody judged
+        ({"other": {f"d{place}": place for place in range(1, 10)}}, False),
+    ],
+)
+def test_all_documents_are_known_if_all_answers_hold_the_same(
+    change: dict[str, Any], are_alike: bool, switch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKSCOPE_NATIVE", switch)
+    run = {f"q{query}": {f"d{place}": -place for place in range(9)} for query in range(4)}
+    qrels = {query_id: {"d3": 1, "d7": 0} for query_id in run}
+    scores = rs.evaluate(qrels, {**run, **change}, ["R@9"])
+    assert ("RS134" in [finding.code for finding in scores.findings]) == are_alike
+
+
+def test_sorting_networks_sort() -> None:
+    draw = random.Random(8)
+    judgments = rs.Judgments({"q": {f"d{place}": 1 for place in range(300)}})
+    for size in [*range(1, 70), 127, 128, 129, 300]:
+        scores = [
+            draw.choice([draw.random(), float(draw.randint(0, 3)), -0.0]) for _ in range(size)
+        ]
+        run = {"q": {f"d{place}": score for place, score in enumerate(scores)}}
+        hits = native_hits(judgments, run, "given", "double", CUTOFFS)
+        assert hits is not None or size > 32  # too many are tied
+        if hits is not None:
+            places = sorted(range(size), key=lambda place, scores=scores: -scores[place])  # type: ignore[misc]
+            assert hits.doc_ids() == [f"d{place}" for place in places]

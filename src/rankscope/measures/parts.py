@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -67,7 +68,22 @@ def _gained(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gain
     gains = gains_of(run.hit_grade, gain, rel, least)
     keep = gains > 0
     rank, gains = run.hit_rank[keep], gains[keep]
-    return Gained(run.hit_query[keep], rank, gains, gains / np.log2(rank + 1.0))
+    return Gained(run.hit_query[keep], rank, gains, gains / discount(rank))
+
+
+def discount(rank: IntArray) -> FloatArray:
+    """Return log2(rank + 1); those of usual ranks are known."""
+    try:
+        known: FloatArray = _discounts().take(rank)
+    except IndexError:
+        known = np.log2(rank + 1.0)
+    return known
+
+
+@cache
+def _discounts() -> FloatArray:
+    discounts: FloatArray = np.log2(np.arange(1.0, 1026.0))
+    return discounts
 
 
 def ideal(run: JudgedRun, gain: Gain, rel: float = 1.0, least: float | None = None) -> Gained:
@@ -82,7 +98,7 @@ def _ideal(run: JudgedRun, gain: Gain, rel: float, least: float | None) -> Gaine
     if not isinstance(gain, str):  # a table need not rise with the grade
         gains = gains[np.lexsort((-gains, query))]
     rank = place_in(query)
-    return Gained(query, rank, gains, gains / np.log2(rank + 1.0))
+    return Gained(query, rank, gains, gains / discount(rank))
 
 
 def discounted_total(run: JudgedRun, documents: Gained, cutoff: int | None) -> FloatArray:
@@ -155,4 +171,4 @@ def _scaled(run: JudgedRun, lowest: float, highest: float) -> Gained:
     gains = (np.clip(run.hit_grade, lowest, highest) - lowest) / (highest - lowest)
     keep = gains > 0
     rank, gains = run.hit_rank[keep], gains[keep]
-    return Gained(run.hit_query[keep], rank, gains, gains / np.log2(rank + 1.0))
+    return Gained(run.hit_query[keep], rank, gains, gains / discount(rank))

@@ -57,6 +57,8 @@ class Hits:
     """For each cutoff asked for: how many queries have a tie across it."""
     lists: Lists
     """How scores go down the lists, as given."""
+    are_alike: bool | None = None
+    """Whether the judged queries that have documents all have the same ones, if that is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

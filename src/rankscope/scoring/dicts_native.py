@@ -27,6 +27,8 @@ _HIT = np.dtype(
     [(name, np.int64) for name in ("row", "pair", "rank", "above", "tied", "by_id", "as_given")]
 )
 _RISES, _FALLS = 1, 2
+_FLOAT_AT = object.__basicsize__  # where a float has its value, in all versions so far
+_FLOATS = (1.5, -2.25e300, 5e-324, 123456.789)  # which show whether it has
 _TIES = {"trec": 0, "id-asc": 1, "given": 2}
 
 
@@ -35,8 +37,10 @@ class _Python(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("list_item", "dict_next", "dict_get", "as_double")),
-        *((name, ctypes.c_void_p) for name in ("compare", "error", "clear", "dict", "text")),
+        *((name, ctypes.c_void_p) for name in ("hash", "compare", "error", "clear")),
+        *((name, ctypes.c_void_p) for name in ("dict", "text")),
         ("numbers", ctypes.c_void_p * 3),
+        ("float_at", ctypes.c_int64),
     ]
 
 
@@ -54,16 +58,21 @@ def _walker() -> tuple[Any, _Python] | None:
         return None
     names = (
         *("PyList_GetItem", "PyDict_Next", "PyDict_GetItemWithError", "PyFloat_AsDouble"),
-        *("PyUnicode_Compare", "PyErr_Occurred", "PyErr_Clear"),
+        *("PyObject_Hash", "PyUnicode_Compare", "PyErr_Occurred", "PyErr_Clear"),
     )
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in names]
-    calls = _Python(*functions, id(dict), id(str), (ctypes.c_void_p * 3)(*map(id, kinds)))
+    loaded.rs_knows_floats.restype = ctypes.c_int32
+    loaded.rs_knows_floats.argtypes = (ctypes.py_object, ctypes.c_double, ctypes.c_int64)
+    is_usual = all(loaded.rs_knows_floats(value, value, _FLOAT_AT) for value in _FLOATS)
+    numbers = (ctypes.c_void_p * 3)(*map(id, kinds))
+    calls = _Python(*functions, id(dict), id(str), numbers, _FLOAT_AT if is_usual else 0)
     walk = loaded.rs_dicts
     walk.restype = size = ctypes.c_int64
     place, object_ = ctypes.c_void_p, ctypes.py_object
     walk.argtypes = (
         *(ctypes.POINTER(_Python), object_, object_, size, place, place, place),
-        *(ctypes.c_int32, ctypes.c_int32, place, size, place, place, place),
+        *(ctypes.c_int32, ctypes.c_int32, place, size, place, place),
+        *(ctypes.POINTER(ctypes.c_int32), place),
     )
     return walk, calls
 
@@ -94,6 +103,7 @@ def native_hits(
     wanted = np.array(cutoffs, np.int64)
     tied_at = np.zeros(len(cutoffs), np.int64)
     flags = np.empty(len(queries), np.uint8)
+    alike = ctypes.c_int32()
     count = walk(
         calls,
         answers,
@@ -104,7 +114,9 @@ def native_hits(
         _TIES[ties],
         address_of(wanted),
         len(cutoffs),
-        *map(address_of, (tied_at, flags, hits)),
+        *map(address_of, (tied_at, flags)),
+        alike,
+        address_of(hits),
     )
     if count < 0:
         return None
@@ -123,6 +135,7 @@ def native_hits(
         doc_ids=lambda: _doc_ids(listed.documents, pair.tolist()),
         retrieved=retrieved,
         tied_at=dict(zip(cutoffs, tied_at.tolist(), strict=True)),
+        are_alike=bool(alike.value),
         lists=Lists(
             int(np.count_nonzero(several)),
             int(np.count_nonzero(rises)),

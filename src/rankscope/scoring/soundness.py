@@ -520,6 +520,8 @@ def _all_documents(run: Any, hits: Hits, deepest: int) -> int | None:
     answered = np.flatnonzero(hits.retrieved)
     if len(answered) < 2 or (hits.retrieved[answered] != deepest).any():
         return None
+    if hits.are_alike is not None and (not hits.are_alike or len(run) == len(answered)):
+        return deepest if hits.are_alike else None
     if isinstance(run, Mapping):
         answers = filter(None, map(run.__getitem__, run))
         whole = set(map(str, next(answers, ())))
