@@ -17,8 +17,12 @@ $(NATIVE): $(wildcard native/*.[ch]) native/build.py | $(BIN)/python
 demo: $(VENV)/installed $(NATIVE)
 	@$(BIN)/rankscope demo
 
+# What fails beside other tests is asked once more alone: on a busy machine some have too little time.
+tests = $(BIN)/python -m pytest -n 2 $(1) || { [ $$? = 1 ] && \
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 3 $(1); }
+
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(call tests,)
 	$(MAKE) test-pure
 
 # What reads files, once more without the native library.
@@ -26,7 +30,7 @@ PURE := $(shell grep -lE 'tmp_path|read_run|read_qrels' tests/scoring/test_*.py 
 	tests/tables tests/cli/test_evaluate.py tests/cli/test_validate.py tests/cli/test_hostile_files.py
 test-pure: export RANKSCOPE_NATIVE := 0
 test-pure: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n 2 $(PURE)
+	$(call tests,$(PURE))
 
 # The native library under AddressSanitizer and UndefinedBehaviorSanitizer, if the compiler has them.
 test-native: $(VENV)/installed-dev $(NATIVE)
@@ -34,13 +38,13 @@ test-native: $(VENV)/installed-dev $(NATIVE)
 
 # What needs PyTorch, which `make test` does without.
 test-torch: $(VENV)/installed-torch
-	$(BIN)/python -m pytest -n 2 tests/with_torch
+	$(call tests,tests/with_torch)
 
 # The pages in a real browser: Chromium, driven by Playwright, with axe-core for accessibility.
 test-browser: export RANKSCOPE_BROWSER := 1
 test-browser: export RANKSCOPE_AXE := $(CURDIR)/$(VENV)/axe/node_modules/axe-core/axe.min.js
 test-browser: $(VENV)/installed-browser
-	$(BIN)/python -m pytest -n 2 -rs tests/browser
+	$(call tests,-rs tests/browser)
 
 # The fast part of the tests under every Python there is; `PYTHONS="--all 3.12"` for all tests of one.
 test-pythons: $(VENV)/installed-dev

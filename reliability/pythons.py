@@ -65,8 +65,12 @@ def run(python: str, name: str, tests: list[str], *, constraints: list[str]) -> 
     wanted = ["--constraint", str(limits), "--editable", ".[all,peers]", *TOOLS]
     subprocess.run([*pip, *wanted], cwd=ROOT, check=True)
     subprocess.run([*pip, "--no-deps", "beir"], cwd=ROOT, check=True)  # as in the Makefile
-    pytest = [str(program), "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *tests]
-    return subprocess.run(pytest, cwd=ROOT, check=False).returncode == 0
+    pytest = [str(program), "-m", "pytest", "-o", f"cache_dir={environment / 'cache'}", *tests]
+    again = ["--last-failed", "--last-failed-no-failures", "none", "--maxfail", "3"]
+    code = subprocess.run([*pytest, "-n", "2"], cwd=ROOT, check=False).returncode
+    if code == 1:  # once more alone, as in the Makefile
+        code = subprocess.run([*pytest, *again], cwd=ROOT, check=False).returncode
+    return code == 0
 
 
 def main() -> int:

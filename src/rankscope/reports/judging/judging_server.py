@@ -54,8 +54,11 @@ _NOTHING = "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base
 
 
 def usual_port(log: Path) -> int:
-    """Return the port that this log's server prefers, so that a restart is at the same place."""
-    return 49152 + zlib.crc32(str(log.resolve()).encode("utf-8", "surrogateescape")) % 16384
+    """Return the port that this log's server prefers, so that a restart is at the same place.
+
+    It is below those that systems hand out to connections, which would often be taken.
+    """
+    return 20_000 + zlib.crc32(str(log.resolve()).encode("utf-8", "surrogateescape")) % 12_000
 
 
 class _RefusedError(Exception):
