@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from tempfile import TemporaryFile
 from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,6 +62,8 @@ def _mapped(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | N
         together = gathered(data, len(data))
         only = work(together, len(together))
         return None if only is None else [only]
+    from tempfile import TemporaryFile  # noqa: PLC0415  # which takes a while to load
+
     size = file.size if file.is_plain else _PACKED * file.size
     count = min(max(size // BUCKET, 1), _MOST_BUCKETS)
     with TemporaryFile() as kept:
