@@ -138,8 +138,8 @@ def test_a_file_with_measures_and_figures(tmp_path: Path) -> None:
         (200.0, 200.0, False, False, "pass"),
         (200.0, 200.0, False, True, "warn"),
         (199.0, 200.0, False, True, "pass"),
-        (222.0, 200.0, False, True, "warn"),
-        (223.0, 200.0, False, True, "fail"),
+        (220.0, 200.0, False, True, "warn"),
+        (220.1, 200.0, False, True, "fail"),
     ],
 )
 def test_strict_targets(

@@ -65,7 +65,7 @@ def test_recall_and_the_split_of_the_loss() -> None:
     assert row.interval.low < 0.8 < row.interval.high
     [finding] = result.findings
     assert finding.code == "RS751"
-    assert finding.message.startswith("a finds 80.0% of the first 10 that an exact search")
+    assert finding.message.startswith("the index finds 80.0% of the first 10 that an exact search")
 
 
 def test_nothing_lost_to_the_index_is_nothing_to_the_last_digit() -> None:

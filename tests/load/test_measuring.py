@@ -144,7 +144,7 @@ def test_of_many_ways_to_fail_the_most_frequent_are_listed() -> None:
 
 def test_all_failing_in_the_warm_up_ends_the_test() -> None:
     wanted = settings(warm_up=1)
-    with pytest.raises(InputError, match=r"none of the 50 queries .* worked \(no route\)"):
+    with pytest.raises(InputError, match=r"all of the 50 queries .* failed \(no route\)"):
         simulated(wanted, lambda _: 1e-3, lambda _: "no route")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,3 +221,63 @@ def test_training_keeps_to_the_pace_of_the_fetch(waits: list[float]) -> None:
     engine.index(Corpus({}))
     fetch(engine, QUERIES[:1], rate=2)
     assert waits == [0, 0.5, 1.0]
+
+
+# --- a system that answers nothing ---------------------------------------------------------------
+
+
+def broken(fails: Any = lambda _: True) -> tuple[Engine, list[str]]:
+    """Return a remote system that fails on some queries, and a list of what it is asked."""
+    asked: list[str] = []
+
+    def answer(query: Query, _: int) -> Ranking:
+        asked.append(query.query_id)
+        return Ranking.failed("no reply") if fails(query.query_id) else Ranking(("d",), (1.0,))
+
+    engine = Engine(answer)
+    engine.capabilities = Capabilities(remote=True)
+    return engine, asked
+
+
+MANY = [Query(f"q{number:02}", "words") for number in range(60)]
+
+
+def test_a_remote_system_that_answers_nothing_is_not_asked_to_the_end() -> None:
+    engine, asked = broken()
+    with pytest.raises(InputError, match="answered none of the first 20 queries: no reply; check"):
+        fetch(engine, MANY, batch=1, retries=0)
+    assert len(asked) == 20
+
+
+def test_nor_if_each_query_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankscope.retrieval.fetch.PATIENCE", 0.0)
+    engine, asked = broken()
+    with pytest.raises(InputError, match="none of the first 5 queries"):
+        fetch(engine, MANY, batch=1, retries=0)
+    assert len(asked) == 5
+
+
+def test_nor_if_these_were_all() -> None:
+    engine, _ = broken()
+    with pytest.raises(InputError, match="none of the first 5 queries"):
+        fetch(engine, MANY[:5], retries=0)
+    assert len(fetch(engine, MANY[:4], retries=0).failures) == 4
+
+
+def test_one_answer_is_enough_to_go_on() -> None:
+    engine, asked = broken(lambda query_id: query_id != "q07")
+    fetched = fetch(engine, MANY, batch=1, retries=0)
+    assert len(fetched.failures) == len(asked) - 1 == 59
+
+
+def test_answers_that_are_kept_count(tmp_path: Path) -> None:
+    works, _ = broken(lambda _: False)
+    fetch(works, MANY[:1], store=tmp_path, retries=0)
+    engine, _ = broken()
+    assert len(fetch(engine, MANY, store=tmp_path, retries=0).failures) == 59
+
+
+def test_a_local_system_is_asked_everything() -> None:
+    engine, _ = broken()
+    engine.capabilities = Capabilities()
+    assert len(fetch(engine, MANY, batch=1, retries=0).failures) == 60

@@ -290,7 +290,9 @@ class _Comparing:
         what = f"identity of {name}"
         system = next(each for each in self._recorded.report.systems if each.name == name)
         if "${" in str(system.spec):
-            return Checked(what=what, unchecked="it holds secrets, which are not recorded")
+            return Checked(
+                what=what, unchecked="it has values of the environment, which are not recorded"
+            )
         identity = system.run.identity
         before = identity.model_copy(update={"snapshot": None})
         same = key in (identity.key, before.key)

@@ -40,7 +40,7 @@ FILTERED_RECALL = declare(
     "RS752",
     "filters-cost-recall",
     "warning",
-    unit="system",
+    unit="query",
     advice="search deeper where a filter leaves little (iterative scans, a larger ef_search), or "
     "filter before searching",
     meaning="""For queries whose filter leaves out most documents, an approximate index finds much
@@ -220,8 +220,8 @@ def _is_on_front(row: ApproximateSystem, rows: Sequence[ApproximateSystem]) -> b
 def _findings(row: ApproximateSystem, k: int) -> Iterator[Finding]:
     if row.recall < ENOUGH:
         yield LOW_RECALL.finding(
-            f"{row.system} finds {row.recall:.1%} of the first {k} that an exact search over the "
-            "same vectors finds",
+            f"the index finds {row.recall:.1%} of the first {k} that an exact search over the same "
+            "vectors finds",
             evidence={"recall": row.recall, "k": k, "lowest": row.lowest},
             system=row.system,
         )
@@ -233,8 +233,8 @@ def _findings(row: ApproximateSystem, k: int) -> Iterator[Finding]:
     usual = sum(band.recall * band.queries for band in free) / sum(band.queries for band in free)
     if usual - worst.recall > DROP:
         yield FILTERED_RECALL.finding(
-            f"{row.system} finds {worst.recall:.1%} of the exact first {k} where a filter leaves "
-            f"out more than {worst.more_than:.0%} of the documents "
+            f"the index finds {worst.recall:.1%} of the exact first {k} where a filter leaves out "
+            f"more than {worst.more_than:.0%} of the documents "
             f"({counted(worst.queries, 'query')}), and {usual:.1%} where it leaves out less",
             count=worst.queries,
             evidence={"recall": worst.recall, "otherwise": usual},

@@ -24,8 +24,8 @@ from rankscope.statistics.intervals import Interval
 
 Status = Literal["pass", "warn", "fail", "unknown"]
 
-WARN = 0.9
-"""A value of at least this share of its target is a warning, below it a failure."""
+WARN = 0.1
+"""A value that misses its target by at most this share of it is a warning, otherwise a failure."""
 
 
 def status_of(
@@ -43,7 +43,7 @@ def status_of(
     is_met = value >= target if higher_is_better else value <= target
     if is_met and not (strict and value == target):
         return "pass"
-    is_near = value >= WARN * target if higher_is_better else value * WARN <= target
+    is_near = value >= (1 - WARN) * target if higher_is_better else value <= (1 + WARN) * target
     return "warn" if is_near else "fail"
 
 

@@ -67,6 +67,10 @@ REMOTE_TIMEOUT = 60.0
 LONGEST_WAIT = 600.0
 """A system that asks to wait longer than this many seconds is not waited for."""
 
+ENOUGH, FEW, PATIENCE = 20, 5, 120.0
+"""A remote system that has answered none of so many queries is not asked on; nor is it after a few
+that are all there are, or took more than this many seconds together."""
+
 Answer = TypeVar("Answer")
 
 
@@ -137,7 +141,7 @@ def fetch(
 
     Raises:
         InputError: an option out of range, a corpus that cannot be indexed, a store that cannot be
-            written.
+            written, a remote system that answers no query at all.
 
     >>> from rankscope import Corpus
     >>> from rankscope.retrieval.registry import build_system
@@ -191,6 +195,7 @@ def fetch(
         for finished in _finished(task, batches, jobs if system.capabilities.concurrent else 1):
             rankings.update(finished.rankings)
             retried += finished.retried
+            _end_if_nothing_works(task, rankings, len(asked), time.perf_counter() - began)
             if progress is not None:
                 progress(len(rankings), len(asked))
     seconds = time.perf_counter() - began
@@ -214,6 +219,25 @@ def fetch(
         system.notes,
         _facts(system, answers),
     )
+
+
+def _end_if_nothing_works(
+    task: _Task, rankings: dict[str, Ranking], asked: int, seconds: float
+) -> None:
+    """Raise if a remote system fails whatever it is asked: its address or options are wrong.
+
+    Without this a server that never answers would be waited for once for each query.
+    """
+    count = len(rankings)
+    is_enough = count >= ENOUGH or (count >= FEW and (count == asked or seconds > PATIENCE))
+    if not (task.system.capabilities.remote and is_enough) or task.limits.is_over():
+        return
+    problems = [ranking.error for ranking in rankings.values()]
+    if None not in problems:
+        raise InputError(
+            f"the system answered none of the first {count} queries: {problems[0]}; check its "
+            "address and its options"
+        )
 
 
 def _facts(system: System, answers: Answers | None) -> tuple[EngineFacts | ModelUsage, ...]:

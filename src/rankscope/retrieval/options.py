@@ -48,11 +48,15 @@ class Unexpanded(str):
     __slots__ = ()
 
 
-def _dated(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
+def _in_words(value: Any) -> Any:
+    """Take dates and numbers as they are written, which YAML makes of texts without quotes."""
+    if isinstance(value, date):
+        return value.isoformat()
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
 
 
-Snapshot = Annotated[str, BeforeValidator(_dated), Field(min_length=1)]
+Snapshot = Annotated[str, BeforeValidator(_in_words), Field(min_length=1)]
 """What is searched, in the user's words: a date, a version, the name of an index."""
 
 

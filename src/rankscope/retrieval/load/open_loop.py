@@ -220,7 +220,7 @@ def _check_warm_up(log: Log, count: int) -> None:
     failed = sum(outcome > ANSWERED for outcome in seen)
     if failed >= _ENOUGH and ANSWERED not in seen:
         raise InputError(
-            f"none of the {failed:,} queries that were answered to warm up worked "
+            f"all of the {failed:,} queries asked to warm up failed "
             f"({next(iter(log.failures))}); see whether the system can be asked, with "
             "'rankscope runs fetch', before you load it"
         )
