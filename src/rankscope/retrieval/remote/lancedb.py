@@ -8,6 +8,7 @@ their scores fall, and are in the order of ids.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -99,6 +100,8 @@ class Lance(AttachedEngine):
     def open(self) -> None:
         """Open the folder."""
         self.disconnect()
+        # its Rust part reads this once, when it is imported, and would else warn on standard error
+        os.environ.setdefault("LANCEDB_LOG", "error")
         self._database = engine("lancedb", **_PACKAGE).connect(str(self._folder))
 
     def disconnect(self) -> None:
