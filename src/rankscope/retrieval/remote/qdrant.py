@@ -51,6 +51,8 @@ _FLOATS = 1_000_000
 """Numbers in one request: a server takes 32 MB, and a number is up to 13 bytes of JSON."""
 _IDS = 10_000
 _LONGEST_BUILD = 3600.0
+_META = "meta.json"
+"""The file by which a folder is known as one of Qdrant."""
 _LOWER_IS_BETTER = ("Euclid", "Manhattan")
 
 
@@ -137,6 +139,10 @@ class Qdrant(AttachedEngine):
             self._client = package.QdrantClient(":memory:")
             self._give_back = closed_with(self, self._client.close)
             return
+        if self.is_attached and not (folder / _META).is_file():  # opening it would make it
+            raise InputError(
+                f"Qdrant has nothing in the folder {shown(str(folder))}; is path right?"
+            )
 
         def connect(place: Any) -> tuple[Any, Any]:
             with warnings.catch_warnings():
