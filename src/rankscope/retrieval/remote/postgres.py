@@ -82,12 +82,13 @@ class PostgresIndex(SqlEngine):
         return self.needs_vectors and self.options.vectors != "exact"
 
     def identity(self) -> Identity:
-        """Say what exactly answers."""
+        """Say what exactly answers; of the server, a hash of which database it is."""
         identity = super().identity()
         unused = ("sql", "snapshot", "schema_name", "maintenance_work_mem")
         parameters = {
             name: value for name, value in identity.parameters.items() if name not in unused
         }
+        parameters["database"] = self.server.place()
         return identity.model_copy(update={"parameters": parameters})
 
     # --- loading ---------------------------------------------------------------------------------
