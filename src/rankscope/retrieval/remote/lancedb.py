@@ -82,8 +82,13 @@ class Lance(AttachedEngine):
     # --- opening and loading ---------------------------------------------------------------------
 
     @property
+    def files(self) -> Path | None:
+        """The folder with its tables."""
+        return engine_folder(self.context, self.options.path, f"{self.index_name}.lancedb")
+
+    @property
     def _folder(self) -> Path:
-        folder = engine_folder(self.context, self.options.path, f"{self.index_name}.lancedb")
+        folder = self.files
         if folder is None:
             self._passing = folder = self._passing or passing_folder(self)
         return folder

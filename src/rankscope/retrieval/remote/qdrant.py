@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,8 +134,15 @@ class Qdrant(AttachedEngine):
             )
         self._give_back = closed_with(self, self._client.close)
 
+    @property
+    def files(self) -> Path | None:
+        """The folder with its files, if it runs in this process."""
+        if self.options.url is not None:
+            return None
+        return engine_folder(self.context, self.options.path, f"{self.index_name}.qdrant")
+
     def _open_folder(self, package: Any) -> None:
-        folder = engine_folder(self.context, self.options.path, f"{self.index_name}.qdrant")
+        folder = self.files
         if folder is None:
             self._client = package.QdrantClient(":memory:")
             self._give_back = closed_with(self, self._client.close)
