@@ -130,3 +130,7 @@ class MissingExtraError(RankscopeError, ImportError):
             f"{needed_for} needs the package {package}; install it with: "
             f"pip install 'rankscope[{extra}]'"
         )
+
+
+class LeftoverWarning(UserWarning):
+    """Something that was to be taken away at the end is still there; nothing else is wrong."""

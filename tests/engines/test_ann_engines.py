@@ -237,6 +237,60 @@ def test_two_systems_share_a_folder(spec: dict[str, Any], tmp_path: Path) -> Non
         assert second.search(queries, 5)[0].error is None
 
 
+def test_copies_are_built_beside_the_first_and_dropped(
+    spec: dict[str, Any], tmp_path: Path
+) -> None:
+    queries, corpus = queries_of(20, 3), corpus_of(20)
+    for index in (f"mine-{tmp_path.name}", None):
+        options = with_options(spec, index=index)
+        with built(options, corpus, tmp_path) as first:
+            expected = [answer.doc_ids[0] for answer in first.search(queries, 5)]
+            there = sorted((tmp_path / "engines").glob("*"))
+            for attempt in (1, 2):
+                again = {"attempt": attempt, "rebuild": True}
+                with (
+                    built(options, corpus, tmp_path, **again) as copy,
+                    built(options, corpus, tmp_path, **again) as same,
+                ):
+                    assert isinstance(first, LoadedEngine)
+                    assert isinstance(copy, LoadedEngine)
+                    assert isinstance(same, LoadedEngine)
+                    assert copy.index_name != first.index_name
+                    if index is not None:
+                        assert copy.index_name == f"{index}-{attempt + 1}"
+                    for system in (copy, same):
+                        answers = system.search(queries, 5)
+                        assert [answer.doc_ids[0] for answer in answers] == expected
+                    assert (copy.loaded, same.loaded) == (20, 0)
+                assert sorted((tmp_path / "engines").glob("*")) == there
+                with built(options, corpus, tmp_path, **again) as gone:
+                    assert isinstance(gone, LoadedEngine)
+                    gone.prepare()
+                    assert gone.loaded == 20
+            assert first.search(queries, 5)[0].error is None
+        with built(with_options(options, drop=True), corpus, tmp_path) as unasked:
+            pass
+        assert not list((tmp_path / "engines").glob("*"))
+        assert isinstance(unasked, LoadedEngine)
+        assert unasked.loaded == 0
+        with built(options, corpus, tmp_path) as anew:
+            anew.prepare()
+            assert isinstance(anew, LoadedEngine)
+            assert anew.loaded == 20
+        with built(with_options(options, drop=True), corpus, tmp_path):
+            pass
+
+
+def test_dropping_what_is_not_there_makes_nothing(spec: dict[str, Any], tmp_path: Path) -> None:
+    place = {} if any("url" in options for options in spec.values()) else {"path": "here"}
+    for options in ({}, place):
+        with built(
+            with_options(spec, drop=True, **options), corpus_of(20), tmp_path, folder=tmp_path
+        ):
+            pass
+    assert not list(tmp_path.iterdir())
+
+
 def test_ids_with_odd_characters(spec: dict[str, Any], tmp_path: Path) -> None:
     ids = ["a b", "日本/x", "it's", '"q"', "a\\b", "é", "e\u0301", "x" * 3000, "$[0]#?", "\u2028n"]
     from rankscope import Corpus

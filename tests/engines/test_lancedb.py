@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -290,3 +293,31 @@ def test_a_table_that_vanishes_is_loaded_again(tmp_path: Path) -> None:
         assert [answer.pairs() for answer in system.search(queries, 3)] == before
         assert isinstance(system, Lance)
         assert system.loaded == 30
+
+
+FEW_IN_MANY_LISTS = """
+import sys
+sys.path[:0] = {path!r}
+from pathlib import Path
+from engines.ann_world import built, corpus_of, queries_of
+spec = {{"lancedb": {{"vectors": "ivf_flat", "num_partitions": 300}}}}
+with built(spec, corpus_of(400), Path({cache!r})) as system:
+    system.search(queries_of(400, 1), 3)
+"""
+
+
+def test_its_log_is_not_printed_unless_it_is_asked_for(tmp_path: Path) -> None:
+    """Its index warns of lists that are empty; the log is set up once in a process."""
+    for at, (setting, is_printed) in enumerate([({}, False), ({"LANCEDB_LOG": "warn"}, True)]):
+        code = FEW_IN_MANY_LISTS.format(path=sys.path, cache=str(tmp_path / f"cache{at}"))
+        others = {name: value for name, value in os.environ.items() if name != "LANCEDB_LOG"}
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+            env=others | setting,
+        )
+        assert ("KMeans" in run.stderr) == is_printed, run.stderr
+        assert run.stdout == ""

@@ -228,6 +228,68 @@ def test_dropping_takes_the_index_away() -> None:
     assert SHELVES
 
 
+def test_dropping_needs_no_question(tmp_path: Path) -> None:
+    with make(index="other") as other, make() as shelf:
+        other.prepare()
+        fetch(shelf, {"q": "cafe"}, depth=5, store=tmp_path)
+    for _ in range(2):  # the second time there is nothing to drop
+        with make(drop=True) as shelf:
+            assert fetch(shelf, {"q": "cafe"}, depth=5, store=tmp_path).timings.asked == 0
+            shelf.close()
+        assert list(SHELVES) == ["other"]
+    with make(drop=True) as shelf:
+        pass
+    assert shelf.loaded == 0
+
+
+def test_a_load_that_was_stopped_is_not_dropped() -> None:
+    Shelf.breaks_at = 21
+    with pytest.raises(InputError, match="the next run goes on from there"), make(drop=True) as it:
+        it.prepare()
+    Shelf.breaks_at = None
+    with make(drop=True) as shelf:
+        shelf.prepare()
+        assert shelf.loaded == 19
+    assert not SHELVES
+
+
+def test_an_index_that_cannot_be_dropped_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(_: Shelf) -> None:
+        raise ConnectionError("it\nwent away")
+
+    shelf = make(index="mine", drop=True)
+    shelf.prepare()
+    monkeypatch.setattr(Shelf, "open", gone)
+    with pytest.raises(InputError) as error:
+        shelf.close()
+    assert str(error.value) == (
+        "the index 'mine' could not be dropped: shelf could not be asked: ConnectionError: it went "
+        "away"
+    )
+    shelf.close()  # it is said once
+
+
+def test_copies_have_names_of_their_own_and_are_dropped() -> None:
+    for given in ("mine", None):
+        SHELVES.clear()
+        for attempt in range(3):
+            context = Context(attempt=attempt, rebuild=True)
+            probing = [make(index=given, context=context, lists=4, probes=p) for p in (1, 2)]
+            for shelf in probing:  # a sweep over a search option: both use one copy
+                shelf.search([Query("q", "cafe")], 5)
+            assert [shelf.loaded for shelf in probing] == [40, 0]
+            assert probing[0].index_name == probing[1].index_name
+            if given and attempt:
+                assert probing[0].index_name == f"{given}-{attempt + 1}"
+            for shelf in probing:
+                shelf.close()
+        assert list(SHELVES) == [make(index=given, lists=4).index_name]
+    asked_again = make(index="mine", context=Context(attempt=1))
+    assert asked_again.index_name == "mine"
+    long = make(index="x" * 254, context=Context(attempt=1, rebuild=True))
+    assert long.index_name == long.content_name
+
+
 def test_a_zero_vector_finds_nothing_and_an_empty_corpus_too() -> None:
     assert make().search([Query("q", "zzz"), Query("e", " ")], 5)[0].doc_ids == ()
     assert make(Corpus({"d": " "})).search([Query("q", "cafe")], 5)[0].doc_ids == ()

@@ -361,6 +361,75 @@ def test_the_address_is_no_part_of_what_answers(make: Make) -> None:
     assert "dsn" not in first.identity().parameters
 
 
+def test_another_server_is_asked_itself(make: Make, tmp_path: Path) -> None:
+    queries = {"q1": "leek soup", "q2": "bread"}
+    kept = fetch(make(), queries, store=tmp_path)
+    assert fetch(make(), queries, store=tmp_path).timings.asked == 0
+    with pytest.raises(InputError, match="postgres cannot be reached"):
+        fetch(make(dsn="postgresql://127.0.0.1:1/postgres"), queries, store=tmp_path)
+    with connection() as connected:
+        connected.execute(f"CREATE DATABASE {SCHEMA}")
+    try:
+        with make(dsn=f"host={postgres().pgdata} user=postgres dbname={SCHEMA}") as other:
+            fetched = fetch(other, queries, store=tmp_path)
+    finally:
+        with connection() as connected:
+            connected.execute(f"DROP DATABASE {SCHEMA}")
+    assert fetched.timings.asked == 2
+    assert fetched.run.to_dict() == kept.run.to_dict()
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], str]:
+    """Return what is recorded of a server, for a user called me without settings of libpq."""
+    for name in ("HOST", "HOSTADDR", "PORT", "DATABASE", "USER", "SERVICE"):
+        monkeypatch.delenv(f"PG{name}", raising=False)
+    monkeypatch.setattr("rankscope.retrieval.remote.postgres_server._own_name", lambda: "me")
+
+    def recorded(address: str | None) -> str:
+        with build_system({"postgres": {"dsn": address}}) as system:
+            return str(system.identity().parameters["database"])
+
+    return recorded
+
+
+@pytest.mark.parametrize(
+    ("same", "other"),
+    [
+        (["host=h dbname=d", "postgresql://u:p@H/d", "host=h port=5432 dbname=d"], "host=h"),
+        (["host=h user=u", "postgresql://u:p@h", "host=h dbname=u"], "host=h"),
+        (["host=h", "host=h dbname='' port=''", "host=h dbname=me user=u"], "host=h user=u"),
+        (["host=h dbname=d"], "host=h port=5433 dbname=d"),
+        (["host=h dbname=d"], "host=i dbname=d"),
+        (["hostaddr=10.0.0.1", "host=h hostaddr=10.0.0.1"], "host=h"),
+        (["postgresql://a:1,b:1/d", "host=a,b port=1 dbname=d"], "host=a,b port=1,2 dbname=d"),
+        (["postgresql://a,b/d", "host=a,b port=5432, dbname=d"], "postgresql://a/d"),
+        (["postgresql:///d?host=/run/x", "host=/run/x dbname=d"], "host=/run/X dbname=d"),
+        (["postgresql:///d", "dbname=d port=5432"], "dbname=d host=/run/x"),
+        (["postgresql://[::1]/d", "host=::1 dbname=d"], "postgresql://[::2]/d"),
+        (["service=one", "service=one password=p"], "service=two"),
+    ],
+)
+def test_a_database_is_known_by_host_port_and_name(
+    place: Callable[[str | None], str], same: list[str], other: str
+) -> None:
+    (known,) = {place(address) for address in same}
+    assert place(other) != known
+
+
+def test_a_database_is_known_from_the_variables_of_libpq(
+    place: Callable[[str | None], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGHOST", "a,b")
+    monkeypatch.setenv("PGPORT", "1")
+    monkeypatch.setenv("PGUSER", "u")
+    monkeypatch.setenv("PGPASSWORD", "hunter22")
+    assert place(None) == place("postgresql://a:1,b:1/u")
+    monkeypatch.setenv("PGDATABASE", "d")
+    assert place(None) == place("postgresql://a:1,b:1/d") == place("host=a,b user=v")
+    assert place("host=c") == place("postgresql://c:1/d")
+
+
 # --- secrets and mistakes ------------------------------------------------------------------------
 
 
@@ -424,7 +493,6 @@ def locked() -> Iterator[str]:
     [
         ("postgresql://me:hunter22@127.0.0.1:1/db", "Connection refused"),
         ("postgresql://me:hunter22@nowhere.invalid/db", "resolve host"),
-        ("no address, but hunter22", "the dsn of postgres cannot be read"),
         ("host={folder} user=postgres password=hunter22 dbname=nowhere", "does not exist"),
         ("host={folder} user=nobody-here password=hunter22 dbname=postgres", "does not exist"),
     ],
@@ -446,6 +514,20 @@ def test_a_server_that_cannot_be_reached(
     assert "hunter22" not in printed.err + printed.out
     assert len([line for line in printed.err.splitlines() if "rankscope: " in line]) == 1
     assert list((tmp_path / "out").rglob("*.answers"))  # those of bm25 are kept
+
+
+def test_an_address_that_cannot_be_read_is_said_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ADDRESS", "no address, but hunter22")
+    config = bench(tmp_path, "{postgres: {dsn: '${ADDRESS}'}}")
+    with pytest.raises(SystemExit) as ended:
+        main(["benchmark", "run", str(config), "--output", str(tmp_path / "out")])
+    printed = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "system pg: the dsn of postgres cannot be read" in printed.err
+    assert "hunter22" not in printed.err + printed.out
+    assert not list((tmp_path / "out").rglob("*.answers"))
 
 
 def test_a_wrong_password_is_not_shown(locked: str, make: Make) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,59 @@ def test_dropping_takes_the_index_away(make: Make) -> None:
     again = make(index="dropped")
     again.prepare()
     assert again.loaded == SIZE
+
+
+def copy(system: LoadedEngine, attempt: int) -> LoadedEngine:
+    """Let a system be the one of a later attempt, which builds an index of its own."""
+    system.context = replace(system.context, attempt=attempt, rebuild=True)
+    return system
+
+
+def names(system: LoadedEngine, kind: str) -> set[str]:
+    """Return the indexes that there are."""
+    if kind == "sqlite":  # by its own library: two in one process break each other's locks
+        with system._connections.taken() as connected:  # type: ignore[attr-defined]
+            rows = connected.execute("SELECT name FROM rankscope_indexes").fetchall()
+    else:
+        with connection() as connected:
+            rows = connected.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename <> "
+                "'rankscope_indexes'",
+                (f"test_{os.getpid()}",),
+            ).fetchall()
+    return {name for (name,) in rows}
+
+
+@pytest.mark.parametrize("index", ["mine", 'odd "name" %', "x" * 62, None])
+def test_copies_are_built_beside_the_first_and_dropped(
+    make: Make, kind: str, index: str | None
+) -> None:
+    first = make(index=index, search="vector")
+    expected = pairs(first.search(QUERIES, 10))
+    for attempt in (1, 2):
+        both = [copy(make(index=index, search="vector"), attempt) for _ in range(2)]
+        for system in both:
+            assert pairs(system.search(QUERIES, 10)) == expected
+        assert [system.loaded for system in both] == [SIZE, 0]
+        assert names(first, kind) == {first.index_name, both[0].index_name}
+        for system in both:
+            system.close()
+        assert names(first, kind) == {first.index_name}
+    assert pairs(first.search(QUERIES, 10)) == expected
+
+
+def test_dropping_needs_no_question(make: Make, kind: str) -> None:
+    kept, first = make(index="kept"), make(search="vector")
+    for system in (kept, first):
+        system.prepare()
+    make(search="vector", drop=True).close()
+    assert names(kept, kind) == {"kept"}
+    never = make(index="never", drop=True)
+    never.close()
+    assert (never.loaded, names(kept, kind)) == (0, {"kept"})
+    with pytest.raises(InputError, match=r"'kept' could not be dropped: .* holds other documents"):
+        make(Corpus({"d1": {"text": "v1 leek"}}), index="kept", drop=True).close()
+    assert names(kept, kind) == {"kept"}
 
 
 def test_a_sweep_over_search_options_uses_one_index(make: Make) -> None:

@@ -61,6 +61,7 @@ def prepared(
         cache=cache,
         memory=Memory(),
         python=python,
+        hide=loaded.secrets.hide,
     )
     with closing(systems):
         if not any(systems[name].trained for name in systems):

@@ -205,6 +205,7 @@ def _run_one(
         name = benchmark.experiment
         finished = None if fresh else _finished(place / name)
         if finished is not None:
+            systems.know_what_to_drop(systems)
             return Result(place / name, finished, reused=True)
         use: PythonUse = "run" if python else "refused"
         with closing(_attempts(benchmark, systems, folder, use)) as attempts:
@@ -221,6 +222,7 @@ def _run_one(
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(made, folder_to_fill, models=models, started=started)
+        systems.know_what_to_drop(systems)
         return Result(place / name, report, reused=False)
 
 
@@ -238,6 +240,7 @@ def _attempts(benchmark: Benchmark, first: Systems, cache: Path, python: PythonU
             python=python,
             attempt=attempt,
             rebuild=loaded.config.repeat.rebuild,
+            hide=loaded.secrets.hide,
         )
 
     return Attempts(first, make)
@@ -340,7 +343,10 @@ def fetch_runs(
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
         fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written, yaml)
-        return fetching.fetch(list(dict.fromkeys(systems)) or list(made))
+        names = list(dict.fromkeys(systems)) or list(made)
+        fetched = fetching.fetch(names)
+        made.know_what_to_drop(names)
+        return fetched
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.benchmark.collection import Collection
-from rankscope.errors import InputError, MissingExtraError, RankscopeError, UnknownNameError
+from rankscope.errors import (
+    InputError,
+    LeftoverWarning,
+    MissingExtraError,
+    RankscopeError,
+    UnknownNameError,
+)
 from rankscope.retrieval.options import Reading
 from rankscope.retrieval.protocol import (
     ProcessEndError,
@@ -17,14 +24,19 @@ from rankscope.retrieval.protocol import (
     all_parts,
     contained,
     packages_of,
+    without_secrets,
 )
 from rankscope.retrieval.registry import SYSTEMS, PythonUse, Spec, build_system
+from rankscope.retrieval.remote.loaded_engine import LoadedEngine
 from rankscope.retrieval.stages.rerank import RerankOptions
 from rankscope.retrieval.stages.stage import Memory
 
 
 class Systems(Mapping[str, System]):
-    """Systems by name, each made when it is first asked for, and given the corpus by `indexed`."""
+    """Systems by name, each made when it is first asked for, and given the corpus by `indexed`.
+
+    ``hide`` takes secrets out of warnings.
+    """
 
     def __init__(
         self,
@@ -37,8 +49,10 @@ class Systems(Mapping[str, System]):
         python: PythonUse = "run",
         attempt: int = 0,
         rebuild: bool = False,
+        hide: Callable[[str], str] = str,
     ) -> None:
         self._specs = specs
+        self._hide = hide
         self._attempt, self._rebuild = attempt, rebuild
         self._memory = memory
         self._python: PythonUse = python
@@ -107,10 +121,32 @@ class Systems(Mapping[str, System]):
         """Return the distributions that the systems compute with."""
         return sorted({package for name in self for package in packages_of(self[name])})
 
+    def know_what_to_drop(self, names: Iterable[str]) -> None:
+        """Give the corpus to systems that drop their index, even if all answers were kept.
+
+        The name of an index follows from the corpus, so that closing them can find it.
+        """
+        for name in names:
+            if any(
+                isinstance(part, LoadedEngine) and part.options.drop
+                for part in all_parts(self[name])
+            ):
+                self.indexed(name)
+
     def close(self) -> None:
-        """Close every system that was made."""
-        for system in self._made.values():
-            system.close()
+        """Close every system that was made.
+
+        An index that could not be dropped is a warning: whatever was computed is not lost by it.
+        """
+        problems = []
+        for name, system in self._made.items():
+            try:
+                with naming(name):
+                    system.close()
+            except RankscopeError as error:
+                problems.append(self._hide(without_secrets(str(error), system)))
+        for problem in problems:
+            warnings.warn(problem, LeftoverWarning, stacklevel=2)
 
 
 class _NamedError(InputError):

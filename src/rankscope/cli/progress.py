@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli.diverting import Streams, diverted
-from rankscope.printing import visible
+from rankscope.errors import LeftoverWarning
+from rankscope.printing import put_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
@@ -29,10 +31,31 @@ class Watching:
 def watching(*, quiet: bool = False, secrets: Secrets | None = None) -> Iterator[Watching]:
     """Show on standard error what is being done, if it is a terminal.
 
-    What the user's code prints meanwhile goes to standard error too (`rankscope.cli.diverting`).
+    What the user's code prints meanwhile goes to standard error too (`rankscope.cli.diverting`),
+    and so does in one sentence what is left behind.
     """
-    with diverted(secrets) as streams, _watcher(streams, secrets, quiet=quiet) as watcher:
+    with (
+        diverted(secrets) as streams,
+        _watcher(streams, secrets, quiet=quiet) as watcher,
+        _leftovers_in_sentences(),
+    ):
         yield Watching(watcher, streams.output)
+
+
+@contextmanager
+def _leftovers_in_sentences() -> Iterator[None]:
+    """Print our own warnings without the line of code that a warning of Python's begins with."""
+    shown_otherwise = warnings.showwarning
+
+    def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
+        if issubclass(category, LeftoverWarning):
+            put_line(f"rankscope: warning: {message}")
+        else:
+            shown_otherwise(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, model_validator
@@ -18,6 +19,7 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.options import Snapshot, SpecError, Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, check_depth, snapshot_of
+from rankscope.retrieval.remote.engine_folder import remove_folder
 from rankscope.retrieval.remote.loaded_engine import LoadedEngine, LoadedOptions
 from rankscope.runs.origin import EngineFacts
 
@@ -51,6 +53,9 @@ class AttachedOptions(LoadedOptions):
     snapshot: Snapshot | None = None
     """What is there already, in your words, such as a date; answers are kept under it. If not
     given, they are asked for again by each process."""
+    path: Text | None = None
+    """A folder in which the engine keeps its files in this process. If not given: below the
+    cache."""
 
     @property
     def existing(self) -> str | None:
@@ -97,6 +102,11 @@ class AttachedEngine(LoadedEngine):
         """Give back the connection; may be called more than once."""
 
     @property
+    @abstractmethod
+    def files(self) -> Path | None:
+        """The folder with its files; None: there is a server, or nothing outlasts this process."""
+
+    @property
     def is_attached(self) -> bool:
         """Whether something is searched that is there already."""
         return self.options.existing is not None
@@ -104,7 +114,7 @@ class AttachedEngine(LoadedEngine):
     @property
     def index_name(self) -> str:
         """What is searched is called so."""
-        return self.options.existing or self.options.index or self.content_name
+        return self.options.existing or super().index_name
 
     @property
     def total(self) -> int:
@@ -193,10 +203,22 @@ class AttachedEngine(LoadedEngine):
             answers[at] = asked if isinstance(asked, Ranking) else self._answer(*asked, depth)
         return answers
 
+    def reach(self) -> bool:
+        """Open the folder, if it is there, or make sure that the server is."""
+        is_there = self.capabilities.remote or (self.files is not None and self.files.is_dir())
+        return is_there and super().reach()
+
     def close(self) -> None:
-        """Give back the connection; with the option ``drop``, the index is taken away before."""
+        """Give back the connection; an index that is not to be used again is dropped before."""
         try:
             super().close()
         finally:
             self._ready = False
             self.disconnect()
+
+    def _take_away(self) -> None:
+        """Drop the index, and remove its folder if it was made for this index alone."""
+        super()._take_away()
+        self.disconnect()
+        if self.options.path is None and self.files is not None:
+            remove_folder(self.kind, self.files)

@@ -124,12 +124,19 @@ class Chroma(AttachedEngine):
             return ()
         return (f"the key is sent to {host_of(options.url)} unencrypted; use https",)
 
+    @property
+    def files(self) -> Path | None:
+        """The folder with its files, if it runs in this process."""
+        if self.options.url is not None:
+            return None
+        return engine_folder(self.context, self.options.path, f"{self.index_name}.chroma")
+
     def open(self) -> None:
         """Open the folder, or make sure that the server is there."""
         self.disconnect()
         url = self.options.url
         if url is None:
-            folder = engine_folder(self.context, self.options.path, f"{self.index_name}.chroma")
+            folder = self.files
             if folder is None:
                 folder = self._passing = self._passing or passing_folder(self)
             if self.is_attached and not (folder / "chroma.sqlite3").is_file():

@@ -20,7 +20,7 @@ from typing import Any
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.waiting import PACE, Stop
-from rankscope.temporary import lock, unlock
+from rankscope.temporary import lock, remove, unlock
 
 PATIENCE = 60.0
 """Seconds to wait for a folder that another process has open."""
@@ -120,6 +120,18 @@ def opened(
                 unlock(entry.handle)
 
     return entry.client, give_back
+
+
+def remove_folder(kind: str, folder: Path) -> None:
+    """Remove a folder that is not needed any more, unless somebody has it open."""
+    with _ALONE, suppress(BlockingIOError):
+        if (kind, folder.resolve()) in _OPEN:
+            return
+        handle = lock(folder, wait=False)
+        try:
+            remove(folder)
+        finally:
+            unlock(handle)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ their scores fall, and are in the order of ids.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -81,8 +82,13 @@ class Lance(AttachedEngine):
     # --- opening and loading ---------------------------------------------------------------------
 
     @property
+    def files(self) -> Path | None:
+        """The folder with its tables."""
+        return engine_folder(self.context, self.options.path, f"{self.index_name}.lancedb")
+
+    @property
     def _folder(self) -> Path:
-        folder = engine_folder(self.context, self.options.path, f"{self.index_name}.lancedb")
+        folder = self.files
         if folder is None:
             self._passing = folder = self._passing or passing_folder(self)
         return folder
@@ -99,6 +105,8 @@ class Lance(AttachedEngine):
     def open(self) -> None:
         """Open the folder."""
         self.disconnect()
+        # its Rust part reads this once, when it is imported, and would else warn on standard error
+        os.environ.setdefault("LANCEDB_LOG", "error")
         self._database = engine("lancedb", **_PACKAGE).connect(str(self._folder))
 
     def disconnect(self) -> None:

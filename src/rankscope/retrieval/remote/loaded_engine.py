@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError, RankscopeError
+from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.hiding import scrub
 from rankscope.retrieval.options import Options, Text
 from rankscope.retrieval.progress import report
@@ -95,7 +95,8 @@ class LoadedOptions(Options):
     batch: int = Field(default=1024, ge=1, le=100_000)
     """How many documents are sent at once."""
     drop: bool = False
-    """Whether the index is taken away when the system is closed; if not, it is used again."""
+    """Whether the index is taken away when the system is closed, also one that an earlier run left;
+    if not, it is used again."""
 
     def idle_rules(self) -> Sequence[OnlyFor]:
         """Return what options have an effect only with which others."""
@@ -161,6 +162,8 @@ class LoadedEngine(System):
     kind: ClassVar[str]
     build: ClassVar[tuple[str, ...]] = ()
     """Options that shape what is stored."""
+    longest_name: ClassVar[int] = 255
+    """Bytes that the name of an index may have."""
     batch_size = 64
     options: LoadedOptions
 
@@ -177,6 +180,7 @@ class LoadedEngine(System):
         self._texts: Texts | None = None
         self._size = 0
         self._ready = False
+        self._is_left = False  # closing drops nothing: a load can go on, or nothing is there
 
     # --- what an engine says ---------------------------------------------------------------------
 
@@ -202,7 +206,15 @@ class LoadedEngine(System):
 
     @abstractmethod
     def drop(self) -> None:
-        """Take the index away."""
+        """Take the index away, which is there."""
+
+    def reach(self) -> bool:
+        """Open what may hold the index, to drop it; False: there is nothing, and nothing is made.
+
+        It may have been opened to search, or not.
+        """
+        self.open()
+        return True
 
     @abstractmethod
     def ask(self, asked: Asked, depth: int) -> list[tuple[str, float]]:
@@ -259,7 +271,8 @@ class LoadedEngine(System):
         texts = Texts.of(corpus, self.options.fields)
         embedder_notes = () if self.embeddings is None else self.embeddings.embedder.notes
         self.notes = (*without_text(texts), *embedder_notes)
-        self._corpus, self._texts, self._ready = corpus, texts, False
+        self._corpus, self._texts = corpus, texts
+        self._ready = self._is_left = False
         self.__dict__.pop("values", None)
         self.__dict__.pop("content", None)
 
@@ -299,15 +312,27 @@ class LoadedEngine(System):
         )
 
     @property
+    def is_copy(self) -> bool:
+        """Whether the index is one more, built anew to see how much answers vary with it."""
+        return self.context.rebuild and self.context.attempt > 0
+
+    @property
     def index_name(self) -> str:
-        """What the index is called: the name given, or one that follows from its content."""
-        return self.content_name if self.options.index is None else self.options.index
+        """What the index is called: the name given, or one that follows from its content.
+
+        A copy of an index called mine is mine-2, mine-3 and so on.
+        """
+        given = self.options.index
+        if given is None or not self.is_copy:
+            return given or self.content_name
+        name = f"{given}-{self.context.attempt + 1}"
+        return name if len(name.encode()) <= self.longest_name else self.content_name
 
     @property
     def content_name(self) -> str:
         """A name that follows from what the index holds, and how; two of one name are alike."""
         embedder = None if self.embeddings is None else self.embeddings.embedder.described()
-        attempt = self.context.attempt if self.context.rebuild else 0
+        attempt = self.context.attempt if self.is_copy else 0
         shape = {name: getattr(self.options, name) for name in ("search", *self.build)}
         parts = (self.kind, self.content, embedder, self.options.document_prefix, shape, attempt)
         return f"rankscope_{hashlib.sha256(fingerprint(*parts).encode()).hexdigest()[:20]}"
@@ -317,12 +342,13 @@ class LoadedEngine(System):
         if self._ready or self._texts is None:
             return
         began = time.perf_counter()
+        self._is_left = True
         with self.speaking("open"):
             self.open()
         if any(text.strip() for text in self._texts.texts):
             with self.speaking("load"):
                 self._load(self._texts)
-        self._ready = True
+        self._ready, self._is_left = True, False
         self.seconds_indexing = time.perf_counter() - began
 
     def _load(self, texts: Texts) -> None:
@@ -435,12 +461,32 @@ class LoadedEngine(System):
         return (facts,)
 
     def close(self) -> None:
-        """Give back the connection; with the option ``drop``, the index is taken away before."""
-        if self._ready and self.options.drop:
-            self._ready = False
+        """Give back the connection; an index that is not to be used again is dropped before.
+
+        That is a copy that was searched, and with the option ``drop`` any index of this system,
+        also where all answers were kept and nothing was opened. A load that was stopped is left.
+
+        Raises:
+            InputError: the index could not be dropped.
+        """
+        is_dropped = self.options.drop or (self.is_copy and self._ready)
+        try:
+            if is_dropped and self._texts is not None and not self._is_left:
+                self._ready, self._is_left = False, True
+                self._take_away()
+        finally:
+            super().close()
+
+    def _take_away(self) -> None:
+        """Drop the index, if there is one; two systems that share it both come here."""
+        try:
             with self.speaking("drop"):
-                self.drop()
-        super().close()
+                if self.reach() and self.loading() is not None:
+                    self.drop()
+        except Exception as error:
+            reason = str(error) if isinstance(error, RankscopeError) else sentence(error)
+            name = shown(self.index_name)
+            raise InputError(f"the index {name} could not be dropped: {reason}") from error
 
     @contextmanager
     def speaking(self, doing: Doing) -> Iterator[None]:
@@ -457,6 +503,6 @@ class LoadedEngine(System):
                 "open": "cannot be opened",
                 "load": f"could not be loaded{done if self.loaded else ''}",
                 "compare": "could not be asked once more, to compare it with exact search",
-                "drop": "could not be dropped",
+                "drop": "could not be asked",
             }[doing]
             raise InputError(f"{self.kind} {problem}: {sentence(error)}") from error

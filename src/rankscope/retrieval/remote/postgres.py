@@ -17,7 +17,7 @@ from rankscope.retrieval.protocol import Identity, System
 from rankscope.retrieval.registry import SYSTEMS, Context, engine_version
 from rankscope.retrieval.remote import postgres_copy
 from rankscope.retrieval.remote.loaded_engine import Asked, Batch, Doing, Loading
-from rankscope.retrieval.remote.postgres_options import PostgresOptions
+from rankscope.retrieval.remote.postgres_options import LARGEST_NAME, PostgresOptions
 from rankscope.retrieval.remote.postgres_query import PostgresQuery
 from rankscope.retrieval.remote.postgres_server import DeniedError, Link, PostgresError, Server
 from rankscope.retrieval.remote.postgres_statements import (
@@ -51,6 +51,7 @@ class PostgresIndex(SqlEngine):
         *("fields", "language", "vectors", "quantisation"),
         *("m", "ef_construction", "lists"),
     )
+    longest_name = LARGEST_NAME
     options: PostgresOptions
 
     def __init__(self, options: PostgresOptions, context: Context) -> None:
@@ -82,12 +83,13 @@ class PostgresIndex(SqlEngine):
         return self.needs_vectors and self.options.vectors != "exact"
 
     def identity(self) -> Identity:
-        """Say what exactly answers."""
+        """Say what exactly answers; of the server, a hash of which database it is."""
         identity = super().identity()
         unused = ("sql", "snapshot", "schema_name", "maintenance_work_mem")
         parameters = {
             name: value for name, value in identity.parameters.items() if name not in unused
         }
+        parameters["database"] = self.server.place()
         return identity.model_copy(update={"parameters": parameters})
 
     # --- loading ---------------------------------------------------------------------------------
@@ -275,6 +277,12 @@ class PostgresIndex(SqlEngine):
                 (self.index_name,),
             )
 
+    def reach(self) -> bool:
+        """Make sure that the server can be asked; pgvector is not needed to drop a table."""
+        self.server.settings = {}
+        self.server.reach()
+        return True
+
     def drop(self) -> None:
         """Take the table away, and what is said of it."""
         with self.server.changed() as link:
@@ -286,8 +294,10 @@ class PostgresIndex(SqlEngine):
 
     def close(self) -> None:
         """Close all connections."""
-        super().close()
-        self.server.close()
+        try:
+            super().close()
+        finally:
+            self.server.close()
 
     # --- searching -------------------------------------------------------------------------------
 

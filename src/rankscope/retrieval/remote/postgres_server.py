@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from getpass import getuser
+from itertools import zip_longest
 from typing import Any
 
 from rankscope.errors import InputError
@@ -16,6 +18,16 @@ from rankscope.retrieval.remote.connections import Connections
 from rankscope.retrieval.remote.postgres_options import PostgresOptions
 
 _CONNECT_SECONDS = 10
+_PORT = "5432"
+_VARIABLES = {
+    "host": "PGHOST",
+    "hostaddr": "PGHOSTADDR",
+    "port": "PGPORT",
+    "dbname": "PGDATABASE",
+    "user": "PGUSER",
+    "service": "PGSERVICE",
+}
+"""What libpq looks at where the dsn does not say it."""
 
 _DENIED = "42501"
 _WRONG_LENGTH = re.compile(
@@ -34,6 +46,19 @@ _SPEC_AT_FAULT = (
     "42P01",  # which table
 )
 """Beginnings of the codes of errors that no other query would be spared."""
+
+
+def _host(host: str) -> str:
+    """Return a host as it is compared: a folder of a socket as it is, a name in small letters."""
+    return host if host.startswith(("/", "@")) else host.lower()
+
+
+def _own_name() -> str:
+    """Return what the user of this process is called; '' if nobody knows."""
+    try:
+        return getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 class PostgresError(Exception):
@@ -121,12 +146,26 @@ class Server:
         return parts
 
     def place(self) -> str:
-        """Return a hash of which database is asked, by host, port and name."""
+        """Return a hash of which database is asked, by hosts, ports and name, as libpq finds them.
+
+        Neither the password nor who connects is in it, but where no database is named: it is then
+        called as the user is.
+        """
         parts = self._dsn()
-        names = {"host": "PGHOST", "port": "PGPORT", "dbname": "PGDATABASE"}
-        return fingerprint(
-            {name: parts.get(name) or os.environ.get(variable) for name, variable in names.items()}
-        )
+
+        def setting(name: str) -> str:
+            return str(parts.get(name) or os.environ.get(_VARIABLES[name]) or "")
+
+        names = ("host", "hostaddr", "port")
+        hosts, addresses, ports = (setting(name).split(",") for name in names)
+        if len(ports) == 1:
+            ports *= max(len(hosts), len(addresses))  # one port is that of all hosts
+        servers = [
+            [address or _host(host), port or _PORT]
+            for host, address, port in zip_longest(hosts, addresses, ports, fillvalue="")
+        ]
+        database = setting("dbname") or setting("user") or _own_name()
+        return fingerprint([servers, database, setting("service")])
 
     def _connect(self) -> Link:
         parts = self._dsn()

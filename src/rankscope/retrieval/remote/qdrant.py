@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ _FLOATS = 1_000_000
 """Numbers in one request: a server takes 32 MB, and a number is up to 13 bytes of JSON."""
 _IDS = 10_000
 _LONGEST_BUILD = 3600.0
+_META = "meta.json"
+"""The file by which a folder is known as one of Qdrant."""
 _LOWER_IS_BETTER = ("Euclid", "Manhattan")
 
 
@@ -131,12 +134,23 @@ class Qdrant(AttachedEngine):
             )
         self._give_back = closed_with(self, self._client.close)
 
+    @property
+    def files(self) -> Path | None:
+        """The folder with its files, if it runs in this process."""
+        if self.options.url is not None:
+            return None
+        return engine_folder(self.context, self.options.path, f"{self.index_name}.qdrant")
+
     def _open_folder(self, package: Any) -> None:
-        folder = engine_folder(self.context, self.options.path, f"{self.index_name}.qdrant")
+        folder = self.files
         if folder is None:
             self._client = package.QdrantClient(":memory:")
             self._give_back = closed_with(self, self._client.close)
             return
+        if self.is_attached and not (folder / _META).is_file():  # opening it would make it
+            raise InputError(
+                f"Qdrant has nothing in the folder {shown(str(folder))}; is path right?"
+            )
 
         def connect(place: Any) -> tuple[Any, Any]:
             with warnings.catch_warnings():

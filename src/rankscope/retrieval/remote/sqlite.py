@@ -239,6 +239,11 @@ class Sqlite(SqlEngine):
                 "UPDATE rankscope_indexes SET complete = 1 WHERE number = ?", (self._number,)
             )
 
+    def reach(self) -> bool:
+        """Open the file, if there is one."""
+        is_kept = self.options.path is not None or self.context.cache is not None
+        return is_kept and self.path.is_file() and super().reach()
+
     def drop(self) -> None:
         """Take away the tables, and the file if it was made for this index alone."""
         with self._changing() as connection:
@@ -252,11 +257,13 @@ class Sqlite(SqlEngine):
 
     def close(self) -> None:
         """Close the file."""
-        super().close()
-        self._connections.close()
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            self._temporary, self._ready = None, False
+        try:
+            super().close()
+        finally:
+            self._connections.close()
+            if self._temporary is not None:
+                shutil.rmtree(self._temporary, ignore_errors=True)
+                self._temporary, self._ready = None, False
 
     # --- searching -------------------------------------------------------------------------------
 
