@@ -111,8 +111,8 @@ class ScannedRun(LazyFile):
         if len(sizes) < 2 or sizes[0] != sizes[1] or self._seen_first() > sizes[0]:
             return None
         if not self._is_small:
-            found: int | None = self._in_parts().same_documents(sizes)
-            return found
+            count: int | None = self._in_parts().same_documents(sizes)
+            return count
         documents = len(set(self.documents()))
         return documents if documents == sizes[0] else None  # else the first has not all of them
 

@@ -66,10 +66,10 @@ def _plain(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | No
     try:
         edges = [file.skipped, file.size]
         if file.size > _FEW:
-            found = cuts(descriptor, file.skipped, file.size)
-            if found is None:
+            places = cuts(descriptor, file.skipped, file.size)
+            if places is None:
                 return None
-            edges = found
+            edges = places
         parts = list(pairwise(edges))
         buffers = local()
 
