@@ -8,11 +8,9 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rankscope.errors import counted, shown
 from rankscope.retrieval.llm.answer_forms import Form, T, UnreadableError
@@ -27,42 +25,14 @@ from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import Message, quoted_reply, repair
 from rankscope.retrieval.llm.replies import Replies, Reply
 from rankscope.retrieval.llm.spending import Meter, estimated
+from rankscope.retrieval.llm.stopwatch import counted_as
 from rankscope.retrieval.registry import Context
+from rankscope.retrieval.stages.stage import one_request
 
 log = logging.getLogger(__name__)
 
-_KEPT_SECONDS: ContextVar[list[float] | None] = ContextVar("kept_seconds", default=None)
-
-
-class Stopwatch:
-    """How long work took, or would have taken if no reply had been kept from before."""
-
-    def __init__(self, kept: list[float]) -> None:
-        self._began = time.perf_counter()
-        self._kept = kept
-
-    @property
-    def seconds(self) -> float:
-        """Since it began."""
-        return time.perf_counter() - self._began + sum(self._kept)
-
-
-@contextmanager
-def timed() -> Iterator[Stopwatch]:
-    """Measure how long the work within takes, in whatever threads it is done."""
-    kept: list[float] = []
-    token = _KEPT_SECONDS.set(kept)
-    try:
-        yield Stopwatch(kept)
-    finally:
-        _KEPT_SECONDS.reset(token)
-
-
-def add_seconds(seconds: float) -> None:
-    """Count what a kept reply had taken."""
-    kept = _KEPT_SECONDS.get()
-    if kept is not None:
-        kept.append(seconds)
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 
 class Chat:
@@ -109,15 +79,15 @@ class Chat:
             if number > 1:  # the same wrong answer again is no reason to give up
                 sent["repetition"] = number
             try:
-                reply, source = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
+                with counted_as() as seconds:
+                    reply, source = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
+                    seconds.append(reply.seconds)
             except NoAnswerError as error:
                 self.meter.failed(str(error))
                 if not isinstance(error, RefusedError):
                     self.meter.count("unanswered")
                 raise
             was_asked = was_asked or source == "asked"
-            if source == "kept":
-                add_seconds(reply.seconds)
             try:
                 answer = form.read(reply.content)
             except UnreadableError as error:
@@ -148,6 +118,17 @@ class Chat:
                 "Answers are kept; --fresh, or another snapshot, asks again"
             )
         raise NoUsableAnswerError(f"the answer cannot be read: {problem}")
+
+    def each_timed(
+        self, work: Callable[[Item], Answer], queries: Sequence[Item]
+    ) -> list[tuple[Answer, float]]:
+        """Do some work for each query, several at a time; each takes as long as by itself."""
+        with one_request() as request:
+            began = time.perf_counter()
+            results = self.client.each_timed(work, queries)
+            elapsed = time.perf_counter() - began
+            request.saved += sum(seconds for _, seconds in results) - elapsed
+        return results
 
     def fell_back(self) -> None:
         """Count that something else was taken in place of an answer."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from rankscope.retrieval.llm.answer_forms import Passage, Terms
-from rankscope.retrieval.llm.chat import Chat, timed
+from rankscope.retrieval.llm.chat import Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
 from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
@@ -71,16 +71,14 @@ class LlmRewriter(Rewriter):
         asked = [at for at, query in enumerate(queries) if query.text.strip()]
         if not asked:
             return answers
-        rewritten = self._chat.client.each(self._rewritten, [queries[at] for at in asked])
+        rewritten = self._chat.each_timed(self._rewritten, [queries[at] for at in asked])
         rankings = inner.search([query for query, _ in rewritten], depth)
         for at, (_, spent), ranking in zip(asked, rewritten, rankings, strict=True):
             answers[at] = replace(ranking, seconds=ranking.seconds + spent)
         return answers
 
-    def _rewritten(self, query: Query) -> tuple[Query, float]:
-        with timed() as watch:
-            text = self.rewrite(query.text)
-            return replace(query, text=text), watch.seconds
+    def _rewritten(self, query: Query) -> Query:
+        return replace(query, text=self.rewrite(query.text))
 
     def rewrite(self, text: str) -> str:
         """Return a query in other words, or as it is if the model has none."""
