@@ -23,11 +23,13 @@ from rankscope.retrieval.llm.client import (
 )
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import Message, quoted_reply, repair
-from rankscope.retrieval.llm.replies import Replies, Reply
-from rankscope.retrieval.llm.spending import Meter, estimated
+from rankscope.retrieval.llm.replies import Outcome, Replies, Reply
+from rankscope.retrieval.llm.spending import KeptMeter, Meter, estimated
 from rankscope.retrieval.llm.stopwatch import counted_as
+from rankscope.retrieval.receipts import Receipt, note
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.stage import one_request
+from rankscope.runs.origin import ModelUsage, fingerprint
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +44,8 @@ class Chat:
         self.options = options
         self.client = Client(options, part=part)
         self._replies = Replies(context.cache, options.named())
+        self._kept = KeptMeter(options.price)
+        self._asker = fingerprint(part, options.named())
         self._attempt = context.attempt
         self._has_read, self._unread = False, 0
 
@@ -49,6 +53,20 @@ class Chat:
     def meter(self) -> Meter:
         """What was asked so far."""
         return self.client.meter
+
+    def usage(self) -> ModelUsage:
+        """Return what was asked so far, and what replies took that were kept from before."""
+        return self.meter.usage(self._kept.usage())
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count the replies behind answers that are in the store; ``unknown`` of them do not say.
+
+        Those of other parts are left to them.
+        """
+        self._kept.count_unknown(unknown)
+        for receipt in receipts:
+            if receipt.asker == self._asker and self._replies.use(receipt.reply):
+                self._kept.count(receipt)
 
     def ask(self, messages: Sequence[Message], form: Form[T], *, attempt: int = 0) -> T | None:
         """Return the answer to a question, or None if there is none that can be used.
@@ -80,14 +98,17 @@ class Chat:
                 sent["repetition"] = number
             try:
                 with counted_as() as seconds:
-                    reply, source = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
-                    seconds.append(reply.seconds)
+                    outcome = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
+                    reply = outcome.reply
+                    if reply.seconds is not None:
+                        seconds.append(reply.seconds)
             except NoAnswerError as error:
                 self.meter.failed(str(error))
                 if not isinstance(error, RefusedError):
                     self.meter.count("unanswered")
                 raise
-            was_asked = was_asked or source == "asked"
+            was_asked = was_asked or outcome.source == "asked"
+            self._note(outcome)
             try:
                 answer = form.read(reply.content)
             except UnreadableError as error:
@@ -133,6 +154,15 @@ class Chat:
     def fell_back(self) -> None:
         """Count that something else was taken in place of an answer."""
         self.meter.count("fallen_back")
+
+    def _note(self, outcome: Outcome) -> None:
+        """Say what a reply took, to the counts and to whoever keeps the answer it is used for."""
+        reply = outcome.reply
+        tokens = (reply.prompt_tokens, reply.completion_tokens)
+        receipt = Receipt(self._asker, outcome.key, *tokens, reply.seconds)
+        if outcome.source == "kept" and outcome.is_first:
+            self._kept.count(receipt)
+        note(receipt)
 
     def _body(self, messages: Sequence[Message], form: Form[Any]) -> dict[str, Any]:
         options = self.options

@@ -19,6 +19,7 @@ from rankscope.retrieval.llm.reranking_methods import listwise, pairwise, pointw
 from rankscope.retrieval.llm.reranking_questions import Questions
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Capabilities
+from rankscope.retrieval.receipts import Receipt, answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker, Scored
 from rankscope.retrieval.texts import Fields, Texts
@@ -93,7 +94,11 @@ class LlmReranker(Reranker):
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
-        return [self._chat.meter.usage()]
+        return [self._chat.usage()]
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count what the answers in the store had taken."""
+        self._chat.recall(receipts, unknown)
 
     def unanswered(self) -> int:
         """Say how many questions had no answer, and may have one the next time."""
@@ -121,7 +126,9 @@ class LlmReranker(Reranker):
             return texts
         questions = Questions(self._chat, self._prompt, candidates.query.text, texts)
         scores = [0.0] * len(texts)
-        for rank, place in enumerate(self._order(questions, len(texts))):
+        with answering(candidates.query.query_id):
+            order = self._order(questions, len(texts))
+        for rank, place in enumerate(order):
             scores[place] = float(len(texts) - rank)
         return scores
 

@@ -15,6 +15,7 @@ from rankscope.retrieval.llm.chat import Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
 from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
+from rankscope.retrieval.receipts import Receipt, answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
 from rankscope.runs.origin import ModelUsage
@@ -55,7 +56,11 @@ class LlmRewriter(Rewriter):
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
-        return [self._chat.meter.usage()]
+        return [self._chat.usage()]
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count what the answers in the store had taken."""
+        self._chat.recall(receipts, unknown)
 
     def unanswered(self) -> int:
         """Say how many questions had no answer, and may have one the next time."""
@@ -78,7 +83,8 @@ class LlmRewriter(Rewriter):
         return answers
 
     def _rewritten(self, query: Query) -> Query:
-        return replace(query, text=self.rewrite(query.text))
+        with answering(query.query_id):
+            return replace(query, text=self.rewrite(query.text))
 
     def rewrite(self, text: str) -> str:
         """Return a query in other words, or as it is if the model has none."""
