@@ -14,6 +14,7 @@ pytest.importorskip("httpx", reason="language models are asked through httpx")
 
 from llm.server import (
     Fault,
+    Requests,
     Server,
     cut_short,
     drips,
@@ -266,3 +267,18 @@ def test_vectors_of_another_length_than_asked_for(server: Server) -> None:
     server.always = raw(json.dumps({"data": eight}).encode())
     with pytest.raises(InputError, match="vectors of length 8, not of the 4 dimensions asked for"):
         fetched(embedded(server, dimensions=4))
+
+
+def test_an_endpoint_that_may_be_named_by_the_wrong_scheme(server: Server) -> None:
+    def hangs_up(request: Requests, _: dict[str, Any]) -> bool:
+        request.close_connection = True
+        return True
+
+    server.always = hangs_up
+    with pytest.raises(InputError, match=r"no answer to the last 2 questions .*write https://"):
+        fetched(reranked(server, stop_after=2, retries=0, jobs=1))
+    server.always = None
+    url = server.url.replace("http://", "https://")
+    with pytest.raises(InputError, match=r"WRONG_VERSION_NUMBER.*write http:// in the url") as no:
+        fetched(reranked(server, url=url, retries=0, verify=False))
+    assert "nothing answers" not in str(no.value)

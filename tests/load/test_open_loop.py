@@ -211,11 +211,11 @@ def test_replies_of_models_are_asked_anew(tmp_path: Path) -> None:
 
     replies = Replies(tmp_path, "model")
     with asking_anew():
-        assert replies.get("q1", ask) == (Reply("leek soup"), "asked")
-        assert replies.get("q1", ask) == (Reply("leek soup"), "asked")
+        assert replies.get("q1", ask)[:2] == (Reply("leek soup"), "asked")
+        assert replies.get("q1", ask)[:2] == (Reply("leek soup"), "asked")
     assert list(tmp_path.iterdir()) == [], "nothing is kept"
     replies.get("q1", ask)
-    assert replies.get("q1", ask) == (Reply("leek soup"), "kept")
+    assert replies.get("q1", ask)[:2] == (Reply("leek soup"), "kept")
     with asking_anew():
         replies.get("q1", ask)
     assert len(asked) == 4

@@ -455,4 +455,63 @@ def test_certificates_that_cannot_be_read(secure: Server, tmp_path: Path) -> Non
 
 
 def test_plain_http_at_a_secure_port(secure: Server) -> None:
-    assert "127.0.0.1" in str(failure(secure))
+    said = str(failure(secure))
+    assert said.startswith(f"127.0.0.1:{secure.port} broke off: ")  # in one of several ways
+    assert said.endswith("; if the server speaks TLS there, write https:// in the url, not http://")
+
+
+def test_a_server_that_hangs_up() -> None:
+    with serving(lambda *_: None) as server:
+        said = str(failure(server))
+    assert said == (
+        f"127.0.0.1:{server.port} broke off: RemoteProtocolError: Server disconnected without "
+        "sending a response; if the server speaks TLS there, write https:// in the url, not http://"
+    )
+
+
+class Greeting(Server):
+    """Answers whatever a connection begins with."""
+
+    hello = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
+
+    def talk(self, connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65536)
+            connection.sendall(self.hello)
+
+
+@pytest.fixture
+def greeting() -> Iterator[Greeting]:
+    server = Greeting(says("200 OK"))
+    threading.Thread(target=server.serve, daemon=True).start()
+    yield server
+    server.listener.shutdown(socket.SHUT_RDWR)
+    server.listener.close()
+
+
+def test_tls_at_a_plain_port(greeting: Greeting) -> None:
+    error = failure(greeting, scheme="https")
+    assert "127.0.0.1" in str(error)
+    assert "cannot be reached: " in str(error)
+    assert str(error).endswith("write http:// in the url, not https://")
+    with pytest.raises(InputError, match=r"cannot be asked: .*write http:// in the url"):
+        client(greeting, "https").reach()
+
+
+def test_an_alert_of_tls_in_place_of_an_answer(greeting: Greeting) -> None:
+    greeting.hello = b"\x15\x03\x01\x00\x02\x02\x46"
+    assert str(failure(greeting)).endswith("write https:// in the url, not http://")
+
+
+def test_a_server_that_has_answered_speaks_what_it_is_asked_in() -> None:
+    def once(connection: socket.socket, _: bytes) -> None:
+        if len(server.requests) == 1:
+            says("200 OK")(connection, b"")
+
+    with serving(once) as server:
+        web = client(server)
+        assert web.json("GET") == {}
+        with pytest.raises(WebError, match="broke off") as caught:
+            web.json("GET")
+        web.close()
+    assert "https" not in str(caught.value)

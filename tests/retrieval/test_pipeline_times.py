@@ -13,8 +13,8 @@ from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.progress import asking_anew
 from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
-from rankscope.retrieval.stages.rerank import Rerank
-from rankscope.retrieval.stages.stage import Memory, ask
+from rankscope.retrieval.stages.rerank import Candidates, Rerank, Reranker, Scored
+from rankscope.retrieval.stages.stage import Memory, ask, one_request
 
 QUERIES = [Query(f"q{number}", f"leek {number}") for number in range(3)]
 CORPUS = Corpus({"a": "leek soup", "b": "apple pie", "c": "leek pie"})
@@ -96,6 +96,52 @@ def test_what_a_reranker_asks_counts_where_it_is_known(systems: dict[str, System
     assert isinstance(reranked, Rerank)
     [answer] = reranked.search(QUERIES[:1], 10)
     assert 1100 < answer.seconds < 1101
+
+
+def test_a_function_that_reranks_takes_as_long_as_each_query_does(
+    systems: dict[str, System],
+) -> None:
+    memory = Memory()
+    for system in systems.values():
+        ask(system, QUERIES, 10, memory)
+
+    def curious(text: str, documents: list[Any]) -> list[float]:
+        ask(systems["slow" if text == "leek 1" else "fast"], QUERIES[:1], 10, memory)
+        return [float(place) for place, _ in enumerate(documents)]
+
+    below = Slow("below", 0.0)
+    reranked = built({"rerank": {"of": "below", "python": curious}}, {"below": below}, memory)
+    spent = [round(reranked.search([query], 10)[0].seconds) for query in QUERIES]
+    assert spent == [100, 1000, 100]
+    assert [round(each, -1) for each in seconds(reranked)] == [100, 1000, 0], "and all at once"
+
+
+class Scripted(Reranker):
+    """Gives back what it is told to."""
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self._answers = answers
+
+    def described(self) -> dict[str, Any]:
+        return {"reranker": "scripted"}
+
+    def scores(self, batch: Sequence[Candidates]) -> Sequence[Any]:
+        with one_request() as request:
+            request.saved += 30.0
+        return self._answers[: len(batch)]
+
+
+def test_a_reranker_that_knows_the_time_of_each_query_says_it(systems: dict[str, System]) -> None:
+    reranked = built({"rerank": {"of": "fast", "python": len}}, systems, None)
+    assert isinstance(reranked, Rerank)
+    order = [1.0, 2.0]
+    reranked.part = Scripted([Scored(order, 5.0), Scored("no", 50.0), Scored(order, 500.0)])
+    answers = reranked.search(QUERIES, 10)
+    assert [round(answer.seconds) for answer in answers] == [105, 150, 600]
+    assert [answer.error for answer in answers] == [None, "no", None]
+    assert answers[0].doc_ids == ("b", "a")
+    reranked.part = Scripted([order] * 3)  # in one go: nobody knows which query took how long
+    assert [round(spent) for spent in seconds(reranked)] == [110] * 3
 
 
 def test_what_a_pipeline_asks_twice_counts_once(systems: dict[str, System]) -> None:

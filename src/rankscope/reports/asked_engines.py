@@ -9,7 +9,7 @@ from rankscope.document.blocks import Block, Cell, Column, Section, Table
 
 if TYPE_CHECKING:
     from rankscope.records import BenchmarkReport
-    from rankscope.runs.origin import EngineFacts, ModelUsage
+    from rankscope.runs.origin import EngineFacts, KeptUsage, ModelUsage
 
 TITLE = "Engines and models"
 
@@ -28,7 +28,7 @@ def asked_section(report: BenchmarkReport) -> Section:
     if engines:
         blocks.append(_engines(engines))
     if usage:
-        blocks.append(_usage(usage))
+        blocks += [_usage(usage), *_kept(usage)]
     return Section(TITLE, details=tuple(blocks), part="method")
 
 
@@ -104,11 +104,80 @@ def _usage(rows: list[tuple[str, ModelUsage]]) -> Table:
             )
             for name, facts in rows
         ),
-        title="Language models",
+        title="Language models: asked in this run",
         notes=(
             (
                 "kept: answers of an earlier run; fallen back: the incoming order or the plain "
-                "query was taken; cost: at the prices stated in the config"
+                "query was taken; tokens, cost and times are of what was asked in this run, the "
+                "cost at the prices stated in the config"
             ),
         ),
     )
+
+
+def _kept(rows: list[tuple[str, ModelUsage]]) -> list[Table]:
+    """Show what kept replies had taken, where any were used or nobody knows."""
+    kept = [
+        (name, facts, facts.kept)
+        for name, facts in rows
+        if facts.kept is not None and (facts.kept.requests or facts.kept.unknown_answers)
+    ]
+    if not kept:
+        return []
+    notes = (
+        (
+            "what these replies took when they were made; each counts once, and in the latency of "
+            "a query with its time; in all: together with what was asked in this run"
+        ),
+        (
+            "no tokens, no time: replies that were kept without these; unknown answers: answers to "
+            "queries that were kept without what was asked for them; no sum holds them, so what is "
+            "in all is not known"
+        ),
+    )
+    is_partly_unknown = any(
+        past.uncounted or past.untimed or past.unknown_answers for _, _, past in kept
+    )
+    table = Table(
+        (
+            *(Column(title, "text") for title in ("system", "part", "model")),
+            *(
+                Column(title, digits=0)
+                for title in ("requests", "tokens sent", "received", "tokens in all")
+            ),
+            *(Column(title, digits=4) for title in ("cost", "cost in all")),
+            *(Column(title, digits=2) for title in ("p50, s", "p95, s")),
+            *(Column(title, digits=0) for title in ("no tokens", "no time", "unknown answers")),
+        ),
+        tuple(
+            (
+                *(Cell(text) for text in (name, facts.part, facts.model)),
+                Cell(past.requests),
+                Cell(past.prompt_tokens),
+                Cell(past.completion_tokens),
+                Cell(_in_all(past, *_tokens(facts), *_tokens(past))),
+                Cell(past.cost),
+                Cell(_in_all(past, facts.cost, past.cost)),
+                Cell(past.p50),
+                Cell(past.p95),
+                Cell(past.uncounted),
+                Cell(past.untimed),
+                Cell(past.unknown_answers),
+            )
+            for name, facts, past in kept
+        ),
+        title="Language models: kept from before",
+        notes=notes if is_partly_unknown else notes[:1],
+    )
+    return [table]
+
+
+def _tokens(usage: ModelUsage | KeptUsage) -> tuple[int | None, int | None]:
+    return usage.prompt_tokens, usage.completion_tokens
+
+
+def _in_all(kept: KeptUsage, *numbers: float | None) -> float | None:
+    """Add up numbers; None if one of them, or what a kept reply took, is not known."""
+    known = [number for number in numbers if number is not None]
+    is_known = len(known) == len(numbers) and not kept.uncounted and not kept.unknown_answers
+    return sum(known) if is_known else None

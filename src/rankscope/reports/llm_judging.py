@@ -25,7 +25,7 @@ from rankscope.errors import counted
 if TYPE_CHECKING:
     from rankscope.retrieval.llm.judging_batches import JudgingPlan
     from rankscope.retrieval.llm.llm_judge import LlmJudging
-    from rankscope.runs.origin import ModelUsage
+    from rankscope.runs.origin import KeptUsage, ModelUsage
 
 SHOWN = 10
 """So many pairs without a grade are shown."""
@@ -118,9 +118,28 @@ def usage_table(usage: ModelUsage) -> Table:
         "seconds in all": usage.seconds,
         "seconds of a request, median": usage.p50,
         "seconds of a request, 95th percentile": usage.p95,
+        **_kept(usage.kept),
     }
     rows = tuple((Cell(name), Cell(value)) for name, value in counts.items())
     return Table((Column("what", "text"), Column("value", digits=4)), rows)
+
+
+def _kept(kept: KeptUsage | None) -> dict[str, float | None]:
+    """Return what replies had taken that were kept from before, if any were used."""
+    if kept is None or not kept.requests:
+        return {}
+    counts = {
+        "kept from before: requests": kept.requests,
+        "kept from before: tokens sent": kept.prompt_tokens,
+        "kept from before: tokens received": kept.completion_tokens,
+        "kept from before: cost": kept.cost,
+        "kept from before: seconds in all": kept.seconds,
+    }
+    if kept.uncounted:
+        counts["kept from before: requests whose tokens are not known"] = kept.uncounted
+    if kept.untimed:
+        counts["kept from before: requests whose time is not known"] = kept.untimed
+    return counts
 
 
 def _notes(judging: LlmJudging) -> list[str]:

@@ -10,12 +10,14 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import polars as pl
 
 from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
+from rankscope.retrieval.receipts import Receipt, Receipts
 from rankscope.runs.origin import EngineFacts
 
 _SCHEMA = {
@@ -23,7 +25,17 @@ _SCHEMA = {
     "doc_ids": pl.List(pl.String()),
     "scores": pl.List(pl.Float64()),
     "seconds": pl.Float64(),
+    "replies": pl.String(),  # of language models: receipts, as JSON
 }
+_EARLIER = {name: kind for name, kind in _SCHEMA.items() if name != "replies"}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer from the store, and what the replies took that it is made of; None: unknown."""
+
+    ranking: Ranking
+    receipts: tuple[Receipt, ...] | None
 
 
 class Answers:
@@ -33,9 +45,9 @@ class Answers:
         self._folder = store / "answers" / f"{key}-{depth}"
         self._facts = f"{fingerprint('facts', key, depth)}.facts"
 
-    def read(self) -> dict[str, Ranking]:
+    def read(self) -> dict[str, StoredAnswer]:
         """Return all answers there are, by `query_key`; a damaged file has none."""
-        answers: dict[str, Ranking] = {}
+        answers: dict[str, StoredAnswer] = {}
         for path in sorted(self._folder.glob("*.answers")):
             content = read_entry(path)
             if content is None:
@@ -44,15 +56,25 @@ class Answers:
                 table = pl.read_ipc(io.BytesIO(content))
             except (pl.exceptions.PolarsError, OSError):  # of another version
                 continue
-            if dict(table.schema) == _SCHEMA:
-                for query, doc_ids, scores, seconds in table.iter_rows():
-                    answers[query] = Ranking(tuple(doc_ids), tuple(scores), seconds)
+            if dict(table.schema) not in (_SCHEMA, _EARLIER):
+                continue
+            for query, doc_ids, scores, seconds, *replies in table.iter_rows():
+                ranking = Ranking(tuple(doc_ids), tuple(scores), seconds)
+                answers[query] = StoredAnswer(ranking, _read_receipts(*replies))
         return answers
 
-    def write(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:
+    def write(
+        self, queries: Sequence[Query], rankings: Sequence[Ranking], receipts: Receipts
+    ) -> None:
         """Keep the answers of a batch, without those that failed."""
         rows = [
-            (query_key(query), ranking.doc_ids, ranking.scores, ranking.seconds)
+            (
+                query_key(query),
+                ranking.doc_ids,
+                ranking.scores,
+                ranking.seconds,
+                json.dumps([astuple(receipt) for receipt in receipts.of(query.query_id)]),
+            )
             for query, ranking in zip(queries, rankings, strict=True)
             if ranking.error is None
         ]
@@ -82,6 +104,13 @@ class Answers:
         except ValueError:  # of another version
             return ()
         return tuple(fact.model_copy(update={"loaded": 0}) for fact in facts)
+
+
+def _read_receipts(text: str | None = None) -> tuple[Receipt, ...] | None:
+    try:
+        return None if text is None else tuple(Receipt(*fields) for fields in json.loads(text))
+    except (ValueError, TypeError):  # of another version
+        return None
 
 
 def query_key(query: Query) -> str:

@@ -52,6 +52,7 @@ from rankscope.retrieval.protocol import (
     sentence,
     without_secrets,
 )
+from rankscope.retrieval.receipts import Receipts, noted
 from rankscope.retrieval.waiting import PACE, Pace, Stop, TimedOutError, within
 from rankscope.runs.origin import EngineFacts, ModelUsage, Timings
 from rankscope.runs.table import Run
@@ -179,7 +180,7 @@ def fetch(
         pace = Pace(Stop(current_cancel() if cancel is None else cancel), rate)
     limits = _Limits(timeout, stage_timeout, began)
     task = _Task(system, depth, retries, pause, limits, pace, answers)
-    rankings = {} if answers is None else _stored(answers, asked)
+    rankings = {} if answers is None else _stored(system, answers, asked)
     stored = len(rankings)
     log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
     unanswered = [query for query in asked if query.query_id not in rankings]
@@ -252,11 +253,16 @@ def _facts(system: System, answers: Answers | None) -> tuple[EngineFacts | Model
     return (*answers.read_facts(), *facts)
 
 
-def _stored(answers: Answers, queries: Sequence[Query]) -> dict[str, Ranking]:
-    """Return the answers in the store, by query id."""
+def _stored(system: System, answers: Answers, queries: Sequence[Query]) -> dict[str, Ranking]:
+    """Return the answers in the store, by query id; the system's parts hear what they took."""
     by_key = answers.read()
     keys = {query.query_id: query_key(query) for query in queries}
-    return {query_id: by_key[key] for query_id, key in keys.items() if key in by_key}
+    stored = {query_id: by_key[key] for query_id, key in keys.items() if key in by_key}
+    receipts = [receipt for answer in stored.values() for receipt in answer.receipts or ()]
+    unknown = sum(answer.receipts is None for answer in stored.values())
+    for part in all_parts(system):
+        part.recall(receipts, unknown)
+    return {query_id: answer.ranking for query_id, answer in stored.items()}
 
 
 # --- asking --------------------------------------------------------------------------------------
@@ -389,6 +395,11 @@ def _finished(task: _Task, batches: Sequence[Sequence[Query]], jobs: int) -> Ite
 
 def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
     """Answer one batch: together, then again what failed, then each of these by itself."""
+    with noted() as receipts:
+        return _answered(task, queries, receipts)
+
+
+def _answered(task: _Task, queries: Sequence[Query], receipts: Receipts) -> _Finished:
     unanswered = _unanswered(task.system)
     rankings, retried = _asked(task, queries), 0
     for attempt in range(task.retries):
@@ -408,7 +419,7 @@ def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
             for at, ranking in zip(group, again, strict=True):
                 rankings[at] = ranking
     if task.answers is not None and _unanswered(task.system) == unanswered:
-        task.answers.write(queries, rankings)
+        task.answers.write(queries, rankings, receipts)
     answered = zip(queries, rankings, strict=True)
     return _Finished({query.query_id: ranking for query, ranking in answered}, retried)
 

@@ -27,6 +27,7 @@ from rankscope.errors import InputError, shown
 from rankscope.hiding import Hider
 from rankscope.measures.definition import LARGEST_CUTOFF
 from rankscope.retrieval.options import Options, RemoteOptions, Secret, Snapshot
+from rankscope.retrieval.receipts import Receipt
 from rankscope.runs.order import ranked
 from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, fingerprint
 from rankscope.runs.table import Run
@@ -259,6 +260,12 @@ class Component(ABC):  # noqa: B024  (its kinds say what must be there)
     def facts(self) -> Sequence[EngineFacts | ModelUsage]:
         """Say what became known while it was asked: of an engine, of what a model was asked."""
         return ()
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:  # noqa: B027
+        """Take what replies of models took that answers from the store are made of.
+
+        ``unknown`` is how many of these answers do not say. Only for what asks a model.
+        """
 
     def unanswered(self) -> int:
         """Say how many questions had no answer so far, and may have one the next time.

@@ -91,8 +91,46 @@ class EngineFacts(Part):
     """How many documents were sent to it in this call; 0: it had them."""
 
 
+class KeptUsage(Part):
+    """What replies took when they were made, of those that were kept from before and used again.
+
+    An earlier run had asked for them, or another system. Each counts once, however often it is
+    used; what was asked for in the same fetch or round is not among them. A sum leaves out replies
+    of which that number is not known.
+    """
+
+    requests: int
+    """Replies that did not have to be asked for: as many requests that were not sent again."""
+    prompt_tokens: int | None
+    """Tokens sent for them, as the endpoint counted; null: not known of any."""
+    completion_tokens: int | None
+    """Tokens received; null: not known of any."""
+    cost: float | None
+    """What these tokens cost at the prices that are stated now; null: no price was stated, or no
+    tokens are known."""
+    seconds: float | None
+    """How long they took when they were made, added up; null: not known of any."""
+    p50: float | None
+    """The median over these replies."""
+    p95: float | None
+    """The 95th percentile over these replies."""
+    uncounted: int = 0
+    """Of the requests, those whose tokens are not known: the endpoint did not count them, or an
+    earlier version kept the reply without."""
+    untimed: int = 0
+    """Of the requests, those whose time is not known, as an earlier version kept the reply without;
+    they count with the time that reading them took."""
+    unknown_answers: int = 0
+    """Answers to queries that an earlier version kept without noting what replies they are made of;
+    these replies are in no other number here."""
+
+
 class ModelUsage(Part):
-    """What asking a language model took, in one fetch or one round of judging."""
+    """What asking a language model took, in one fetch or one round of judging.
+
+    Requests, tokens, cost and seconds are of what was asked in it; what was kept from before and
+    used again had taken what ``kept`` says, so both together are what the answers took.
+    """
 
     part: str
     """What asked, such as the reranker llm_listwise."""
@@ -124,6 +162,9 @@ class ModelUsage(Part):
     seconds: float
     """How long requests took, added up."""
     p50: float | None
-    """The median over requests."""
+    """The median over requests; null: nothing was asked."""
     p95: float | None
-    """The 95th percentile over requests."""
+    """The 95th percentile over requests; null: nothing was asked."""
+    kept: KeptUsage | None = None
+    """What replies had taken that were kept from before; null: not known, as in records of earlier
+    versions and of embedders, whose vectors are kept without it."""

@@ -8,11 +8,9 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rankscope.errors import counted, shown
 from rankscope.retrieval.llm.answer_forms import Form, T, UnreadableError
@@ -25,44 +23,18 @@ from rankscope.retrieval.llm.client import (
 )
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import Message, quoted_reply, repair
-from rankscope.retrieval.llm.replies import Replies, Reply
-from rankscope.retrieval.llm.spending import Meter, estimated
+from rankscope.retrieval.llm.replies import Outcome, Replies, Reply
+from rankscope.retrieval.llm.spending import KeptMeter, Meter, estimated
+from rankscope.retrieval.llm.stopwatch import counted_as
+from rankscope.retrieval.receipts import Receipt, note
 from rankscope.retrieval.registry import Context
+from rankscope.retrieval.stages.stage import one_request
+from rankscope.runs.origin import ModelUsage, fingerprint
 
 log = logging.getLogger(__name__)
 
-_KEPT_SECONDS: ContextVar[list[float] | None] = ContextVar("kept_seconds", default=None)
-
-
-class Stopwatch:
-    """How long work took, or would have taken if no reply had been kept from before."""
-
-    def __init__(self, kept: list[float]) -> None:
-        self._began = time.perf_counter()
-        self._kept = kept
-
-    @property
-    def seconds(self) -> float:
-        """Since it began."""
-        return time.perf_counter() - self._began + sum(self._kept)
-
-
-@contextmanager
-def timed() -> Iterator[Stopwatch]:
-    """Measure how long the work within takes, in whatever threads it is done."""
-    kept: list[float] = []
-    token = _KEPT_SECONDS.set(kept)
-    try:
-        yield Stopwatch(kept)
-    finally:
-        _KEPT_SECONDS.reset(token)
-
-
-def add_seconds(seconds: float) -> None:
-    """Count what a kept reply had taken."""
-    kept = _KEPT_SECONDS.get()
-    if kept is not None:
-        kept.append(seconds)
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 
 class Chat:
@@ -72,6 +44,8 @@ class Chat:
         self.options = options
         self.client = Client(options, part=part)
         self._replies = Replies(context.cache, options.named())
+        self._kept = KeptMeter(options.price)
+        self._asker = fingerprint(part, options.named())
         self._attempt = context.attempt
         self._has_read, self._unread = False, 0
 
@@ -79,6 +53,20 @@ class Chat:
     def meter(self) -> Meter:
         """What was asked so far."""
         return self.client.meter
+
+    def usage(self) -> ModelUsage:
+        """Return what was asked so far, and what replies took that were kept from before."""
+        return self.meter.usage(self._kept.usage())
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count the replies behind answers that are in the store; ``unknown`` of them do not say.
+
+        Those of other parts are left to them.
+        """
+        self._kept.count_unknown(unknown)
+        for receipt in receipts:
+            if receipt.asker == self._asker and self._replies.use(receipt.reply):
+                self._kept.count(receipt)
 
     def ask(self, messages: Sequence[Message], form: Form[T], *, attempt: int = 0) -> T | None:
         """Return the answer to a question, or None if there is none that can be used.
@@ -109,15 +97,18 @@ class Chat:
             if number > 1:  # the same wrong answer again is no reason to give up
                 sent["repetition"] = number
             try:
-                reply, source = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
+                with counted_as() as seconds:
+                    outcome = self._replies.get(sent, lambda: self._reply(body, number > 0))  # noqa: B023
+                    reply = outcome.reply
+                    if reply.seconds is not None:
+                        seconds.append(reply.seconds)
             except NoAnswerError as error:
                 self.meter.failed(str(error))
                 if not isinstance(error, RefusedError):
                     self.meter.count("unanswered")
                 raise
-            was_asked = was_asked or source == "asked"
-            if source == "kept":
-                add_seconds(reply.seconds)
+            was_asked = was_asked or outcome.source == "asked"
+            self._note(outcome)
             try:
                 answer = form.read(reply.content)
             except UnreadableError as error:
@@ -149,9 +140,29 @@ class Chat:
             )
         raise NoUsableAnswerError(f"the answer cannot be read: {problem}")
 
+    def each_timed(
+        self, work: Callable[[Item], Answer], queries: Sequence[Item]
+    ) -> list[tuple[Answer, float]]:
+        """Do some work for each query, several at a time; each takes as long as by itself."""
+        with one_request() as request:
+            began = time.perf_counter()
+            results = self.client.each_timed(work, queries)
+            elapsed = time.perf_counter() - began
+            request.saved += sum(seconds for _, seconds in results) - elapsed
+        return results
+
     def fell_back(self) -> None:
         """Count that something else was taken in place of an answer."""
         self.meter.count("fallen_back")
+
+    def _note(self, outcome: Outcome) -> None:
+        """Say what a reply took, to the counts and to whoever keeps the answer it is used for."""
+        reply = outcome.reply
+        tokens = (reply.prompt_tokens, reply.completion_tokens)
+        receipt = Receipt(self._asker, outcome.key, *tokens, reply.seconds)
+        if outcome.source == "kept" and outcome.is_first:
+            self._kept.count(receipt)
+        note(receipt)
 
     def _body(self, messages: Sequence[Message], form: Form[Any]) -> dict[str, Any]:
         options = self.options

@@ -22,6 +22,7 @@ from rankscope.hiding import SHORT, Hider
 from rankscope.retrieval.llm.answer_forms import UnreadableError
 from rankscope.retrieval.llm.llm_options import LlmOptions
 from rankscope.retrieval.llm.spending import Meter, Tokens
+from rankscope.retrieval.llm.stopwatch import counted_as, side_by_side, timed
 from rankscope.retrieval.remote.web import REFUSED, Web, WebError
 from rankscope.retrieval.waiting import PACE, Pace, Stop
 
@@ -266,13 +267,32 @@ class Client:
     # --- many at a time ------------------------------------------------------------------------
 
     def each(self, work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
-        """Do some work for each item, several at a time, and return what comes of it in order.
+        """Do some work for each item, several at a time, and return what comes of it in order."""
+        return [result for result, _ in self.each_timed(work, items)]
 
-        The threads end with the process, whatever they wait for.
+    def each_timed(self, work: Callable[[Item], T], items: Sequence[Item]) -> list[tuple[T, float]]:
+        """Do the same, and return with each result how many seconds it took, whatever was kept.
+
+        Whoever measures the whole counts what it takes with so many at a time.
         """
         allowed = min(_THREADS.get() or self.options.jobs, len(items))
-        if allowed < 2:
-            return [work(item) for item in items]
+
+        def measured(item: Item) -> tuple[T, float]:
+            with timed() as watch:
+                return work(item), watch.seconds
+
+        with counted_as() as spent:
+            if allowed < 2:
+                results = [measured(item) for item in items]
+            else:
+                results = self._in_threads(measured, items, allowed)
+            spent.append(side_by_side((seconds for _, seconds in results), allowed))
+        return results
+
+    def _in_threads(
+        self, work: Callable[[Item], T], items: Sequence[Item], allowed: int
+    ) -> list[T]:
+        """Work in so many threads, which end with the process, whatever they wait for."""
         results: dict[int, T] = {}
         errors: list[BaseException] = []
         places = iter(range(len(items)))

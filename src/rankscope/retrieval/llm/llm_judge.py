@@ -193,7 +193,7 @@ def judge_with_llm(
         grades={str(grade): counts[grade] for grade in range(options.highest + 1)},
         unjudged=tuple(unjudged[:LISTED]),
         unjudged_count=len(judging.unjudged) + repeats * len(textless),
-        usage=chat.meter.usage(),
+        usage=chat.usage(),
         agreement=agreement if isinstance(agreement, Judges) else None,
         agreement_reason="" if is_judged else agreement.reason,  # type: ignore[union-attr]
     )

@@ -6,23 +6,22 @@ model cannot order stays as the system below had it, and is counted; no query is
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
-from rankscope.retrieval.llm.chat import Chat, timed
+from rankscope.retrieval.llm.chat import Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import read_prompt
 from rankscope.retrieval.llm.reranking_methods import listwise, pairwise, pointwise
 from rankscope.retrieval.llm.reranking_questions import Questions
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Capabilities
+from rankscope.retrieval.receipts import Receipt, answering
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
-from rankscope.retrieval.stages.stage import one_request
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker, Scored
 from rankscope.retrieval.texts import Fields, Texts
 from rankscope.runs.origin import ModelUsage
 
@@ -95,7 +94,11 @@ class LlmReranker(Reranker):
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
-        return [self._chat.meter.usage()]
+        return [self._chat.usage()]
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count what the answers in the store had taken."""
+        self._chat.recall(receipts, unknown)
 
     def unanswered(self) -> int:
         """Say how many questions had no answer, and may have one the next time."""
@@ -105,21 +108,15 @@ class LlmReranker(Reranker):
         """Close all connections."""
         self._chat.client.close()
 
-    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
+    def scores(self, batch: Sequence[Candidates]) -> list[Scored]:
         """Reorder the candidates of each query, several queries at a time.
 
         The time of a query is that of its own questions, though others are asked meanwhile.
         """
-        with one_request() as request:
-            began = time.perf_counter()
-            scored = self._chat.client.each(self._timed, batch)
-            elapsed = time.perf_counter() - began
-            request.saved += sum(seconds for _, seconds in scored) - elapsed
-        return [scores for scores, _ in scored]
-
-    def _timed(self, candidates: Candidates) -> tuple[Sequence[float] | str, float]:
-        with timed() as watch:
-            return self._scored(candidates), watch.seconds
+        return [
+            Scored(scores, seconds)
+            for scores, seconds in self._chat.each_timed(self._scored, batch)
+        ]
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         if self._texts is None:
@@ -129,7 +126,9 @@ class LlmReranker(Reranker):
             return texts
         questions = Questions(self._chat, self._prompt, candidates.query.text, texts)
         scores = [0.0] * len(texts)
-        for rank, place in enumerate(self._order(questions, len(texts))):
+        with answering(candidates.query.query_id):
+            order = self._order(questions, len(texts))
+        for rank, place in enumerate(order):
             scores[place] = float(len(texts) - rank)
         return scores
 

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from rankscope.retrieval.llm.answer_forms import Passage, Terms
-from rankscope.retrieval.llm.chat import Chat, timed
+from rankscope.retrieval.llm.chat import Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
 from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
+from rankscope.retrieval.receipts import Receipt, answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
 from rankscope.runs.origin import ModelUsage
@@ -55,7 +56,11 @@ class LlmRewriter(Rewriter):
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
-        return [self._chat.meter.usage()]
+        return [self._chat.usage()]
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count what the answers in the store had taken."""
+        self._chat.recall(receipts, unknown)
 
     def unanswered(self) -> int:
         """Say how many questions had no answer, and may have one the next time."""
@@ -71,16 +76,15 @@ class LlmRewriter(Rewriter):
         asked = [at for at, query in enumerate(queries) if query.text.strip()]
         if not asked:
             return answers
-        rewritten = self._chat.client.each(self._rewritten, [queries[at] for at in asked])
+        rewritten = self._chat.each_timed(self._rewritten, [queries[at] for at in asked])
         rankings = inner.search([query for query, _ in rewritten], depth)
         for at, (_, spent), ranking in zip(asked, rewritten, rankings, strict=True):
             answers[at] = replace(ranking, seconds=ranking.seconds + spent)
         return answers
 
-    def _rewritten(self, query: Query) -> tuple[Query, float]:
-        with timed() as watch:
-            text = self.rewrite(query.text)
-            return replace(query, text=text), watch.seconds
+    def _rewritten(self, query: Query) -> Query:
+        with answering(query.query_id):
+            return replace(query, text=self.rewrite(query.text))
 
     def rewrite(self, text: str) -> str:
         """Return a query in other words, or as it is if the model has none."""

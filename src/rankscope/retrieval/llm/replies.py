@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rankscope.entries import make_folder, read_entry, write_entry
 from rankscope.retrieval.progress import asks_anew
@@ -22,18 +22,30 @@ from rankscope.runs.origin import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered: its text, why it ended there, and how many tokens that took."""
+    """What a model answered: its text, why it ended there, and how many tokens that took.
+
+    What nobody counted or measured is None.
+    """
 
     content: str
     finish: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    seconds: float = 0.0
+    seconds: float | None = None
     """How long the answer took when it was asked for."""
 
 
 Source = Literal["asked", "kept", "shared"]
 """Where a reply is from: asked for now, kept from before, or what another thread asked for."""
+
+
+class Outcome(NamedTuple):
+    """A reply, where it is from, what it is kept under, and whether it was not used before."""
+
+    reply: Reply
+    source: Source
+    key: str
+    is_first: bool
 
 
 class Replies:
@@ -43,30 +55,39 @@ class Replies:
         self._folder = None if cache is None else cache / "replies" / fingerprint(model)
         self._known: dict[str, Reply] = {}
         self._under_way: dict[str, Future[Reply]] = {}
+        self._used: set[str] = set()
         self._lock = Lock()
 
-    def get(self, sent: object, ask: Callable[[], Reply]) -> tuple[Reply, Source]:
-        """Return the reply to what is ``sent``, asking only if there is none; and its source.
+    def use(self, key: str) -> bool:
+        """Tell whether a reply is used for the first time; from now on it was used."""
+        with self._lock:
+            is_first = key not in self._used
+            self._used.add(key)
+        return is_first
+
+    def get(self, sent: object, ask: Callable[[], Reply]) -> Outcome:
+        """Return the reply to what is ``sent``, asking only if there is none.
 
         ``sent`` is plain data, without any secret. Where everything is asked anew, to see how long
         it takes, nothing is taken from what is kept, or added to it.
         """
-        if asks_anew():
-            return ask(), "asked"
         key = fingerprint(sent)
+        if asks_anew():
+            return Outcome(ask(), "asked", key, self.use(key))
         reply = self._kept(key)
         if reply is not None:
-            return reply, "kept"
+            return Outcome(reply, "kept", key, self.use(key))
         with self._lock:
             waiting = self._under_way.get(key)
             if waiting is None:
                 mine: Future[Reply] = Future()
                 self._under_way[key] = mine
         if waiting is not None:
-            return waiting.result(), "shared"
+            return Outcome(waiting.result(), "shared", key, is_first=False)
         try:
             reply = self._kept(key)  # another thread may just have finished
             source: Source = "asked" if reply is None else "kept"
+            is_first = self.use(key)  # before others can find it and take it for an earlier one
             if reply is None:
                 reply = ask()
                 self._keep(key, reply)
@@ -77,7 +98,7 @@ class Replies:
         finally:
             with self._lock:
                 del self._under_way[key]
-        return reply, source
+        return Outcome(reply, source, key, is_first)
 
     def _kept(self, key: str) -> Reply | None:
         if self._folder is None:

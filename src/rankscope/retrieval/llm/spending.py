@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Condition
+from threading import Condition, Lock
 
 import numpy as np
 
 from rankscope.errors import InputError, counted
 from rankscope.retrieval.llm.llm_options import Budget, LlmOptions, Price
-from rankscope.runs.origin import ModelUsage
+from rankscope.retrieval.receipts import Receipt
+from rankscope.runs.origin import KeptUsage, ModelUsage
 
 MILLION = 1_000_000
 
@@ -158,12 +160,12 @@ class Meter:
         uncounted = f", and up to {counted(more, 'token')} that nobody counted" if more else ""
         return f"{requests}, {counted(self._used.all, 'token')}{money}{uncounted}"
 
-    def usage(self) -> ModelUsage:
-        """Return all counts, for the record."""
+    def usage(self, kept: KeptUsage | None = None) -> ModelUsage:
+        """Return all counts, for the record; ``kept`` is what was kept from before."""
         with self._changed:
             counts, seconds = Counter(self._counts), list(self._seconds)
             used = self._used
-        p50, p95 = np.percentile(seconds, [50, 95]).tolist() if seconds else (None, None)
+        p50, p95 = _percentiles(seconds)
         names = (
             *("requests", "answered", "cached", "retried"),
             *("failed", "fallen_back", "unanswered", "unreadable"),
@@ -178,4 +180,59 @@ class Meter:
             seconds=sum(seconds),
             p50=p50,
             p95=p95,
+            kept=kept,
         )
+
+
+class KeptMeter:
+    """Counts what replies took when they were made; several threads may use it at the same time."""
+
+    def __init__(self, price: Price | None) -> None:
+        self._price = price
+        self._lock = Lock()
+        self._receipts: list[Receipt] = []
+        self._unknown = 0
+
+    def count(self, receipt: Receipt) -> None:
+        """Count a reply that was kept from before."""
+        with self._lock:
+            self._receipts.append(receipt)
+
+    def count_unknown(self, answers: int) -> None:
+        """Count answers to queries of which nobody knows what replies they are made of."""
+        with self._lock:
+            self._unknown += answers
+
+    def usage(self) -> KeptUsage:
+        """Return all counts, for the record; a sum of which no part is known is None."""
+        with self._lock:
+            receipts, unknown = list(self._receipts), self._unknown
+        known = [
+            Tokens(receipt.prompt_tokens, receipt.completion_tokens)
+            for receipt in receipts
+            if receipt.prompt_tokens is not None and receipt.completion_tokens is not None
+        ]
+        seconds = [receipt.seconds for receipt in receipts if receipt.seconds is not None]
+        is_nothing = not receipts and not unknown
+        tokens = sum(known, Tokens()) if known or is_nothing else None
+        p50, p95 = _percentiles(seconds)
+        return KeptUsage(
+            requests=len(receipts),
+            prompt_tokens=None if tokens is None else tokens.prompt,
+            completion_tokens=None if tokens is None else tokens.completion,
+            cost=None if tokens is None else tokens.cost(self._price),
+            seconds=sum(seconds) if seconds or is_nothing else None,
+            p50=p50,
+            p95=p95,
+            uncounted=len(receipts) - len(known),
+            untimed=len(receipts) - len(seconds),
+            unknown_answers=unknown,
+        )
+
+
+def _percentiles(seconds: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the median and the 95th percentile; None if there is nothing."""
+    if not seconds:
+        return None, None
+    p50, p95 = np.percentile(seconds, [50, 95]).tolist()
+    return p50, p95

@@ -175,6 +175,7 @@ class Web:
         self._connections = connections
         self._client: Any = None
         self._lock = Lock()
+        self._has_answered = False
         self.repeated = 0
         """How many requests were made again."""
 
@@ -212,9 +213,13 @@ class Web:
         except ssl.SSLCertVerificationError as error:
             raise InputError(untrusted(self.host, error.verify_message)) from None
         except (OSError, UnicodeError) as error:
+            reason = sentence(error)
+            remedy = other_scheme(parts.scheme, reason)
+            if remedy:
+                raise InputError(f"{self.host} cannot be asked: {reason}{remedy}") from None
             raise InputError(
-                f"nothing answers at {self.host}: {sentence(error)}; is the url right, and the "
-                "server running?"
+                f"nothing answers at {self.host}: {reason}; is the url right, and the server "
+                "running?"
             ) from None
 
     @cached_property
@@ -339,6 +344,7 @@ class Web:
         _HIDER.set(self._hider)  # for this request only: it has a thread and context of its own
         parts, size = [], 0
         with client.stream(**request) as answer:
+            self._has_answered = True
             packing = answer.headers.get("content-encoding", "").strip().lower()
             for part in _unpacked(answer.iter_raw(), packing, self.host):
                 size += len(part)
@@ -359,12 +365,17 @@ class Web:
             return WebError(f"{self.host} did not answer within {limit:g} s", was_sent=was_sent)
         if "CERTIFICATE_VERIFY_FAILED" in text:
             return WebError(untrusted(self.host, certificate_problem(text)), may_repeat=False)
+        reason = sentence(error)
+        scheme = urlsplit(self._options.url).scheme
+        remedy = "" if self._has_answered else other_scheme(scheme, reason)
         if kind == "ConnectError":
-            problem = f"{self.host} cannot be reached: {text or 'no connection'}"
+            problem = f"{self.host} cannot be reached: {text or 'no connection'}{remedy}"
             return WebError(problem, was_sent=False)
         may_repeat = kind not in ("InvalidURL", "UnsupportedProtocol", "LocalProtocolError")
         may_repeat = may_repeat and not isinstance(error, ValueError | TypeError)
-        text = self._hider.hide(f"{self.host} broke off: {sentence(error)}")
+        if remedy:
+            reason = reason.rstrip(".") + remedy
+        text = self._hider.hide(f"{self.host} broke off: {reason}")
         return WebError(text, may_repeat=may_repeat, was_sent=was_sent)
 
     def _refused(self, status: int, headers: Mapping[str, str], content: bytes) -> WebError:
@@ -381,6 +392,34 @@ class Web:
             may_repeat=status in _AGAIN,
             retry_after=seconds_to_wait(headers.get("retry-after")) if status in _AGAIN else None,
         )
+
+
+def other_scheme(scheme: str, problem: str) -> str:
+    """Say that the address may need the other scheme, where an error looks like it; else ''.
+
+    ``problem`` is the error as a `sentence`. A port for TLS hangs up on plain HTTP, or answers with
+    something that is no HTTP; a port for plain HTTP answers a handshake with what is no TLS.
+
+    >>> other_scheme("https", "SSLError: [SSL: WRONG_VERSION_NUMBER] wrong version number")
+    '; if the server speaks plain HTTP there, write http:// in the url, not https://'
+    >>> other_scheme("http", "ConnectError: Connection refused")
+    ''
+    """
+    if scheme == "http" and any(sign in problem for sign in _NO_HTTP):
+        return "; if the server speaks TLS there, write https:// in the url, not http://"
+    if scheme == "https" and any(sign in problem for sign in _NO_TLS):
+        return "; if the server speaks plain HTTP there, write http:// in the url, not https://"
+    return ""
+
+
+_NO_HTTP = (
+    "RemoteProtocolError: Server disconnected without sending a response",
+    "RemoteProtocolError: illegal request line",
+    "RemoteProtocolError: illegal status line",
+    "ReadError",  # it hung up before it had read the whole request
+    "WriteError",
+)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 def _unpacked(parts: Iterable[bytes], packing: str, host: str) -> Iterator[bytes]:

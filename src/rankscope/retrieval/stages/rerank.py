@@ -60,6 +60,14 @@ class Candidates:
         return replace(self, query=self.query.copied())
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """New scores of one query's candidates, or one sentence why not, and how long that took."""
+
+    scores: Sequence[float] | str
+    seconds: float
+
+
 class Reranker(Component):
     """Gives new scores to candidates."""
 
@@ -75,8 +83,12 @@ class Reranker(Component):
         """Load or train what scoring needs."""
 
     @abstractmethod
-    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
-        """Return for each query one score for each document, or one sentence why not."""
+    def scores(self, batch: Sequence[Candidates]) -> Sequence[Sequence[float] | str | Scored]:
+        """Return for each query one score for each document, or one sentence why not.
+
+        As `Scored` they come with the seconds of this query; without, the time of the batch is
+        shared out evenly, which is all that is known where it is scored in one go.
+        """
 
     @abstractmethod
     def described(self) -> dict[str, Any]:
@@ -150,11 +162,16 @@ class Rerank(Stage):
             chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
             began, saved = time.perf_counter(), request.saved
             batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
-            scores = self.part.scores(batch) if batch else []
+            gathered = time.perf_counter() - began
+            answers = self.part.scores(batch) if batch else []
             spent = time.perf_counter() - began + (request.saved - saved)
-        share = spent / max(len(batch), 1)
-        for at, new in zip(chosen, scores, strict=True):
-            rankings[at] = _reordered(rankings[at], new, self.depth, share)
+        count = max(len(batch), 1)
+        for at, answer in zip(chosen, answers, strict=True):
+            if isinstance(answer, Scored):
+                new, seconds = answer.scores, answer.seconds + gathered / count
+            else:
+                new, seconds = answer, spent / count
+            rankings[at] = _reordered(rankings[at], new, self.depth, seconds)
         return [ranking.cut(depth) for ranking in rankings]
 
     def candidates(self, query: Query, pairs: Sequence[tuple[str, float]]) -> Candidates:
@@ -205,9 +222,15 @@ class PythonReranker(Reranker):
         """Say what function this is."""
         return {"reranker": "python", **self._function.described()}
 
-    def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
+    def scores(self, batch: Sequence[Candidates]) -> list[Scored]:
         """Call it for each query."""
-        return [self._scored(candidates) for candidates in batch]
+        return [self._timed(candidates) for candidates in batch]
+
+    def _timed(self, candidates: Candidates) -> Scored:
+        with one_request() as request:  # it may ask systems whose answers are known already
+            began, saved = time.perf_counter(), request.saved
+            scores = self._scored(candidates)
+            return Scored(scores, time.perf_counter() - began + (request.saved - saved))
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         try:
