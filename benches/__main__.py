@@ -1,4 +1,8 @@
-"""``make bench``: every speed table, printed and written to ``docs/explanation/speed.md``."""
+"""``make bench``: every speed table, printed and written to ``docs/explanation/speed.md``.
+
+``python -m benches reading measuring`` measures some of them again, and leaves the others as they
+are on the page.
+"""
 
 from __future__ import annotations
 
@@ -69,22 +73,29 @@ def _lines(path: str) -> list[str]:
         return []
 
 
+def written() -> dict[str, str]:
+    """Return the sections that are on the page, by title."""
+    text = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    sections = (section.partition("\n") for section in text.split("\n## ")[1:])
+    return {title: body.strip() for title, _, body in sections}
+
+
 def main() -> None:
-    parts = [
-        "# Speed",
-        INTRODUCTION,
-        f"Measured on {machine()}.",
-    ]
-    for script, title in TITLES.items():
-        if not (HERE / script).exists():
-            continue
-        print(f"\n== {title}", flush=True)
+    wanted = [f"{name.removesuffix('.py')}.py" for name in sys.argv[1:]] or list(TITLES)
+    unknown = [name for name in wanted if name not in TITLES]
+    if unknown:
+        sys.exit(f"no bench is called {unknown[0]}; there are {', '.join(TITLES)}")
+    sections = written()
+    for script in wanted:
+        print(f"\n== {TITLES[script]}", flush=True)
         done = subprocess.run(
             [sys.executable, str(HERE / script)], stdout=subprocess.PIPE, text=True, check=True
         )
         print(done.stdout, flush=True)
         notes = [NOTES[script]] if script in NOTES else []
-        parts += [f"## {title}", *notes, f"```text\n{done.stdout.rstrip()}\n```"]
+        sections[TITLES[script]] = "\n\n".join([*notes, f"```text\n{done.stdout.rstrip()}\n```"])
+    parts = ["# Speed", INTRODUCTION, f"Measured on {machine()}."]
+    parts += [f"## {title}\n\n{sections[title]}" for title in TITLES.values() if title in sections]
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"written to {PAGE.relative_to(HERE.parent)}")
 
