@@ -213,3 +213,25 @@ def _read_reply(data: Any) -> Reply:
     tokens = (None, None) if took is None else (took.prompt, took.completion)
     content = _HALF.sub("\ufffd", text or "")
     return Reply(content, finish if isinstance(finish, str) else "", *tokens)
+
+
+class Asking:
+    """What a part says of the model that it asks by its chat."""
+
+    _chat: Chat
+
+    def facts(self) -> Sequence[ModelUsage]:
+        """Say what was asked."""
+        return [self._chat.usage()]
+
+    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
+        """Count what the answers in the store had taken."""
+        self._chat.recall(receipts, unknown)
+
+    def unanswered(self) -> int:
+        """Say how many questions had no answer, and may have one the next time."""
+        return self._chat.meter.unanswered
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._chat.client.close()

@@ -12,18 +12,17 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
-from rankscope.retrieval.llm.chat import Chat
+from rankscope.retrieval.llm.chat import Asking, Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import read_prompt
 from rankscope.retrieval.llm.reranking_methods import listwise, pairwise, pointwise
 from rankscope.retrieval.llm.reranking_questions import Questions
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Capabilities
-from rankscope.retrieval.receipts import Receipt, answering
+from rankscope.retrieval.receipts import answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker, Scored
 from rankscope.retrieval.texts import Fields, Texts
-from rankscope.runs.origin import ModelUsage
 
 
 class LlmRerankerOptions(ChatOptions):
@@ -54,7 +53,7 @@ class LlmRerankerOptions(ChatOptions):
 
 
 @RERANKERS.add("llm", LlmRerankerOptions, summary="a language model, one by one, in pairs or lists")
-class LlmReranker(Reranker):
+class LlmReranker(Asking, Reranker):
     """A language model after a system."""
 
     capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
@@ -91,22 +90,6 @@ class LlmReranker(Reranker):
             "fields": options.fields,
             "texts": None if self._texts is None else self._texts.snapshot,
         }
-
-    def facts(self) -> Sequence[ModelUsage]:
-        """Say what was asked."""
-        return [self._chat.usage()]
-
-    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
-        """Count what the answers in the store had taken."""
-        self._chat.recall(receipts, unknown)
-
-    def unanswered(self) -> int:
-        """Say how many questions had no answer, and may have one the next time."""
-        return self._chat.meter.unanswered
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._chat.client.close()
 
     def scores(self, batch: Sequence[Candidates]) -> list[Scored]:
         """Reorder the candidates of each query, several queries at a time.

@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from rankscope.retrieval.llm.answer_forms import Passage, Terms
-from rankscope.retrieval.llm.chat import Chat
+from rankscope.retrieval.llm.chat import Asking, Chat
 from rankscope.retrieval.llm.llm_options import ChatOptions
 from rankscope.retrieval.llm.prompts import query_block, read_prompt
 from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
-from rankscope.retrieval.receipts import Receipt, answering
+from rankscope.retrieval.receipts import answering
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
-from rankscope.runs.origin import ModelUsage
 
 
 class LlmRewriterOptions(ChatOptions):
@@ -30,7 +29,7 @@ class LlmRewriterOptions(ChatOptions):
 
 
 @REWRITERS.add("llm", LlmRewriterOptions, summary="a language model: keywords, expansion or HyDE")
-class LlmRewriter(Rewriter):
+class LlmRewriter(Asking, Rewriter):
     """A language model before a system."""
 
     capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
@@ -53,22 +52,6 @@ class LlmRewriter(Rewriter):
     def model(self) -> dict[str, Any]:
         """Describe the model, for the record of an experiment."""
         return self.described()
-
-    def facts(self) -> Sequence[ModelUsage]:
-        """Say what was asked."""
-        return [self._chat.usage()]
-
-    def recall(self, receipts: Sequence[Receipt], unknown: int) -> None:
-        """Count what the answers in the store had taken."""
-        self._chat.recall(receipts, unknown)
-
-    def unanswered(self) -> int:
-        """Say how many questions had no answer, and may have one the next time."""
-        return self._chat.meter.unanswered
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._chat.client.close()
 
     def search(self, inner: System, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below the rewritten queries; an empty one finds nothing."""
