@@ -143,12 +143,15 @@ def test_a_key_while_saving_is_refused_visibly(browser: Browser, served: Served)
     page = opened(browser, served.client.link)
 
     held: list[Any] = []
-    page.route("**/api/judge", held.append)  # it is being saved for as long as we like
+
+    def hold(route: Any) -> None:  # it is being saved for as long as we like
+        held.append(route)
+
+    page.route("**/api/judge", hold)
     page.keyboard.press("1")
     page.wait_for_function("() => document.body.dataset.busy === 'true'")
     page.keyboard.press("2")
     page.wait_for_selector("#status:text('that key was not used')")
-    page.unroute("**/api/judge")
     for route in held:
         route.continue_()
     page.wait_for_selector("#status:text('Saved: 1')")

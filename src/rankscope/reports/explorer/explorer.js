@@ -190,18 +190,22 @@
     make("select", { id: `pick-${name}`, title: hint || null, change: (event) => change({ [name]: event.target.value }) },
       values.map(([value, text]) => option(value, visible(text).slice(0, 80)))));
 
-  let typing;
-  const soon = (work) => { clearTimeout(typing); typing = setTimeout(work, 180); };
+  let typing, typed = {}; // what was typed in several fields until a pause counts together
+  const soon = (changes) => {
+    Object.assign(typed, changes);
+    clearTimeout(typing);
+    typing = setTimeout(() => { const all = typed; typed = {}; change(all); }, 180);
+  };
 
   const controls = () => {
     const several = systems.length > 1, names = systems.map((name) => [name, name]);
     const field = (id, label, attributes, key) => make("label", { class: "picker" }, make("span", {}, label),
-      make("input", { id, ...attributes, input: (event) => soon(() => change({ [key]: event.target.value })) }));
+      make("input", { id, ...attributes, input: (event) => soon({ [key]: event.target.value }) }));
     const parts = [
       make("div", { class: "row" },
         make("label", { class: "picker grow" }, make("span", {}, "Find"), make("input", {
           id: "find", type: "search", placeholder: "words of a query, an id", autocomplete: "off", spellcheck: "false",
-          input: (event) => soon(() => change({ find: event.target.value })) })),
+          input: (event) => soon({ find: event.target.value }) })),
         overview.documents ? make("label", { class: "check" }, make("input", { type: "checkbox", id: "in-documents",
           change: (event) => change({ in: event.target.checked ? "documents" : "" }) }), " in the documents shown, too") : null),
       make("details", { class: "filters", id: "filters", open: innerWidth > 704 }, make("summary", {}, "Measure, systems and filters"),
@@ -238,7 +242,7 @@
     for (const code of codes) if (code >= 0) counts.set(code, (counts.get(code) || 0) + 1);
     const frequent = [...counts].sort((left, right) => right[1] - left[1]).slice(0, 200);
     spot.append(make("label", { class: "picker" }, make("span", {}, "is"), make("input", { id: "value", list: "values",
-      type: "search", autocomplete: "off", placeholder: "any", input: (event) => soon(() => change({ value: event.target.value })) })),
+      type: "search", autocomplete: "off", placeholder: "any", input: (event) => soon({ value: event.target.value }) })),
     make("datalist", { id: "values" }, frequent.map(([code, count]) =>
       make("option", { value: field.values[code].slice(0, 200), label: counted(count, "query") }))));
   };
