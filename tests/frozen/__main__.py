@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from itertools import islice
+from pathlib import Path
 
-from .freezing import SUBJECTS, differences, made, write, written
+sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest does: modules of tests by name
+
+from frozen.freezing import SUBJECTS, differences, made, write, written
 
 SHOWN = 20
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import subjects
+from frozen import subjects
 
 VALUES = Path(__file__).parent / "values"
 TOLERANCE = 1e-12
@@ -74,11 +74,10 @@ def _plain(numbers: Any) -> Any:
 
 
 def _text(numbers: Any, indent: str = "") -> str:
-    """Write JSON with a line for each innermost list or dict."""
-    if not isinstance(numbers, dict) or not any(
-        isinstance(v, dict | list) for v in numbers.values()
-    ):
-        return json.dumps(numbers, ensure_ascii=False)
+    """Write JSON with a line for each list, and for each entry of a dict that is long."""
+    line = json.dumps(numbers, ensure_ascii=False)
+    if not isinstance(numbers, dict) or len(line) <= 80:
+        return line
     inner = indent + " "
     entries = [
         f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(value, inner)}"

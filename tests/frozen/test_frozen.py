@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .freezing import SUBJECTS, VALUES, differences, made, written
+from frozen.freezing import SUBJECTS, VALUES, differences, made, written
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
