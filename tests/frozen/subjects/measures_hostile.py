@@ -13,7 +13,7 @@ from typing import Any
 from frozen.scored import under_profiles
 from measures.variants import VARIANTS
 
-GRADES = {
+GRADES: dict[str, dict[str, float]] = {
     "ties": {"a": 3, "b": 0, "c": 1, "d": 2, "e": 1},
     "nearly": {"a": 1, "b": 2, "c": 0, "z": 3},
     "negative": {"a": -2, "b": -1, "c": 1, "d": 0, "e": 3},

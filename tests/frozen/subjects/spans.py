@@ -19,7 +19,7 @@ def _piece(document: str, start: int, end: int) -> dict[str, Any]:
     return {"doc": document, "start": start, "end": end}
 
 
-GOLD = [
+GOLD: list[dict[str, Any]] = [
     {"question": "one", "spans": [_piece("a", 0, 10), _piece("b", 5, 30)]},
     {"question": "two", "spans": [_piece("a", 8, 20), _piece("a", 15, 40)]},
     {"question": "three", "spans": [_piece("c", 0, 5)]},
