@@ -90,9 +90,7 @@ def benchmark_document(
         *_analyses(report),
         Section(
             "Time",
-            details=(*_time_plot(report), _time_table(report))
-            if report.systems
-            else (),
+            details=(*_time_plot(report), _time_table(report)) if report.systems else (),
         ),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),), part="method"),
