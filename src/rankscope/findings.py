@@ -124,7 +124,6 @@ _DECLARING = (
     "runs.run_codes",
     "runs.checks",
     "runs.checks_against",
-    "runs.load_codes",
     "collection.qrels_codes",
     "collection.qrels_checks",
     "statistics.strata",

@@ -29,7 +29,6 @@ from llm.world import (
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.kept_entries import cache_contents, check_cache
-from rankscope.retrieval.progress import asking_anew
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
 
@@ -219,16 +218,6 @@ def test_a_kept_reply_counts_with_the_time_it_took(
     assert len(server.sent) == 4
     for ranking in (*first, *again):  # and not a quarter of it, as four are asked at a time
         assert ranking.seconds >= 0.1
-
-
-def test_where_all_is_asked_anew_nothing_kept_is_used(server: Server, tmp_path: Path) -> None:
-    with build(reranked(server), tmp_path) as system:
-        fetch(system, ONE)
-        asked = len(server.sent)
-        with asking_anew():
-            system.search([Query("q1", ONE["q1"])], 5)
-        assert len(server.sent) == 2 * asked
-    assert len(list(tmp_path.rglob("*.reply"))) == asked
 
 
 def test_a_damaged_reply_is_asked_for_again(server: Server, tmp_path: Path) -> None:

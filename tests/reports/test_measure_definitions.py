@@ -105,7 +105,7 @@ def test_no_measure_no_section() -> None:
 def test_forms() -> None:
     section = definitions_section(["R@5"], asked={}, profile="rankscope")
     document = Document("x", (Section("first", ()), section))
-    assert "<mfrac>" in page(document)
+    assert '<p class="formula"><code>(relevant in the first k) / R</code></p>' in page(document)
     assert '<details class="entry" open>' in page(document)
     assert '<details class="entry">' in fragment(document)
     text = as_markdown(document)

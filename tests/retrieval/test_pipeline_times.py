@@ -10,7 +10,6 @@ import pytest
 
 from rankscope import Corpus
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.progress import asking_anew
 from rankscope.retrieval.protocol import Capabilities, Identity, Query, Ranking, System
 from rankscope.retrieval.registry import build_system
 from rankscope.retrieval.stages.rerank import Candidates, Rerank, Reranker, Scored
@@ -152,56 +151,6 @@ def test_what_a_pipeline_asks_twice_counts_once(systems: dict[str, System]) -> N
     assert [getattr(system, "asked", 0) for system in systems.values()] == [3, 3]
     alone = built(below, systems, memory)
     assert all(1100 < spent < 1101 for spent in seconds(alone)), "what is kept is the whole time"
-
-
-def test_asked_anew_nothing_of_another_request_is_used(systems: dict[str, System]) -> None:
-    memory = Memory()
-    below = {"fuse": {"of": ["fast", "slow"], "depth": 10}}
-    nested = built({"fuse": {"of": ["fast", below], "depth": 10}}, systems, memory)
-    seconds(nested)
-    with asking_anew():
-        assert all(1100 < spent < 1101 for spent in seconds(nested))
-        seconds(nested)
-    assert [getattr(system, "asked", 0) for system in systems.values()] == [9, 9]
-
-
-def test_queries_embedded_anew() -> None:
-    calls: list[int] = []
-
-    def letters(texts: list[str]) -> list[list[float]]:
-        calls.append(len(texts))
-        return [[float(text.count(letter)) for letter in "aelp"] for text in texts]
-
-    spec = {"vector": {"embedder": {"callable": {"function": letters, "version": "1"}}}}
-    with_cache = built(spec, {}, None)
-    with_cache.prepare()
-    before = with_cache.search(QUERIES, 3)
-    with asking_anew():
-        assert [ranking.doc_ids for ranking in with_cache.search(QUERIES, 3)] == [
-            ranking.doc_ids for ranking in before
-        ]
-    assert calls == [3, 3, 3]
-
-
-def test_kept_embeddings_are_not_used_anew(tmp_path: Any) -> None:
-    calls: list[int] = []
-
-    def letters(texts: list[str]) -> list[list[float]]:
-        calls.append(len(texts))
-        return [[float(text.count(letter)) for letter in "aelp"] for text in texts]
-
-    spec = {"vector": {"embedder": {"callable": {"function": letters, "version": "1"}}}}
-    system = build_system(spec, cache=tmp_path)
-    system.index(CORPUS)
-    system.search(QUERIES, 3)
-    system.search(QUERIES, 3)
-    assert calls == [3, 3], "the second time they are in the cache"
-    files = sorted(tmp_path.rglob("*"))
-    with asking_anew():
-        system.search(QUERIES, 3)
-        system.search(QUERIES, 3)
-    assert calls == [3, 3, 3, 3]
-    assert sorted(tmp_path.rglob("*")) == files
 
 
 def test_a_kept_embedding_takes_as_long_as_it_took(tmp_path: Any) -> None:

@@ -26,13 +26,12 @@ from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
 from rankscope.benchmark.signatures import SIGNATURE, signed_by
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, MissingExtraError, RankscopeError, counted
+from rankscope.errors import InputError, RankscopeError, counted
 from rankscope.files import read_bytes
 from rankscope.part import FileRef, Part, Record, left_out
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.records.table_names import DOCUMENTS
 from rankscope.reports.explorer.packing import without_compression
-from rankscope.retrieval.load.load_checks import load_problem
 
 EXACT = 1e-12
 """Values by query that differ by more are not the same."""
@@ -238,7 +237,6 @@ class _Comparing:
             lambda name: files.get(name, FileRef(path=name, sha256="", bytes=0)),
             created=recorded.report.created,
         )
-        report = _with_loads(report, recorded.report)
         for name, evaluation in evaluations.items():
             apart = self._differences(recorded.evaluation(name), evaluation)
             yield self._checked(f"{report_file(name)}, its content", apart)
@@ -258,17 +256,6 @@ class _Comparing:
         apart = self._differences(recorded.manifest, manifest)
         yield self._checked(f"{MANIFEST}, its content", apart)
         yield from self._identities()
-        yield from self._loads()
-
-    def _loads(self) -> Iterator[Checked]:
-        """Compute the percentiles of load tests again, of their histograms."""
-        for system in self._recorded.report.systems:
-            if system.load is not None:
-                what = f"load test of {system.name}"
-                try:
-                    yield Checked(what=what, problem=load_problem(system.load, system.name))
-                except MissingExtraError as error:
-                    yield Checked(what=what, unchecked=str(error))
 
     def _identities(self) -> Iterator[Checked]:
         """Compare ids, which are hashes of what is recorded, whatever version made them."""
@@ -338,15 +325,6 @@ class _Comparing:
                 f"which computes or says it differently: {sentence}",
             )
         return Checked(what=what, problem=sentence)
-
-
-def _with_loads(report: BenchmarkReport, recorded: BenchmarkReport) -> BenchmarkReport:
-    """Take over load tests, which cannot be made again."""
-    loads = {system.name: system.load for system in recorded.systems}
-    systems = [
-        system.model_copy(update={"load": loads.get(system.name)}) for system in report.systems
-    ]
-    return report.model_copy(update={"systems": systems})
 
 
 _ELSEWHERE = ("source", "line")

@@ -160,7 +160,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
             "BENCHMARK",
             "From a config to a verdict: run, verify, sign, compare, list.",
         ),
-        "load": ("load", "load", "How fast a system answers at a given rate of queries."),
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),

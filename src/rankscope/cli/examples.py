@@ -23,7 +23,6 @@ EXAMPLES = {
     ),
     "benchmark list": f"{_RUN}\nrankscope benchmark list benchmarks",
     "benchmark schema": "rankscope benchmark schema config",
-    "load": "rankscope load demo/bench.yaml --system lexical --rate 20 --seconds 2 --warm-up 0.5",
     "evaluate": f"rankscope evaluate {_QRELS} {_LEXICAL} -m nDCG@10 --worst 5",
     "compare": f"rankscope compare {_QRELS} {_LEXICAL} {_HYBRID} --baseline lexical",
     "gate": f"rankscope gate {_LEXICAL} {_HYBRID} --qrels {_QRELS} --max-drop 0.02",

@@ -166,11 +166,6 @@ def _write_pieces(target: str, pieces: Iterable[str]) -> None:
             sink.write(piece.encode("utf-8", "backslashreplace"))
 
 
-def json_text(value: Any, *, unicode: bool = True) -> str:
-    """Return one JSON document; what could steer a terminal is escaped."""
-    return "".join(_json_pieces(value, unicode=unicode))
-
-
 def _json_pieces(value: Any, *, unicode: bool) -> Iterator[str]:
     """Yield the text of plain data, or of a result, which may be too large to hold as a whole."""
     if hasattr(value, "json_pieces"):

@@ -274,13 +274,6 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
-    """A formula as plain text; a page sets what it can read of it as mathematics."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """What there is to say about one thing that has a name and a formula."""
 
@@ -288,6 +281,7 @@ class Entry:
     text: str
     """What it means, in one sentence."""
     formula: str = ""
+    """As plain text."""
     note: str = ""
     """A few words behind the name."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -304,7 +298,7 @@ class Entries:
 
 
 Picture: TypeAlias = Chart | Plot | Heatmap | Waterfall
-Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code | Formula | Entries
+Block: TypeAlias = Table | Sentences | Picture | Findings | Notes | Code | Entries
 
 PICTURES = Chart, Plot, Heatmap, Waterfall
 """What forms without pictures leave out."""

@@ -17,12 +17,10 @@ from rankscope.document.blocks import (
     PICTURES,
     Entries,
     Findings,
-    Formula,
     Notes,
     Sentences,
     Table,
 )
-from rankscope.document.entries_html import entries_html, formula_html
 from rankscope.document.pictures import PICTURE_STYLE, figure
 from rankscope.document.text import (
     SIGNS,
@@ -37,7 +35,7 @@ from rankscope.errors import counted
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
-    from rankscope.document.blocks import Block, Cell, Column, Document, Section, Tone
+    from rankscope.document.blocks import Block, Cell, Column, Document, Entry, Section, Tone
     from rankscope.findings import Finding
 
 STYLE = PICTURE_STYLE + (files("rankscope.document") / "style.css").read_text("utf-8")
@@ -46,6 +44,8 @@ _MOST_BESIDE = 3
 """With more columns of intervals than this, intervals are drawn below their values."""
 _LONGEST_LINE = 40
 """Text longer than this may be broken in a cell."""
+_PAGE_LEVEL = 4
+"""Headings up to this level are those of a page; a fragment has lower ones."""
 
 _TONE_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "warning": "!"}
 
@@ -143,11 +143,25 @@ def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
         return findings or "<p>No findings.</p>"
     if isinstance(block, Notes):
         return _notes(block.texts)
-    if isinstance(block, Formula):
-        return formula_html(block.text)
     if isinstance(block, Entries):
-        return entries_html(block, level)
+        return _join(_entry(entry, level) for entry in block.entries)
     return f"<pre><code>{escape(visible_lines(block.text))}</code></pre>"
+
+
+def _entry(entry: Entry, level: int) -> str:
+    """Return what is said of one thing; in a fragment it is closed until it is asked for."""
+    is_open = " open" if level <= _PAGE_LEVEL else ""
+    note = f' <span class="note">({_safe(entry.note)})</span>' if entry.note else ""
+    lines = [
+        f'<details class="entry"{is_open}>',
+        f"<summary><b>{_safe(entry.name)}</b>{note}: {_safe(entry.text)}</summary>",
+    ]
+    if entry.formula:
+        lines.append(f'<p class="formula"><code>{_safe(entry.formula)}</code></p>')
+    if entry.facts:
+        facts = (f"<dt>{_safe(title)}</dt><dd>{_safe(text)}</dd>" for title, text in entry.facts)
+        lines += ["<dl>", *facts, "</dl>"]
+    return _join([*lines, "</details>"])
 
 
 def _notes(texts: Sequence[str]) -> str:

@@ -13,7 +13,6 @@ from rankscope.document.blocks import (
     Code,
     Entries,
     Findings,
-    Formula,
     Notes,
     Table,
 )
@@ -93,7 +92,7 @@ def _block(block: Block) -> Iterator[str]:
         yield _small(block.texts)
     elif isinstance(block, Entries):
         yield _table(entries_table(block))
-    elif isinstance(block, Code | Formula):
+    elif isinstance(block, Code):
         lines = r"\\".join(escaped(line) for line in block.text.split("\n"))
         yield rf"\noindent\texttt{{{lines}}}"
     else:

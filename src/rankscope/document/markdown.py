@@ -16,7 +16,6 @@ from rankscope.document.blocks import (
     Code,
     Entries,
     Findings,
-    Formula,
     Notes,
     Table,
 )
@@ -146,8 +145,6 @@ class _Writer:
             yield self.listed(block.texts)
         elif isinstance(block, Code):
             yield _fenced(block)
-        elif isinstance(block, Formula):
-            yield _fenced(Code(block.text, "text"))
         elif isinstance(block, Entries):
             yield from self.table(entries_table(block))
         elif block.listed:

@@ -22,7 +22,6 @@ from rankscope.document.blocks import (
     Column,
     Entries,
     Findings,
-    Formula,
     Notes,
     Sentence,
     Sentences,
@@ -110,8 +109,6 @@ def _draw_block(block: Block, console: Console) -> None:
         _draw_notes(block.texts, console)
     elif isinstance(block, Entries):
         _draw_table(entries_table(block), console)
-    elif isinstance(block, Formula):
-        _line(console, Text(readable(block.text)))
     elif isinstance(block, Code):
         for line in block.text.split("\n"):
             console.print(Text(visible(line)), soft_wrap=True)

@@ -16,7 +16,6 @@ from rankscope.document.views import Shown
 from rankscope.findings import Finding
 from rankscope.part import FileRef, High, Low, Part, left_out, left_out_if_empty
 from rankscope.records.kept import KeptRecord
-from rankscope.runs.load_record import LoadRecord
 from rankscope.runs.origin import EngineFacts, Identity, ModelUsage, Timings
 from rankscope.scoring.accounting import Accounting, Collapsed
 from rankscope.statistics.compare import Comparison
@@ -242,8 +241,6 @@ class SystemRecord(Part):
     """How long it took."""
     again: tuple[RunInfo, ...] = left_out_if_empty()
     """Its other runs, where it was asked more than once."""
-    load: LoadRecord | None = left_out()
-    """How it answers under load, if that was measured (rankscope load)."""
     per_query: FileRef
     """Parquet: query_id, measure, value."""
     results: FileRef

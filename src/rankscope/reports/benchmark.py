@@ -40,7 +40,6 @@ from rankscope.findings import NotApplicable
 from rankscope.reports.asked_engines import asked_section
 from rankscope.reports.comparison import how_tested, shows_letters
 from rankscope.reports.figure_targets import STATUS, STATUS_NOTE, figure_table
-from rankscope.reports.load_report import LOAD_NOTE, load_curve, load_table, milliseconds
 from rankscope.reports.mean_coverage import coverage_of
 from rankscope.reports.measure_definitions import definitions_section
 from rankscope.reports.pair_tables import pairs_table
@@ -91,9 +90,7 @@ def benchmark_document(
         *_analyses(report),
         Section(
             "Time",
-            details=(*_time_plot(report), _time_table(report), *load_table(report.systems))
-            if report.systems
-            else (),
+            details=(*_time_plot(report), _time_table(report)) if report.systems else (),
         ),
         _findings_section(report),
         Section("What was run", details=(_systems_table(report),), part="method"),
@@ -398,10 +395,7 @@ def _band_cell(kpi: Kpi | None, *, several: bool) -> Cell:
 
 
 def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
-    """Draw the main measure against the latency, where two systems at least have both.
-
-    Systems that were loaded have a second mark: their latency under load.
-    """
+    """Draw the main measure against the latency, where two systems at least have both."""
     main = report.measures[0].measure
     points, names, intervals = [], [], []
     for system in report.systems:
@@ -410,23 +404,17 @@ def _time_plot(report: BenchmarkReport) -> tuple[Plot, ...]:
             points.append((1000 * seconds, value.value))
             names.append(system.name)
             intervals.append(ends(value.interval))
-    values = [(system, _value(system, main)) for system in report.systems]
-    loaded = load_curve(
-        [(system, value.value, ends(value.interval)) for system, value in values if value]
-    )
-    if len(points) + len(loaded.points) < 2:
+    if len(points) < 2:
         return ()
-    times = [time for time, _ in (*points, *loaded.points)]
-    label = "p50, one query after the other" if loaded.points else ""
-    curve = Curve(label, tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
+    times = [time for time, _ in points]
+    curve = Curve("", tuple(points), tuple(names), joined=False, intervals=tuple(intervals))
     return (
         Plot(
             f"{main} against latency",
-            "latency, ms" if loaded.points else "p50, ms",
+            "p50, ms",
             main,
-            tuple(each for each in (curve, loaded) if each.points),
+            (curve,),
             log_x=max(times) > WIDE * min(times),
-            note=LOAD_NOTE if loaded.points else "",
         ),
     )
 
@@ -437,7 +425,7 @@ def _time_table(report: BenchmarkReport) -> Table:
     rows: list[Sequence[Value]] = []
     for system in report.systems:
         timing = system.timing
-        latencies = map(milliseconds, (timing.p50, timing.p95, timing.p99))
+        latencies = map(_milliseconds, (timing.p50, timing.p95, timing.p99))
         numbers = (getattr(timing, name) for name in counts)
         rows.append([system.name, timing.index, *latencies, timing.per_second, *numbers])
     return Table(
@@ -457,6 +445,12 @@ def _time_table(report: BenchmarkReport) -> Table:
             ),
         ),
     )
+
+
+def _milliseconds(seconds: float | None) -> Value:
+    if seconds is None:
+        return None
+    return 1000 * seconds if seconds >= 0.00001 else "< 0.01"
 
 
 def _findings_section(report: BenchmarkReport) -> Section:

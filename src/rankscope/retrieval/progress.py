@@ -1,6 +1,6 @@
 """What reaches a component from whoever asks, at any depth.
 
-Who watches, who may stop it, and whether what it kept of earlier questions may be used.
+Who watches, and who may stop it.
 Set with ``with`` around a piece of work. Threads that a fetch starts are handed what it was given.
 """
 
@@ -15,7 +15,6 @@ Progress = Callable[[int, int], None]
 
 _WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 _CANCEL: ContextVar[Event | None] = ContextVar("cancel", default=None)
-_ANEW: ContextVar[bool] = ContextVar("anew", default=False)
 
 
 @contextmanager
@@ -48,22 +47,3 @@ def cancellable(cancel: Event | None) -> Iterator[None]:
 def current_cancel() -> Event | None:
     """Return the event that ends this work, if there is one."""
     return _CANCEL.get()
-
-
-@contextmanager
-def asking_anew() -> Iterator[None]:
-    """Within it, nothing that was kept of an earlier question is used, and nothing is kept.
-
-    So a question takes as long as it takes a system that never heard it. What is known of the
-    corpus, such as an index, may be used.
-    """
-    token = _ANEW.set(True)
-    try:
-        yield
-    finally:
-        _ANEW.reset(token)
-
-
-def asks_anew() -> bool:
-    """Tell whether what was kept of earlier questions must not be used."""
-    return _ANEW.get()

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from rankscope.entries import make_folder, read_entry, write_entry
-from rankscope.retrieval.progress import asks_anew
 from rankscope.runs.origin import fingerprint
 
 
@@ -68,12 +67,9 @@ class Replies:
     def get(self, sent: object, ask: Callable[[], Reply]) -> Outcome:
         """Return the reply to what is ``sent``, asking only if there is none.
 
-        ``sent`` is plain data, without any secret. Where everything is asked anew, to see how long
-        it takes, nothing is taken from what is kept, or added to it.
+        ``sent`` is plain data, without any secret.
         """
         key = fingerprint(sent)
-        if asks_anew():
-            return Outcome(ask(), "asked", key, self.use(key))
         reply = self._kept(key)
         if reply is not None:
             return Outcome(reply, "kept", key, self.use(key))

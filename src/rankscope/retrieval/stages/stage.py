@@ -14,7 +14,6 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.answers import query_key
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.progress import asks_anew
 from rankscope.retrieval.protocol import Capabilities, Component, Query, Ranking, System
 from rankscope.retrieval.registry import SYSTEMS, Context, StageOptions
 
@@ -153,7 +152,7 @@ def ask(
                 known.append(replace(request.rankings[key], seconds=0.0))
                 request.repeated += 1
                 continue
-            ranking = None if asks_anew() else memory.get(key)
+            ranking = memory.get(key)
             if ranking is not None:
                 request.saved += ranking.seconds
                 request.rankings[key] = ranking
@@ -167,7 +166,7 @@ def ask(
                 known[at] = ranking
                 if ranking.error is None:
                     request.rankings[keys[at]] = ranking
-                    if is_whole and not asks_anew():
+                    if is_whole:
                         memory.add(keys[at], ranking)
     return [ranking for ranking in known if ranking is not None]
 

@@ -29,7 +29,7 @@ from rankscope.entries import (
     writing_matrix,
 )
 from rankscope.errors import InputError
-from rankscope.retrieval.progress import asks_anew, report
+from rankscope.retrieval.progress import report
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.vector.embedders import Embedder, embedded
 from rankscope.retrieval.vector.kept_texts import BYTES, KeptTexts, digest, first_of_each
@@ -81,13 +81,7 @@ class Embeddings:
             InputError: the embedder does not give one finite vector of one length for each.
         """
         with self._lock:
-            return self._anew(texts) if asks_anew() else self._of(texts)
-
-    def _anew(self, texts: Sequence[str]) -> Floats:
-        """Embed texts whether or not they are known, and keep nothing."""
-        vectors = embedded(self.embedder, list(texts))
-        self._check_size(vectors)
-        return _of_length_one(vectors)
+            return self._of(texts)
 
     def of_many(self, texts: Iterable[str]) -> Floats | Mapped:
         """Return one vector for each text; of many, in a matrix that stays on disk.
@@ -98,8 +92,6 @@ class Embeddings:
             InputError: as in `of`.
         """
         with self._lock:
-            if asks_anew():
-                return self._anew(list(texts))
             if self._folder is None:
                 return self._of(list(texts))
             digests = bytearray()
