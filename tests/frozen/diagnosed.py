@@ -1,7 +1,7 @@
 """What frozen diagnoses look at: the bundled recipes, a small hostile world, real collections.
 
-Differences are tested by Student's t with Holm's correction and means have Student's intervals, said
-here so that no frozen number hangs on what the defaults are.
+Differences are tested by Student's t with Holm's correction and means have Student's intervals,
+said here so that no frozen number hangs on what the defaults are.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def recipe_corpus() -> Any:
 
 @cache
 def bundled(name: str) -> dict[str, list[str]]:
-    """Return a bundled run as lists, the best document first, equal scores by id from high to low."""
+    """Return a bundled run as lists, best first; of equal scores the higher id comes first."""
     scores = rs.read_run(DATA / "runs" / f"{name}.run.gz").to_dict()
     return {
         query_id: sorted(documents, key=lambda d: (documents[d], d), reverse=True)
@@ -188,7 +188,7 @@ class Cases:
 
 @cache
 def clinical_cases() -> Cases:
-    """Return the bundled cases; terms are known by the English phrases that expect them."""
+    """Return the bundled cases."""
     cases = []
     for language in ("english", "german", "french", "spanish", "dutch"):
         [path] = (DATA / "hpo" / language).glob("*.json")
@@ -199,11 +199,12 @@ def clinical_cases() -> Cases:
 
 
 def as_cases(cases: Sequence[Mapping[str, Any]]) -> Cases:
-    """Search the terms of cases by the letters and by the words of the phrases."""
+    """Search terms by the letters and by the words of phrases; terms have English names."""
     names: dict[str, str] = {}
     for case in cases:
         for term in case["expected_hpo_ids"]:
-            names.setdefault(term, f"{case['text']} {case['description']}")
+            own = case["text"] if case.get("language") == "english" else ""
+            names.setdefault(term, f"{own} {case['description']}")
     ways = {"letters": letters, "words": words}
     known = {
         way: {term: split(name) for term, name in names.items()} for way, split in ways.items()

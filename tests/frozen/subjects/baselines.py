@@ -1,19 +1,19 @@
 """Means beside those of chance, of plain search, and of the best ranking there is.
 
-Random rankings of the 200 bundled recipes by formula (mean, and standard deviation of the mean), BM25
-over titles and over all text, the ideal ranking, and how far systems are above them; random rankings
-of one target among 200, with and without a cutoff; a hostile world.
+Random rankings of the 200 bundled recipes by formula (mean, and standard deviation of the mean),
+BM25 over titles and over all text, the ideal ranking, and how far systems are above them; random
+rankings of one target among 200, with and without a cutoff; a hostile world.
 
 Random means are checked by enumerating all rankings of a small corpus and by 1/n, ideal means by
-sorting grades (`test_oracles_diagnosis`). Means of measures for which rankings are drawn are not frozen.
-BM25 has no oracle here: the tests of lexical search have.
+sorting grades (`test_oracles_diagnosis`). Means of measures for which rankings are drawn are not
+frozen. BM25 has no oracle here: the tests of lexical search have.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import (
+from ..diagnosed import (  # noqa: TID252
     HOSTILE_QRELS,
     HOSTILE_RUNS,
     ask,

@@ -1,18 +1,18 @@
 """How many questions fail, by cause.
 
-Of three systems over the bundled recipes with their corpus, once with every sixth query's documents
-renamed, so that the corpus lacks them; of a hostile world with a cutoff of 2 and of 10; and of copies
-under another id.
+Of three systems over the bundled recipes with their corpus, once with every sixth query's
+documents renamed, so that the corpus lacks them; of a hostile world with a cutoff of 2 and of 10;
+and of copies under another id.
 
-Checked by hand (the tests of the analysis plant each cause; `test_oracles_diagnosis` counts what is
-not among the first ten, below it, or nowhere).
+Checked by hand (the tests of the analysis plant each cause; `test_oracles_diagnosis` counts what
+is not among the first ten, below it, or nowhere).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import (
+from ..diagnosed import (  # noqa: TID252
     HOSTILE_QRELS,
     HOSTILE_RUNS,
     ask,

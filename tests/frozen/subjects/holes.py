@@ -1,19 +1,20 @@
 """How much of what is retrieved nobody judged, and what it could change.
 
-Shares of unjudged documents by depth, means condensed and with all of them relevant or not, lowest and
-highest means over all ways to judge them, differences of systems in the worst case, and what to judge
-first. The bundled recipes as they are and with a third of the judgments taken away, and a hostile world.
+Shares of unjudged documents by depth, means condensed and with all of them relevant or not, lowest
+and highest means over all ways to judge them, differences of systems in the worst case, and what
+to judge first. The bundled recipes as they are and with a third of the judgments taken away, and a
+hostile world.
 
-Shares and condensed means are checked in plain Python, bounds by trying all ways to judge a small run
-(`test_oracles_diagnosis`). Probabilities of what to judge first have no oracle; the chance that a
-conclusion turns is drawn, and not frozen.
+Shares and condensed means are checked in plain Python, bounds by trying all ways to judge a small
+run (`test_oracles_diagnosis`). Probabilities of what to judge first have no oracle; the chance
+that a conclusion turns is drawn, and not frozen.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import HOSTILE_QRELS, HOSTILE_RUNS, ask, recipe_qrels, some_runs
+from ..diagnosed import HOSTILE_QRELS, HOSTILE_RUNS, ask, recipe_qrels, some_runs  # noqa: TID252
 
 MEASURES = ["nDCG@10", "P@5", "RR@10", "AP@10", "R@20"]
 

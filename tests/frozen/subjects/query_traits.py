@@ -1,9 +1,9 @@
 """Groups of queries by what their texts, judgments and documents say of them.
 
-Complexity (constraints), question words, rarity (mean IDF), overlap with the best relevant document,
-and relevant documents of the bundled recipes: how many queries each group has, in the order of the
-trait, and the system's mean there. Five languages: question words and complexity of the bundled
-clinical phrases.
+Complexity (constraints), question words, rarity (mean IDF), overlap with the best relevant
+document, and relevant documents of the bundled recipes: how many queries each group has, in the
+order of the trait, and the system's mean there. Five languages: question words and complexity of
+the bundled clinical phrases.
 
 Relevant documents and overlap are checked by plain Python (`test_oracles_diagnosis`); rules of
 language have no oracle but the examples in their docstrings.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import (
+from ..diagnosed import (  # noqa: TID252
     ask,
     clinical_cases,
     recipe_corpus,

@@ -1,8 +1,8 @@
 """How far raters agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, each rater and each pair.
 
 Five raters of 40 pairs, one careless, one with an inverted scale, one who left out a third; the
-systems by each rater's grades; a rater against a final grade; one who judged twice; and the smallest
-cases: two raters, one grade only.
+systems by each rater's grades; a rater against a final grade; one who judged twice; and the
+smallest cases: two raters, one grade only.
 
 Checked by formula from the table of coincidences (`test_oracles_diagnosis`); what is bootstrapped
 or permuted is not frozen.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask
+from ..diagnosed import ask  # noqa: TID252
 
 QUERIES, DOCUMENTS = 8, 5
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import rankscope as rs
 
-from ..diagnosed import ask, collection
+from ..diagnosed import ask, collection  # noqa: TID252
 from .raters import agreement, systems
 
 

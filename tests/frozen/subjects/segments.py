@@ -1,9 +1,9 @@
 """Means of systems in groups of queries, and what a group costs.
 
 The bundled recipes by category, difficulty, words and characters: how many queries, means with
-Student's intervals, differences to the baseline with p-values by Student's paired t, corrected by Holm
-over the groups of a field; and of each group its mean beside that of the rest, and the cost. Groups by
-a text are named by it; ranges of numbers come in order.
+Student's intervals, differences to the baseline with p-values by Student's paired t, corrected by
+Holm over the groups of a field; and of each group its mean beside that of the rest, and the cost.
+Groups by a text are named by it; ranges of numbers come in order.
 
 Checked by grouping in plain Python and by scipy (`test_oracles_diagnosis`). The p-value of a group
 against the rest has no oracle there.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, ends, recipe_qrels, recipe_queries, some_runs
+from ..diagnosed import ask, ends, recipe_qrels, recipe_queries, some_runs  # noqa: TID252
 
 FIELDS = ["category", "difficulty", "words", "characters"]
 

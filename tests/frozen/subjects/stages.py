@@ -1,9 +1,9 @@
 """What each stage of a pipeline adds and loses, and could reach at most.
 
-Lexical and hybrid search over the bundled recipes, fused by reciprocal ranks, reranked by titles, cut;
-and lexical search reranked into the hybrid's order. Means, differences to what a stage builds on with
-the p-value of Student's paired t, relevant documents kept, lost, promoted and dropped, grades on top,
-ceilings, and what the reranker would have given with fewer documents.
+Lexical and hybrid search over the bundled recipes, fused by reciprocal ranks, reranked by titles,
+cut; and lexical search reranked into the hybrid's order. Means, differences to what a stage builds
+on with the p-value of Student's paired t, relevant documents kept, lost, promoted and dropped,
+grades on top, ceilings, and what the reranker would have given with fewer documents.
 
 Checked by counting sets in plain Python, by scipy's t test and by a naive reranker
 (`test_oracles_diagnosis`).
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import RERANKED, ask, recipe_qrels, some_runs
+from ..diagnosed import RERANKED, ask, recipe_qrels, some_runs  # noqa: TID252
 
 STAGES = (
     {"system": "lexical", "kind": "retrieval"},
