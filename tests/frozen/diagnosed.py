@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import rankscope as rs
+from rankscope.findings import NotApplicable
 
 DATA = Path(str(resources.files("rankscope"))) / "data"
 RECIPES = DATA / "recipes"
@@ -41,20 +42,15 @@ def ask(
     analysis: str, qrels: Any, runs: Any, measures: str | Sequence[str] = "nDCG@10", **given: Any
 ) -> Any:
     """Return what one analysis says."""
-    settings = {"test": "t", "interval": "t"}
-    diagnosis = rs.diagnose(qrels, runs, measures, only=analysis, **settings, **given)
+    diagnosis = rs.diagnose(qrels, runs, measures, only=analysis, test="t", interval="t", **given)
     answer = getattr(diagnosis.analyses, analysis)
-    assert not hasattr(answer, "reason") or hasattr(answer, "measure"), answer
+    assert not isinstance(answer, NotApplicable), answer.reason
     return answer
 
 
-def ends(interval: Any) -> list[float] | None:
-    """Return both ends of an interval."""
+def ends(interval: Any) -> Any:
+    """Return both ends of an interval; None of none."""
     return None if interval is None else [interval.low, interval.high]
-
-
-def by_system(rows: Sequence[Any]) -> dict[str, Any]:
-    return {row.system: row for row in rows}
 
 
 # --- the bundled recipes -------------------------------------------------------------------------

@@ -4,9 +4,9 @@ Random rankings of the 200 bundled recipes by formula (mean, and standard deviat
 BM25 over titles and over all text, the ideal ranking, and how far systems are above them; random
 rankings of one target among 200, with and without a cutoff; a hostile world.
 
-Random means are checked by enumerating all rankings of a small corpus and by 1/n, ideal means by
-sorting grades (`test_oracles_diagnosis`). Means of measures for which rankings are drawn are not
-frozen. BM25 has no oracle here: the tests of lexical search have.
+Random means are checked by the hypergeometric distribution, ideal ones by sorting
+(`test_oracles_diagnosis`). Means of measures for which rankings are drawn are not frozen. BM25 has
+no oracle here: the tests of lexical search have.
 """
 
 from __future__ import annotations

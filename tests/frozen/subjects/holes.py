@@ -5,9 +5,9 @@ and highest means over all ways to judge them, differences of systems in the wor
 to judge first. The bundled recipes as they are and with a third of the judgments taken away, and a
 hostile world.
 
-Shares and condensed means are checked in plain Python, bounds by trying all ways to judge a small
-run (`test_oracles_diagnosis`). Probabilities of what to judge first have no oracle; the chance
-that a conclusion turns is drawn, and not frozen.
+Shares and condensed means are checked in plain Python, bounds by trying all ways to judge the
+hostile world (`test_oracles_diagnosis`), worst cases in the tests of the analysis. Probabilities of
+what to judge first have no oracle; the chance that a conclusion turns is drawn, and not frozen.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Two plain systems look for terms by the letters and by the words of English phra
 Student's intervals, mean over languages, variance and spread, the worst pair of languages with its
 test (unpaired: these are different phrases); how many pairs differ.
 
-Means are checked by grouping, the worst pair by scipy: Welch's t, and Fisher's exact test for hits
-(`test_oracles_diagnosis`).
+Means are checked by grouping, the worst pair by scipy: the larger p-value of Welch's t and of a
+random subset (Pearson's type III), and Fisher's exact test for hits (`test_oracles_diagnosis`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which systems are on the front of quality and cost.
 
-Six systems with ties in quality and in cost, by two measures and two costs, once with a cost of which
-more is better. 1: on the front, 0: dominated, with how many others dominate it.
+Six systems with ties in quality and in cost, by two measures and two costs, once with a cost of
+which more is better. 1: on the front, 0: dominated, with how many others dominate it.
 
 Checked by comparing all pairs (`test_oracles_diagnosis`).
 """

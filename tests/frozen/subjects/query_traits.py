@@ -5,8 +5,8 @@ document, and relevant documents of the bundled recipes: how many queries each g
 order of the trait, and the system's mean there. Five languages: question words and complexity of
 the bundled clinical phrases.
 
-Relevant documents and overlap are checked by plain Python (`test_oracles_diagnosis`); rules of
-language have no oracle but the examples in their docstrings.
+Relevant documents are checked by counting (`test_oracles_diagnosis`); the rules of language, rarity
+and overlap have no oracle but the examples in their docstrings and tests.
 """
 
 from __future__ import annotations

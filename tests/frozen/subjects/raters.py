@@ -49,8 +49,8 @@ def qrels() -> dict[str, dict[str, int]]:
 def runs() -> dict[str, dict[str, list[str]]]:
     documents = [f"d{d}" for d in range(DOCUMENTS)]
     return {
-        "forward": {query: documents for query in qrels()},
-        "backward": {query: documents[::-1] for query in qrels()},
+        "forward": dict.fromkeys(qrels(), documents),
+        "backward": dict.fromkeys(qrels(), documents[::-1]),
         "good": {
             query: sorted(documents, key=lambda d, judged=judged: (-judged[d] + (d == "d2"), d))  # type: ignore[misc]
             for query, judged in qrels().items()

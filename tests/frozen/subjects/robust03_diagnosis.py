@@ -2,8 +2,8 @@
 
 Three of eight runs over 100 topics, one of them with five different scores a topic.
 
-Means are checked by trec_eval elsewhere; shares of unjudged documents and the loss by order in plain
-Python (`test_oracles_diagnosis`).
+Shares of unjudged documents are checked in plain Python (`test_oracles_diagnosis`), means by
+trec_eval in other tests; for the rest see `gaps`, `failures`, `holes`, `tie_effects`, `risks`.
 """
 
 from __future__ import annotations

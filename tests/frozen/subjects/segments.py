@@ -5,8 +5,7 @@ Student's intervals, differences to the baseline with p-values by Student's pair
 Holm over the groups of a field; and of each group its mean beside that of the rest, and the cost.
 Groups by a text are named by it; ranges of numbers come in order.
 
-Checked by grouping in plain Python and by scipy (`test_oracles_diagnosis`). The p-value of a group
-against the rest has no oracle there.
+Checked by grouping in plain Python and by scipy (`test_oracles_diagnosis`).
 """
 
 from __future__ import annotations

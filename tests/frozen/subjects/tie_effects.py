@@ -1,8 +1,8 @@
 """What the order of documents with equal scores decides.
 
-Lowest and highest mean over all orders, ties across cutoffs, tied documents and different scores: of
-the bundled recipes with scores rounded to whole numbers, of a hostile world, and of a tie planted in
-three queries.
+Lowest and highest mean over all orders, ties across cutoffs, tied documents and different scores:
+of the bundled recipes with scores rounded to whole numbers, of a hostile world, and of a tie
+planted in three queries.
 
 Bounds are checked by trying all orders of the hostile world, counts in plain Python
 (`test_oracles_diagnosis`).

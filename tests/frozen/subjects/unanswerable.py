@@ -1,7 +1,8 @@
 """What systems return for questions without an answer, and what a threshold would do.
 
-Planted best scores of 30 questions with and 20 without an answer, some empty and some missing: shares
-with Wilson's intervals, the AUC of the best score with its interval, and the whole curve of thresholds.
+Planted best scores of 30 questions with and 20 without an answer, some empty and some missing:
+shares with Wilson's intervals, the AUC of the best score with its interval, and the whole curve of
+thresholds.
 
 The AUC and the curve are checked by all pairs and all thresholds (`test_oracles_diagnosis`); the
 interval of the AUC is checked in the tests of the statistics. Held-out accuracy is drawn, and not
