@@ -1,0 +1,151 @@
+"""How well a router and a gate decide: shares with Wilson's intervals, loads, calibration.
+
+Planted decisions: a known confusion of three routes; several best and allowed routes, ranked
+candidates and confidences; routes beside the values of the questions; a gate that retrieves or not.
+
+Checked by hand and by formula (`test_oracles_diagnosis`): accuracy, precision, recall, F1, Wilson's
+interval, entropy, Gini. The p-value of the calibration is drawn, and not frozen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnosed import ask, ends  # noqa: TID252
+
+CONFUSED = {("a", "a"): 12, ("a", "b"): 5, ("b", "b"): 9, ("b", "a"): 1, ("c", "b"): 3}
+"""By where questions belong and where they are sent: how many."""
+QUESTIONS = 30
+QRELS = {f"q{n}": {"d": 1} for n in range(QUESTIONS)}
+RUN = {f"q{n}": [*(f"x{at}" for at in range(n % 5)), "d"] for n in range(QUESTIONS)}
+
+
+def confused() -> list[dict[str, Any]]:
+    pairs = [pair for pair, count in CONFUSED.items() for _ in range(count)]
+    return [
+        {"query_id": f"q{n}", "route": sent, "best": home} for n, (home, sent) in enumerate(pairs)
+    ]
+
+
+def ranked() -> list[dict[str, Any]]:
+    """Return decisions with several right routes, candidates in order, and confidences."""
+    rows = []
+    for n in range(QUESTIONS):
+        routes = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]][n % 3]
+        best = [["a"], ["c"], ["a", "c"], ["b"]][n % 4]
+        row: dict[str, Any] = {
+            "query_id": f"q{n}",
+            "route": routes[0],
+            "routes": routes,
+            "best": best,
+            "allowed": [*best, "b"],
+            "confidence": round(0.35 + 0.02 * n, 2),
+        }
+        rows.append(row)
+    rows[3]["best"] = None
+    rows.append({**rows[0], "query_id": "of another set"})
+    return rows
+
+
+def gated() -> list[dict[str, Any]]:
+    """Return decisions of a gate: retrieved or not, needed or not."""
+    return [
+        {
+            "query_id": f"q{n}",
+            "retrieved": n % 4 != 0,
+            "needed": None if n == 7 else n % 3 != 0,
+            "gate_confidence": round(0.5 + 0.015 * n, 3),
+        }
+        for n in range(QUESTIONS)
+    ]
+
+
+def numbers() -> Any:
+    return {
+        "confused": routed(ask("routing", QRELS, {"s": RUN}, "RR", decisions=confused())),
+        "ranked": routed(ask("routing", QRELS, {"s": RUN}, "RR", decisions=ranked())),
+        "gate": _gate(ask("gating", QRELS, {"s": RUN}, "RR", decisions=gated())),
+    }
+
+
+def share(part: Any) -> Any:
+    """Return count, total, share and both ends of its interval."""
+    return None if part is None else [part.count, part.total, part.share, ends(part.interval)]
+
+
+def routed(answer: Any) -> Any:
+    return {
+        "accuracy": share(answer.accuracy),
+        "allowed": share(answer.allowed),
+        "right among the first n": {row.n: share(row.right) for row in answer.top},
+        "routes": {
+            row.route: {
+                "sent": share(row.sent),
+                "precision": share(row.precision),
+                "recall": share(row.recall),
+            }
+            for row in answer.routes
+        },
+        "confusion": {f"{row.right} to {row.sent}": row.count for row in answer.confusion},
+        "load": _load(answer.load),
+        "load if right": _load(answer.load_if_right),
+        "calibration": _calibration(answer.calibration),
+        "quality": _quality(answer.quality),
+        "unknown, of other queries": [answer.unknown, answer.other_queries],
+    }
+
+
+def _load(load: Any) -> Any:
+    if load is None:
+        return None
+    return {
+        "routes": load.places,
+        "used": load.used,
+        "entropy": load.entropy,
+        "busiest": load.busiest,
+        "Gini": load.gini,
+    }
+
+
+def _calibration(part: Any) -> Any:
+    if part is None:
+        return None
+    return {
+        "decisions": part.n,
+        "mean confidence": part.confidence,
+        "right": share(part.right),
+        "expected calibration error": part.ece,
+        "bins": [[each.confidence, each.right.count, each.right.total] for each in part.bins],
+    }
+
+
+def _quality(gap: Any) -> Any:
+    if gap is None:
+        return None
+    groups = gap.groups
+    return {
+        "right": [groups.first_n, groups.first],
+        "wrong": [groups.second_n, groups.second],
+        "difference": [groups.difference, *(ends(groups.interval) or ()), groups.p],
+    }
+
+
+def _gate(answer: Any) -> Any:
+    counts = answer.counts
+    return {
+        "decisions": answer.decisions,
+        "unknown": answer.unknown,
+        "retrieved and needed": counts.retrieved_needed,
+        "retrieved and not needed": counts.retrieved_needless,
+        "skipped and needed": counts.skipped_needed,
+        "skipped and not needed": counts.skipped_needless,
+        "precision": share(answer.precision),
+        "recall": share(answer.recall),
+        "F1": [answer.f1, ends(answer.f1_interval)],
+        "false positives": share(answer.false_positive_rate),
+        "rightly skipped": share(answer.efficiency),
+        "wrongly skipped": share(answer.wrongly_skipped),
+        "not needed": share(answer.skippable),
+        "calibration": _calibration(answer.calibration),
+        "quality": _quality(answer.quality),
+    }
