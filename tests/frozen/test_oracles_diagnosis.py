@@ -19,9 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology.plain import Plain
-
-from .diagnosed import (
+from frozen.diagnosed import (
     HOSTILE_QRELS,
     HOSTILE_RUNS,
     clinical_cases,
@@ -30,10 +28,11 @@ from .diagnosed import (
     recipe_queries,
     recipe_runs,
 )
-from .freezing import written
-from .subjects import approximation, duplicates, leaks, pareto, raters, routing, similarities
-from .subjects import languages as spoken
-from .subjects import unanswerable as refused
+from frozen.freezing import written
+from frozen.subjects import approximation, duplicates, leaks, pareto, raters, routing, similarities
+from frozen.subjects import languages as spoken
+from frozen.subjects import unanswerable as refused
+from ontology.plain import Plain
 
 stats: Any = import_module("scipy.stats")
 Judged = Mapping[str, float]

@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import rankscope as rs
+from frozen.diagnosed import ends
 from rankscope.diagnosis.approximation import APPROXIMATION, ApproximationConfig
 from rankscope.diagnosis.registry import Inputs
 from rankscope.runs.exactness import Exactness, QueryExactness
-
-from ..diagnosed import ends  # noqa: TID252
 
 QRELS = {f"q{n}": {"d": 1} for n in range(8)}
 RUN = {query_id: {"x": 2.0, "d": 1.0} for query_id in QRELS}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, recipe_corpus, recipe_qrels, some_runs  # noqa: TID252
+from frozen.diagnosed import ask, recipe_corpus, recipe_qrels, some_runs
 
 WORDS = [f"word{number}" for number in range(100)]
 

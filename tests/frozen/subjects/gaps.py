@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import HOSTILE_QRELS, HOSTILE_RUNS, ask, ends, recipe_qrels, some_runs  # noqa: TID252
+from frozen.diagnosed import HOSTILE_QRELS, HOSTILE_RUNS, ask, ends, recipe_qrels, some_runs
 
 
 def numbers() -> Any:

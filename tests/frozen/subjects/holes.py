@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import HOSTILE_QRELS, HOSTILE_RUNS, ask, recipe_qrels, some_runs  # noqa: TID252
+from frozen.diagnosed import HOSTILE_QRELS, HOSTILE_RUNS, ask, recipe_qrels, some_runs
 
 MEASURES = ["nDCG@10", "P@5", "RR@10", "AP@10", "R@20"]
 

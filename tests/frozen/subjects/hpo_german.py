@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..diagnosed import as_cases, ask, collection  # noqa: TID252
+from frozen.diagnosed import as_cases, ask, collection
 
 
 def numbers() -> Any:

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import rankscope as rs
-
-from ..diagnosed import clinical_cases  # noqa: TID252
+from frozen.diagnosed import clinical_cases
 
 HPO3 = "1.5.1"
 CASES = 20

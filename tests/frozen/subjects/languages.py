@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, clinical_cases, ends  # noqa: TID252
+from frozen.diagnosed import ask, clinical_cases, ends
 
 HITS = {"de": [1, 1, 1, 1, 1], "en": [0, 0, 0, 0, 0], "fr": [1, 0, 1, 0, 1]}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask  # noqa: TID252
+from frozen.diagnosed import ask
 
 QUERIES = [f"q{number:02}" for number in range(40)]
 QRELS = {query_id: {"d": 1} for query_id in QUERIES}

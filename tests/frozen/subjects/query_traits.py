@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import (  # noqa: TID252
+from frozen.diagnosed import (
     ask,
     clinical_cases,
     recipe_corpus,

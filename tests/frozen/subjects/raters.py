@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask  # noqa: TID252
+from frozen.diagnosed import ask
 
 QUERIES, DOCUMENTS = 8, 5
 

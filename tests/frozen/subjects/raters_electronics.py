@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import rankscope as rs
-
-from ..diagnosed import ask, collection  # noqa: TID252
-from .raters import agreement, systems
+from frozen.diagnosed import ask, collection
+from frozen.subjects.raters import agreement, systems
 
 
 def numbers() -> Any:

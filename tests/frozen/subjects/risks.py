@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, recipe_qrels, some_runs  # noqa: TID252
+from frozen.diagnosed import ask, recipe_qrels, some_runs
 
 
 def numbers() -> Any:

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import rankscope as rs
-
-from ..diagnosed import ask, collection, ends  # noqa: TID252
-from .holes import holes
+from frozen.diagnosed import ask, collection, ends
+from frozen.holes import holes
 
 RUNS = ("THUIRr0301", "rutcor03100", "SABIR03BASE")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, ends  # noqa: TID252
+from frozen.diagnosed import ask, ends
 
 CONFUSED = {("a", "a"): 12, ("a", "b"): 5, ("b", "b"): 9, ("b", "a"): 1, ("c", "b"): 3}
 """By where questions belong and where they are sent: how many."""

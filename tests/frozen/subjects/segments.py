@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, ends, recipe_qrels, recipe_queries, some_runs  # noqa: TID252
+from frozen.diagnosed import ask, ends, recipe_qrels, recipe_queries, some_runs
 
 FIELDS = ["category", "difficulty", "words", "characters"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import RERANKED, ask, recipe_qrels, some_runs  # noqa: TID252
+from frozen.diagnosed import RERANKED, ask, recipe_qrels, some_runs
 
 STAGES = (
     {"system": "lexical", "kind": "retrieval"},

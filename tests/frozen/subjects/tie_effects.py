@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import rankscope as rs
-
-from ..diagnosed import (  # noqa: TID252
+from frozen.diagnosed import (
     DATA,
     HOSTILE_QRELS,
     HOSTILE_RUNS,

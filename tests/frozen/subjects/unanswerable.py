@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnosed import ask, ends  # noqa: TID252
-from .routing import share
+from frozen.diagnosed import ask, ends
+from frozen.routing import share
 
 ANSWERED, EMPTY = 30, 20
 
