@@ -12,7 +12,7 @@ from typing import Any
 
 import rankscope as rs
 from frozen.diagnosed import ask, collection, ends
-from frozen.holes import holes
+from frozen.subjects.holes import holes
 
 RUNS = ("THUIRr0301", "rutcor03100", "SABIR03BASE")
 
