@@ -65,11 +65,6 @@ class Ranking:
         return np.arange(1, len(self.source) + 1) - self.offsets[self.query]
 
     @property
-    def doc_key(self) -> KeyArray:
-        """By row: what stands for the document, whatever the query."""
-        return self.key ^ _of_query(self.query)
-
-    @property
     def sizes(self) -> IntArray:
         """By query: how many documents there are."""
         return np.diff(self.offsets)
@@ -111,11 +106,6 @@ class Rankings:
     """By judgment: the grade."""
     judged_ids: pl.Series
     """By judgment: the document's id."""
-
-    @property
-    def judged_doc_key(self) -> KeyArray:
-        """By judgment: what stands for the document, whatever the query."""
-        return self.judged_key ^ _of_query(self.judged_query)
 
     @cached_property
     def is_nonrelevant(self) -> BoolArray:
@@ -206,11 +196,5 @@ def _keys(query: IntArray, doc_ids: pl.Series, rows: IntArray | None = None) -> 
     hashes = doc_ids.cast(pl.String).hash().to_numpy()
     if rows is not None:
         hashes = hashes[rows]
-    mixed: KeyArray = hashes ^ _of_query(query)
-    return mixed
-
-
-def _of_query(query: IntArray) -> KeyArray:
-    """Return what makes the key of a document that of a query and the document."""
-    mixed: KeyArray = (query.astype(np.uint64) + np.uint64(1)) * _ODD
+    mixed: KeyArray = hashes ^ (query.astype(np.uint64) + np.uint64(1)) * _ODD
     return mixed

@@ -118,7 +118,7 @@ def reach(
     a share ``power`` of cases where its noncentral t says so. Where few queries differ, no δ does:
     None. So it is where δ/u would be more than ``largest``, the most a query can differ by.
 
-    The number is for planning, and "about": two digits of it are worth saying (`about`). It says
+    The number is for planning, and "about": two digits of it are worth saying. It says
     nothing on whether the observed difference is real; that is the test's business.
 
     Edges: fewer than two queries that differ leave the spread unknown: None.
@@ -198,18 +198,6 @@ def queries_like_these(
         enough = _power(ratio, middle, alpha / family) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high
-
-
-def about(number: float) -> float:
-    """Return a number to two digits, rounded up: what an estimate is worth.
-
-    >>> about(22_797), about(0.0312), about(7)
-    (23000.0, 0.032, 7.0)
-    """
-    if not number or not math.isfinite(number):
-        return number
-    unit = 10.0 ** (math.floor(math.log10(abs(number))) - 1)
-    return float(f"{math.ceil(round(number / unit, 9)) * unit:.2g}")
 
 
 def _split(row: FloatArray) -> tuple[float, float]:
