@@ -100,8 +100,6 @@ class Rankings:
     """By system."""
     judged_query: IntArray
     """By judgment: the number of its query; judgments come by query."""
-    judged_key: KeyArray
-    """By judgment: what stands for query and document."""
     judged_grade: FloatArray
     """By judgment: the grade."""
     judged_ids: pl.Series
@@ -132,8 +130,7 @@ class Rankings:
         number = {query_id: place for place, query_id in enumerate(judgments.query_ids)}
         query, pairs = judgments.query, judgments.pairs
         ids, grades = pairs["doc_id"], pairs["grade"].cast(pl.Float64).to_numpy()
-        keys = _keys(query, ids)
-        known = _Known(keys)
+        known = _Known(_keys(query, ids))
         systems = {}
         for name, run in runs.items():
             offsets, source = _rows(run, number)
@@ -144,7 +141,7 @@ class Rankings:
             same = (ids.gather(at) == run.doc_ids.gather(source[hits]).cast(pl.String)).to_numpy()
             grade[hits[same]] = grades[at[same]]
             systems[name] = Ranking(run, offsets, source, key, grade)
-        return cls(judgments.query_ids, systems, query, keys, grades, ids)
+        return cls(judgments.query_ids, systems, query, grades, ids)
 
 
 class _Known:

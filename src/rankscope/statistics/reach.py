@@ -170,7 +170,6 @@ def queries_like_these(
     *,
     alpha: float = 0.05,
     power: float = 0.8,
-    family: int = 1,
 ) -> int | None:
     """Return about how many queries like these show a true difference, ties kept as in `reach`.
 
@@ -186,16 +185,16 @@ def queries_like_these(
     if not difference or not variance:
         return None
     ratio = _ratio(abs(difference), share, variance)
-    least = must_differ(alpha=alpha / family) or 2
+    least = must_differ(alpha=alpha) or 2
     high = max(2, math.ceil(least / share))
     low = high - 1
-    while _power(ratio, high, alpha / family) < power:
+    while _power(ratio, high, alpha) < power:
         low, high = high, high * 2
         if low > MOST_QUERIES:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        enough = _power(ratio, middle, alpha / family) >= power
+        enough = _power(ratio, middle, alpha) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high
 
