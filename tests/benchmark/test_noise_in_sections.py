@@ -9,7 +9,6 @@ import pytest
 from rankscope.benchmark.run import run_benchmark
 from rankscope.diagnosis.baselines import BASELINES
 from rankscope.diagnosis.holes import HOLES
-from rankscope.diagnosis.report_lint import LINT
 from rankscope.diagnosis.risks import RISKS
 from rankscope.diagnosis.stages import STAGES
 from rankscope.records import BenchmarkReport
@@ -131,13 +130,3 @@ def test_risk_counts_it(report: BenchmarkReport) -> None:
     assert row.p_corrected > 0.05
     assert row.interval is not None
     assert row.interval.low <= 0 <= row.interval.high
-
-
-def test_nobody_is_told_to_add_queries(report: BenchmarkReport) -> None:
-    """Noise that moves all queries at once is not averaged out by more of them."""
-    lint = LINT.of(report.analyses)
-    assert lint is not None
-    assert lint.needed is not None
-    assert (lint.needed.needed, lint.needed.moving) == (None, True)
-    [text] = [answer.text for answer in lint.answers if answer.question == "enough queries"]
-    assert "move by themselves" in text

@@ -27,14 +27,12 @@ ROWS: list[dict[str, Any]] = [
         "needed": False,
         "confidence": 0.75,
         "gate_confidence": 0.5,
-        "k": 5,
-        "latency_ms": 12.5,
     },
-    {"query_id": "q2", "route": "tax", "best": ["it"], "retrieved": False, "needed": True, "k": 0},
+    {"query_id": "q2", "route": "tax", "best": ["it"], "retrieved": False, "needed": True},
 ]
 TEXT = f"""{",".join(["query_id", *ALIASES])}
-q1,law,law|tax,law,law;tax;it,yes,no,0.75,0.5,5,12.5
-q2,tax,it,,,0,1,,,0,
+q1,law,law|tax,law,law;tax;it,yes,no,0.75,0.5
+q2,tax,it,,,0,1,,
 """
 
 
@@ -62,8 +60,6 @@ def test_every_format_says_the_same(tmp_path: Path, form: str) -> None:
     assert decisions.column("retrieved").to_list() == [True, False]
     assert decisions.column("needed").to_list() == [False, True]
     assert decisions.column("confidence").to_list() == [0.75, None]
-    assert decisions.column("k").to_list() == [5, 0]
-    assert decisions.column("latency_ms").to_list() == [12.5, None]
 
 
 @pytest.mark.parametrize(
@@ -84,9 +80,9 @@ def test_every_object_says_the_same(data: Any) -> None:
 
 def test_the_order_of_rows_does_not_matter_and_content_does() -> None:
     assert Decisions(ROWS) == Decisions(ROWS[::-1])
-    assert Decisions(ROWS) != Decisions([ROWS[0], {**ROWS[1], "k": 1}])
+    assert Decisions(ROWS) != Decisions([ROWS[0], {**ROWS[1], "needed": False}])
     assert Decisions(ROWS) != 3
-    assert repr(Decisions(ROWS[1:])) == "Decisions(1 queries: route, best, retrieved, needed, k)"
+    assert repr(Decisions(ROWS[1:])) == "Decisions(1 queries: route, best, retrieved, needed)"
 
 
 @pytest.mark.parametrize(
@@ -106,26 +102,20 @@ def test_the_order_of_rows_does_not_matter_and_content_does() -> None:
         ("retrieved", "gate", 1.0, True),
         ("needed", "should_retrieve", "f", False),
         ("confidence", "route_confidence", "1", 1.0),
-        ("k", "top_k", "7.0", 7),
-        ("latency_ms", "overhead_ms", 3, 3.0),
-        ("latency_ms", "latency_s", "0.25", 250.0),
-        ("latency_ms", "overheadSeconds", 2, 2000.0),
-        ("latency_ms", "latency", 2, 2.0),
     ],
 )
-def test_names_units_and_words(column: str, name: str, value: Any, kept: Any) -> None:
+def test_names_and_words(column: str, name: str, value: Any, kept: Any) -> None:
     decisions = Decisions([{"qid": "q", name: value}])
     assert decisions.column(column).to_list() == [kept]
-    assert decisions.called(column) == name
     assert decisions.columns == (column,)
 
 
 def test_what_is_not_there_is_named() -> None:
     decisions = Decisions(ROWS[1:])
-    assert decisions.lacking("route", "k") is None
-    reason = "the decisions have no column latency_ms (or overhead_ms, decision_ms, routing_ms)"
-    assert decisions.lacking("route", "latency_ms", "confidence") == reason
-    assert decisions.column("latency_ms").to_list() == [None]
+    assert decisions.lacking("route", "needed") is None
+    reason = "the decisions have no column gate_confidence (or gating_confidence)"
+    assert decisions.lacking("route", "gate_confidence", "confidence") == reason
+    assert decisions.column("gate_confidence").to_list() == [None]
 
 
 @pytest.mark.parametrize(
@@ -136,13 +126,9 @@ def test_what_is_not_there_is_named() -> None:
         ("query_id,confidence\nq1,87\n", 2, "from 0 to 1; write 0.87 for 87 %"),
         ("query_id,confidence\nq1,nan\n", 2, "is 'nan'; expected a number from 0 to 1; leave it"),
         ("query_id,confidence\nq1,-0.1\n", 2, "is '-0.1'; expected a number from 0 to 1; leave"),
-        ("query_id,k\nq1,3\nq2,-1\n", 3, "'k' is '-1'; expected a whole number from 0 to"),
-        ("query_id,k\nq1,2.5\n", 2, "'k' is '2.5'; expected a whole number from 0 to"),
-        ("query_id,k\nq1,9999999999999999999999\n", 2, "expected a whole number from 0 to 1,000,"),
         ("query_id,gate\nq1,maybe\n", 2, "'gate' is 'maybe'; expected yes or no (true or false"),
-        ("query_id,latency_ms\nq1,-3\n", 2, "'latency_ms' is '-3'; expected a number from 0 up"),
-        ("query_id,latency_ms\nq1,inf\n", 2, "is 'inf'; expected a number from 0 up; leave it"),
-        ("query_id,latency_ms\nq1,fast\n", 2, "is 'fast'; expected a number from 0 up; leave it"),
+        ("query_id,confidence\nq1,inf\n", 2, "is 'inf'; expected a number from 0 to 1; leave it"),
+        ("query_id,confidence\nq1,sure\n", 2, "is 'sure'; expected a number from 0 to 1; leave it"),
         ("query_id,route\n,a\n", 2, "the id is null; expected text or a whole number"),
         ("query_id,route\nq1,a,b\n", 2, "expected 2 cells"),
         ("route,best\na,b\n", 1, "no id among the columns 'route, best'; name one of them query_i"),
@@ -168,10 +154,10 @@ def test_files_that_are_wrong(tmp_path: Path, text: str, line: int | None, probl
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"query_id": "q", "k": 1}\n{"query_id": "q", "k": 1}\n', ":2: query 'q' was given"),
-        ('{"query_id": "q", "k": 1}\n{"k": 1}\n', ":2: no id among the fields 'k'; name one"),
+        ('{"query_id": "q", "gate": 1}\n{"query_id": "q", "gate": 1}\n', ":2: query 'q' was given"),
+        ('{"query_id": "q", "gate": 1}\n{"gate": 1}\n', ":2: no id among the fields 'gate'; name"),
         ('{"query_id": "q", "confidence": NaN}\n{"query_id": "r"}\n', ":1: "),
-        ('{"query_id": "q", "k": true}\n{"query_id": "r"}\n', ":1: query 'q': 'k' is 'True'; exp"),
+        ('{"query_id": "q", "confidence": true}\n{"query_id": "r"}\n', "'confidence' is 'True'; e"),
         ('{"query_id": "q", "route": {"a": 1}}\n{"query_id": "r"}\n', "the name of a route; leave"),
         ('{"query_id": "q", "best": [[1]]}\n{"query_id": "r"}\n', "the name of a route; leave it"),
         ('{"query_id": "q", "retrieved": ["d1"]}\n{"query_id": "r"}\n', "expected yes or no"),
@@ -214,16 +200,16 @@ def test_a_folder_is_no_decisions_file(tmp_path: Path) -> None:
 
 
 def test_a_value_of_which_nothing_is_known_is_left_out_of_its_column_only() -> None:
-    decisions = Decisions([{"id": "q", "route": "", "best": [], "k": 1}, {"id": "r", "k": None}])
-    assert decisions.columns == ("k",)
-    assert decisions.column("k").to_list() == [1, None]
+    rows = [{"id": "q", "route": "", "best": [], "confidence": 1}, {"id": "r", "confidence": None}]
+    assert Decisions(rows).columns == ("confidence",)
+    assert Decisions(rows).column("confidence").to_list() == [1, None]
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "d.csv"
-    path.write_bytes(b"query_id,confidence,best,k\n" + content)
+    path.write_bytes(b"query_id,confidence,best,needed\n" + content)
     message = ""
     try:
         read_decisions(path)
@@ -236,7 +222,6 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path: Path, content: by
 def test_plain_names_of_the_right_route(name: str) -> None:
     decisions = Decisions([{"query_id": "q", "route": "law", name: "tax"}])
     assert decisions.column("best").to_list() == [["tax"]]
-    assert decisions.called("best") == name
 
 
 def test_a_column_of_yes_and_no_names_no_route() -> None:
@@ -256,7 +241,7 @@ def test_the_documentation_lists_all_names() -> None:
 
 
 def test_only_some_queries() -> None:
-    decisions = Decisions([{"query_id": "q", "k": 1}, {"query_id": "r", "route": "a"}])
+    decisions = Decisions([{"query_id": "q", "needed": 1}, {"query_id": "r", "route": "a"}])
     assert decisions.only(["r", "x"]).query_ids == ["r"]
     assert decisions.only([]).columns == decisions.columns
     with pytest.raises(TypeError, match="give a list"):

@@ -12,7 +12,6 @@ from rankscope.collection.decisions import as_decisions
 from rankscope.collection.ratings import as_ratings
 from rankscope.diagnosis import registry
 from rankscope.diagnosis.languages import LanguagesConfig
-from rankscope.diagnosis.orders import OrdersConfig
 from rankscope.diagnosis.registry import (
     Analysed,
     Analysis,
@@ -56,8 +55,6 @@ DECISIONS = [
         "best": "ab"[n % 2],
         "retrieved": n % 3 > 0,
         "needed": n % 2 > 0,
-        "k": n % 3 + 1,
-        "latency_ms": n,
     }
     for n, query_id in enumerate(QRELS)
 ]
@@ -104,7 +101,6 @@ def inputs(**changed: Any) -> Inputs:
 CONFIGS: dict[str, Part] = {
     "segments": SegmentsConfig(fields=("kind",)),
     "languages": LanguagesConfig(field="kind"),
-    "orders": OrdersConfig(splits=20),
 }
 """Where the defaults do not do for so small a world."""
 

@@ -1,15 +1,13 @@
-"""Routing, gates and their overhead: planted decisions give exactly what was planted."""
+"""Routing and gates: planted decisions give exactly what was planted."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import rankscope as rs
 from rankscope.collection.decisions import Decisions
-from rankscope.diagnosis.decision_overhead import OVERHEAD, Overhead, OverheadConfig
 from rankscope.diagnosis.registry import Analysed, Inputs
 from rankscope.diagnosis.retrieval_gate import GATING, Gating, GatingConfig
 from rankscope.diagnosis.routing import ROUTING, Routing, RoutingConfig
@@ -133,7 +131,6 @@ def decided_elsewhere(judged: int) -> tuple[list[dict[str, Any]], dict[str, Any]
             "best": "b" if n < judged else "a",
             "retrieved": n >= judged,
             "needed": True,
-            "latency_ms": 5 if n < judged else 500,
         }
         for n in range(40)
     ]
@@ -144,13 +141,10 @@ def decided_elsewhere(judged: int) -> tuple[list[dict[str, Any]], dict[str, Any]
 def test_decisions_for_other_queries_do_not_count() -> None:
     rows, given = decided_elsewhere(15)
     routed, gated = routing(rows, **given), gating(rows, **given)
-    slow = OVERHEAD.answer(OverheadConfig(), inputs(rows, **given))
-    assert isinstance(slow, Overhead)
     assert routed.accuracy == proportion(0, 15)
     assert gated.recall == proportion(0, 15)
-    assert (slow.n, slow.longest) == (15, 5)
     text = "25 decisions for queries that the qrels do not have are left out"
-    answers: list[tuple[Any, Any]] = [(ROUTING, routed), (GATING, gated), (OVERHEAD, slow)]
+    answers: list[tuple[Any, Any]] = [(ROUTING, routed), (GATING, gated)]
     for analysis, answer in answers:
         assert answer.other_queries == 25
         [finding] = [finding for finding in answer.findings if finding.code == "RS720"]
@@ -162,7 +156,7 @@ def test_decisions_for_other_queries_do_not_count() -> None:
     assert routing(rows).accuracy.total == 40
 
 
-@pytest.mark.parametrize("analysis", [ROUTING, GATING, OVERHEAD])
+@pytest.mark.parametrize("analysis", [ROUTING, GATING])
 def test_decisions_of_another_set_say_nothing(analysis: Any) -> None:
     rows, given = decided_elsewhere(0)
     answer = analysis.answer(analysis.config(), inputs(rows, **given))
@@ -178,13 +172,6 @@ def test_questions_without_an_answer_count_as_judged() -> None:
     rows, _ = decided_elsewhere(15)
     judgments = Judgments({"q1": {"d": 1}, "q2": {}}, no_answer="empty")
     assert routing(rows, qrels=judgments).decisions == 2
-
-
-def test_a_latency_of_no_judged_query_says_so() -> None:
-    rows = [{"query_id": "q", "k": 1}, {"query_id": "r", "latency_ms": 3}]
-    answer = OVERHEAD.answer(OverheadConfig(), inputs(rows, qrels=as_judgments({"q": {"d": 1}})))
-    assert isinstance(answer, NotApplicable)
-    assert answer.reason == "no decision for a judged query has a latency"
 
 
 def test_several_right_routes_and_allowed_ones() -> None:
@@ -281,7 +268,7 @@ def test_less_may_be_better_and_sums_are_no_means() -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([{"query_id": "q", "k": 1}], "no column route (or routed_to, selected_route, chosen_rou"),
+        ([{"query_id": "q", "best": 1}], "no column route (or routed_to, selected_route, chosen_"),
         ([{"query_id": "q", "route": "a"}], "no column best (or best_route, optimal_route, gold_"),
         (
             [{"query_id": "q", "route": "a"}, {"query_id": "r", "best": "a"}],
@@ -411,7 +398,7 @@ def test_what_a_skipped_retrieval_costs() -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([{"query_id": "q", "k": 1}], "no column retrieved (or gate, did_retrieve, gate_decision)"),
+        ([{"query_id": "q", "route": 1}], "no column retrieved (or gate, did_retrieve, gate_d"),
         ([{"query_id": "q", "gate": 1}], "no column needed (or should_retrieve, needs_retrieval"),
         (
             [{"query_id": "q", "gate": 1}, {"query_id": "r", "needed": 1}],
@@ -425,50 +412,7 @@ def test_where_a_gate_cannot_be_seen(rows: Any, reason: str) -> None:
     assert reason in answer.reason
 
 
-# --- overhead
-
-
-def overhead(rows: Any) -> Overhead:
-    answer = OVERHEAD.answer(OverheadConfig(), inputs(rows))
-    assert isinstance(answer, Overhead), answer
-    return answer
-
-
-def test_overhead_is_that_of_numpy() -> None:
-    values = np.random.default_rng(0).exponential(50, 300)
-    rows = [
-        {"query_id": str(n), "latency_ms": value, "route": "ab"[n % 2]}
-        for n, value in enumerate(values.tolist())
-    ]
-    result = overhead([*rows, {"query_id": "x", "route": "a"}])
-    assert [entry.value for entry in result.percentiles] == [
-        np.percentile(values, percentile) for percentile in (50, 95, 99)
-    ]
-    assert (result.n, result.unknown, result.longest) == (300, 1, values.max())
-    assert [(route.route, route.n) for route in result.routes] == [("a", 150), ("b", 150)]
-    assert result.routes[1].percentiles[0].value == np.percentile(values[1::2], 50)
-    assert [figure.name for figure in result.figures] == [
-        "p50_overhead_ms",
-        "p95_overhead_ms",
-        "p99_overhead_ms",
-    ]
-    [table] = OVERHEAD.section(result).blocks
-    assert isinstance(table, Table)
-    assert [row[0].value for row in table.rows] == ["all decisions", "a", "b"]
-
-
-def test_a_unit_that_is_assumed_is_said() -> None:
-    assumed = overhead([{"query_id": "q", "latency": 3}])
-    assert assumed.unit_assumed
-    [table] = OVERHEAD.section(assumed).blocks
-    assert isinstance(table, Table)
-    assert any("taken as milliseconds" in note for note in table.notes)
-    assert not overhead([{"query_id": "q", "latency_s": 3}]).unit_assumed
-    answer = OVERHEAD.answer(OverheadConfig(), inputs([{"query_id": "q", "k": 3}]))
-    assert isinstance(answer, NotApplicable)
-
-
-@pytest.mark.parametrize("analysis", [ROUTING, GATING, OVERHEAD])
+@pytest.mark.parametrize("analysis", [ROUTING, GATING])
 def test_without_decisions_it_says_so(analysis: Any) -> None:
     answer = analysis.answer(analysis.config(), Inputs())
     assert answer == NotApplicable(name=analysis.name, reason="no decisions were given")

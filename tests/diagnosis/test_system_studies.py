@@ -1,17 +1,14 @@
-"""Risk, orders and discrimination as analyses: against the functions they are made of, by hand."""
+"""Risk as an analysis: against the functions it is made of, by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.diagnosis.orders import ORDERS, Orders, OrdersConfig
 from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.risks import RISKS, Risks, RisksConfig
-from rankscope.diagnosis.sharpness import SHARPNESS, Sharpness, SharpnessConfig
 from rankscope.document.blocks import Table
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings
@@ -37,7 +34,6 @@ RUNS = {
     "worse": ranked(9, None),
     "worst": ranked(10, None),
 }
-FIVE = ["base", "steady", "risky", "bad", "worse"]
 
 
 def inputs(names: list[str] | None = None, measures: Any = ("RR", "R@10"), **more: Any) -> Inputs:
@@ -110,56 +106,9 @@ def test_risk_without_a_baseline() -> None:
     assert [column.title for column in table.columns] == ["system", "mean", "GeoRisk"]
 
 
-def test_orders_by_hand() -> None:
-    """RR: risky 0.55, steady 0.625, base 0.5; R@10: risky 0.6, and all three others 1."""
-    answer = ORDERS.answer(OrdersConfig(splits=50), inputs(FIVE))
-    assert isinstance(answer, Orders)
-    by_rank, by_set = answer.orders
-    assert by_rank.order == ("steady", "risky", "base", "bad", "worse")
-    assert by_set.order == ("bad", "base", "steady", "risky", "worse")
-    [pair] = answer.pairs
-    # of ten pairs three are tied by R@10, two are turned (risky and base, risky and bad)
-    assert pair.tau == pytest.approx((5 - 2) / np.sqrt(10 * 7))
-    assert by_rank.swaps.splits == 50
-    assert answer.findings == ()  # steady is among the best of both
-    other = ORDERS.answer(
-        OrdersConfig(splits=5), inputs(["risky", "bad", "base", "worse", "worst"])
-    )
-    assert isinstance(other, Orders)
-    [finding] = other.findings
-    assert finding.message == (
-        "the best by RR is risky, and another by other measures (R@10: bad, base)"
-    )
-
-
-def test_discrimination() -> None:
-    answer = SHARPNESS.answer(SharpnessConfig(), inputs())
-    assert isinstance(answer, Sharpness)
-    assert next(power.measure for power in answer.measures) == "RR"
-    assert answer.measures[0].pairs == 15
-    [table] = SHARPNESS.section(answer).details
-    assert isinstance(table, Table)
-    first = answer.measures[0]
-    assert table.rows[0][1].value == round(first.separated * 15)
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (
-            lambda: ORDERS.answer(OrdersConfig(), inputs(["base", "risky"])),
-            (
-                "it needs 5 systems and 10 queries with averaged measures; given: 2 systems, "
-                "40 queries, 2 measures"
-            ),
-        ),
-        (
-            lambda: SHARPNESS.answer(SharpnessConfig(), inputs(measures=["RR"])),
-            (
-                "it needs 5 systems, 2 averaged measures and 10 queries; given: 6 systems, "
-                "1 measure, 40 queries"
-            ),
-        ),
         (
             lambda: RISKS.answer(RisksConfig(), inputs(["base", "risky"])),
             "it needs a baseline and another system, or three systems",
@@ -170,17 +119,13 @@ def test_discrimination() -> None:
         ),
     ],
 )
-def test_where_they_cannot_look(answer: Any, reason: str) -> None:
+def test_where_it_cannot_look(answer: Any, reason: str) -> None:
     silence = answer()
     assert isinstance(silence, NotApplicable)
     assert silence.reason == reason
 
 
-def test_one_of_each_is_counted_as_one() -> None:
-    scores = rs.evaluate({"q": {"d": 1}}, {"s": {"q": ["d"]}}, ["RR"])
-    answer = ORDERS.answer(OrdersConfig(), Inputs(scores=scores))
-    assert isinstance(answer, NotApplicable)
-    assert answer.reason.endswith("; given: 1 system, 1 query, 1 measure")
+def test_one_query_is_counted_as_one() -> None:
     two = rs.evaluate({"q": {"d": 1}}, {"s": {"q": ["d"]}, "t": {"q": ["d"]}}, ["RR"])
     risks = RISKS.answer(RisksConfig(), Inputs(scores=two, baseline="s"))
     assert isinstance(risks, NotApplicable)

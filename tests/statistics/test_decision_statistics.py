@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from rankscope.errors import InputError
 from rankscope.statistics.calibration import calibration
-from rankscope.statistics.percentiles import percentiles
 from rankscope.statistics.proportions import f1_interval, load_balance, proportion
 from rankscope.statistics.separation import Thresholds, held_out_accuracy, separation
 from rankscope.statistics.unpaired import group_difference
@@ -126,26 +125,6 @@ def test_calibration_is_seeded_and_tested() -> None:
 def test_what_cannot_be_calibrated(confidence: Any, right: Any, bins: int) -> None:
     with pytest.raises(InputError):
         calibration(confidence, right, bins=bins)
-
-
-def test_percentiles_are_those_of_numpy() -> None:
-    values = np.random.default_rng(1).exponential(size=200)
-    for result in percentiles(values, [50, 95, 99]):
-        assert result.value == np.percentile(values, result.percentile)
-        assert result.interval.low <= result.value <= result.interval.high
-
-
-def test_the_interval_of_a_percentile_by_its_definition() -> None:
-    """Of 20 values the median lies between the 6th and the 15th: P(B ≤ 5) = 0.0207."""
-    [median] = percentiles(range(1, 21), [50])
-    assert stats.binom.cdf(5, 20, 0.5) <= 0.025 < stats.binom.cdf(6, 20, 0.5)
-    assert (median.interval.low, median.interval.high) == (6, 15)
-    [p99] = percentiles(range(1, 21), [99])
-    assert p99.interval.high == math.inf
-    [one] = percentiles([3.0], [50])
-    assert (one.value, one.interval.low, one.interval.high) == (3.0, -math.inf, math.inf)
-    with pytest.raises(InputError):
-        percentiles([], [50])
 
 
 def brute_auc(high: list[float], low: list[float]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from rankscope.statistics import reach as module
 from rankscope.statistics.choices import Test
 from rankscope.statistics.detectable import detectable_difference, queries_needed
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.reach import about, must_differ, queries_like_these, reach, smallest_p
+from rankscope.statistics.reach import must_differ, queries_like_these, reach, smallest_p
 
 
 @pytest.mark.parametrize("test", ["permutation", "wilcoxon", "sign"])
@@ -109,20 +108,6 @@ def test_no_number_of_queries() -> None:
     assert queries_like_these([0.0, 0.0, 0.3], 0.1) is None
     assert queries_like_these([0.1, -0.2, 0.3], 0.0) is None
     assert queries_like_these([0.1, -0.2, 0.3], 1e-7) is None
-
-
-def test_two_digits() -> None:
-    assert [about(number) for number in (22_797, 1_000, 101, 99.1, 7, 0.00123)] == [
-        23_000,
-        1_000,
-        110,
-        100,
-        7,
-        0.0013,
-    ]
-    assert about(0) == 0
-    assert about(math.inf) == math.inf
-    assert about(0.3) == 0.3
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Decisions: what a router, a gate or an adaptive depth decided for each query.
+"""Decisions: what a router or a gate decided for each query.
 
 One row for each query; every column but the id may be missing, and so may single values:
 
@@ -7,9 +7,6 @@ One row for each query; every column but the id may be missing, and so may singl
 - ``retrieved`` and ``needed``: whether documents were retrieved, and whether they should have been.
 - ``confidence`` of the route and ``gate_confidence`` of the gate, from 0 to 1: how likely the
   decision is to be right, by what made it.
-- ``k``: how many documents were asked for.
-- ``latency_ms``: how long deciding took. The name says the unit: ``latency_s`` is in seconds,
-  and ``latency`` without a unit is in milliseconds.
 
 Several routes in one cell are a list, or text separated by ``;`` or ``|``. Columns may have other
 names (`ALIASES`; case, blanks, dashes and underscores do not matter):
@@ -25,8 +22,6 @@ names (`ALIASES`; case, blanks, dashes and underscores do not matter):
 - ``needed``: should_retrieve, needs_retrieval, retrieval_needed
 - ``confidence``: route_confidence, routing_confidence, router_confidence
 - ``gate_confidence``: gating_confidence
-- ``k``: top_k, chosen_k, decided_k, selected_k, adaptive_k
-- ``latency_ms``: overhead_ms, decision_ms, routing_ms, latency_milliseconds, overhead_milliseconds
 
 A column ``correct``, ``truth`` or the like that says yes or no does not name a route, and is left
 alone.
@@ -73,27 +68,12 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "needed": ("needed", "should_retrieve", "needs_retrieval", "retrieval_needed"),
     "confidence": ("confidence", "route_confidence", "routing_confidence", "router_confidence"),
     "gate_confidence": ("gate_confidence", "gating_confidence"),
-    "k": ("k", "top_k", "chosen_k", "decided_k", "selected_k", "adaptive_k"),
-    "latency_ms": (
-        *("latency_ms", "overhead_ms", "decision_ms", "routing_ms"),
-        *("latency_milliseconds", "overhead_milliseconds"),
-    ),
 }
 """For each column its names, the most telling first; case, blanks, dashes and underscores do not
 matter."""
 
 GENERAL = ("expected", "gold", "target", "truth", "correct", "label")
 """Names of ``best`` that may also be those of something else: yes or no is no route then."""
-
-SECONDS = ("latency_s", "overhead_s", "latency_seconds", "overhead_seconds", "decision_s")
-"""What a latency in seconds is called."""
-
-UNITLESS = ("latency", "overhead")
-"""What a latency is called whose unit nobody names: it is in milliseconds."""
-
-_NAMES = {**ALIASES, "latency_ms": (*ALIASES["latency_ms"], *SECONDS, *UNITLESS)}
-
-LARGEST_K = 10**9
 
 DECISIONS = RecordLayout(
     kind="decisions",
@@ -103,7 +83,7 @@ DECISIONS = RecordLayout(
     noun="decision",
     id_column="query_id",
     id_names=tuple(dict.fromkeys(["query_id", "qid", "_id", "id", *TABLE_ALIASES["query_id"]])),
-    text_names=tuple(name for names in _NAMES.values() for name in names),
+    text_names=tuple(name for names in ALIASES.values() for name in names),
     columns=(),
 )
 
@@ -116,8 +96,6 @@ _TYPES: Mapping[str, Any] = {
     "needed": pl.Boolean,
     "confidence": pl.Float64,
     "gate_confidence": pl.Float64,
-    "k": pl.Int64,
-    "latency_ms": pl.Float64,
 }
 
 
@@ -127,19 +105,18 @@ class Decisions:
     Made of rows (mappings), of ``{query_id: {"route": …}}``, or of any frame with the Arrow
     PyCapsule interface; `read_decisions` reads files.
 
-    >>> decisions = Decisions([{"query_id": "q1", "expert": "law", "best": "law|tax", "k": 5}])
+    >>> decisions = Decisions([{"query_id": "q1", "expert": "law", "best": "law|tax"}])
     >>> decisions.column("best").to_list(), "needed" in decisions.columns
     ([['law', 'tax']], False)
     """
 
-    __slots__ = ("_frame", "_names")
+    __slots__ = ("_frame",)
 
     def __init__(self, data: object) -> None:
         if isinstance(data, Decisions):
             self._frame: pl.DataFrame = data._frame
-            self._names: Mapping[str, str] = data._names
         else:
-            self._frame, self._names = _collected(rows_of(data, DECISIONS.keyed()))
+            self._frame = _collected(rows_of(data, DECISIONS.keyed()))
 
     @property
     def query_ids(self) -> list[str]:
@@ -163,12 +140,7 @@ class Decisions:
             raise TypeError("query_ids is text; give a list of ids")
         part = Decisions.__new__(Decisions)
         part._frame = self._frame.filter(pl.col("query_id").is_in(list(query_ids)))
-        part._names = self._names
         return part
-
-    def called(self, name: str) -> str:
-        """Return what a column was called where it came from."""
-        return self._names.get(name, name)
 
     def lacking(self, *names: str) -> str | None:
         """Name the first of some columns that is missing, for a reason; None if all are there."""
@@ -209,7 +181,7 @@ def read_decisions(path: PathLike, *, format: str | None = None) -> Decisions:
     """Read decisions from a file: csv, tsv, JSON, JSON lines or Parquet, compressed or not."""
     decisions = Decisions.__new__(Decisions)
     records = read_records(path, DECISIONS.keyed(), format=format)
-    decisions._frame, decisions._names = _collected(records)
+    decisions._frame = _collected(records)
     return decisions
 
 
@@ -218,12 +190,11 @@ def as_decisions(data: Any) -> Decisions:
     return read_decisions(data) if is_path(data) else Decisions(data)
 
 
-def _collected(records: Iterable[Placed]) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return rows as columns, and what these were called."""
+def _collected(records: Iterable[Placed]) -> pl.DataFrame:
+    """Return rows as columns."""
     layout = DECISIONS.keyed()
     first: dict[str, int] = {}
-    values: dict[str, list[Any]] = {name: [] for name in _NAMES}
-    called: dict[str, str] = {}
+    values: dict[str, list[Any]] = {name: [] for name in ALIASES}
     by_names: dict[tuple[str, ...], dict[str, str]] = {}
     for placed in records:
         origin, position, _ = placed
@@ -239,7 +210,6 @@ def _collected(records: Iterable[Placed]) -> tuple[pl.DataFrame, dict[str, str]]
         if names not in by_names:
             by_names[names] = _columns_of(names)
         named = by_names[names]
-        called = {**named, **called}
         for column, cells in values.items():
             name = named.get(column)
             try:
@@ -254,16 +224,15 @@ def _collected(records: Iterable[Placed]) -> tuple[pl.DataFrame, dict[str, str]]
         given = ", ".join(dict.fromkeys(name for names in by_names for name in names))
         raise placed[0].error(
             f"no decision among the columns {shown(given) if given else '(none)'}; name what was "
-            f"decided {', '.join(_NAMES)}"
+            f"decided {', '.join(ALIASES)}"
         )
     columns = [pl.Series(name, cells, dtype=_TYPES[name]) for name, cells in known.items()]
-    frame = pl.DataFrame([pl.Series("query_id", list(first), dtype=pl.String), *columns])
-    return frame, {name: called[name] for name in known}
+    return pl.DataFrame([pl.Series("query_id", list(first), dtype=pl.String), *columns])
 
 
 def _columns_of(names: tuple[str, ...]) -> dict[str, str]:
     """Map each column that is there to what it is called."""
-    found_names = {column: find_name(names, aliases) for column, aliases in _NAMES.items()}
+    found_names = {column: find_name(names, aliases) for column, aliases in ALIASES.items()}
     return {column: name for column, name in found_names.items() if name is not None}
 
 
@@ -274,10 +243,6 @@ def _value(column: str, name: str, value: Any) -> Any:
     """Return what a cell says, None if it is empty; a ValueError says what is wrong with it."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if column == "latency_ms":
-        milliseconds = _number(value, _LATENCY)
-        is_seconds = folded(name) in map(folded, SECONDS)
-        return 1000 * milliseconds if is_seconds else milliseconds
     if column == "best" and folded(name) in GENERAL and _is_yes_or_no(value):
         return None
     return _READERS[column](value)
@@ -328,35 +293,18 @@ def _truth(value: Any) -> bool:
     raise _unreadable(value, "yes or no (true or false, 1 or 0)")
 
 
-_LATENCY = "a number from 0 up"
-
-
-def _number(value: Any, expected: str) -> float:
-    """Return a finite number from 0 up."""
+def _confidence(value: Any) -> float:
+    expected = "a number from 0 to 1"
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
         raise _unreadable(value, expected)
-    return number
-
-
-def _confidence(value: Any) -> float:
-    expected = "a number from 0 to 1"
-    number = _number(value, expected)
     if number > 1:
         hint = f"; write {number / 100:g} for {number:g} %" if 2 <= number <= 100 else ""
         raise ValueError(f"{shown(value, 40)}; expected {expected}{hint}")
     return number
-
-
-def _depth(value: Any) -> int:
-    expected = f"a whole number from 0 to {LARGEST_K:,}"
-    number = _number(value, expected)
-    if not number.is_integer() or number > LARGEST_K:
-        raise _unreadable(value, expected)
-    return int(number)
 
 
 def _unreadable(value: Any, expected: str) -> ValueError:
@@ -373,5 +321,4 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "needed": _truth,
     "confidence": _confidence,
     "gate_confidence": _confidence,
-    "k": _depth,
 }

@@ -35,8 +35,6 @@ class FigureKind:
     """The smallest and the largest value possible."""
 
 
-_MILLISECONDS = (0.0, math.inf)
-
 FIGURES: dict[str, FigureKind] = {
     "routing_accuracy": FigureKind("routing accuracy (top-1)", "routing"),
     "routing_ece": FigureKind("calibration error of the router", "routing", higher_is_better=False),
@@ -49,12 +47,6 @@ FIGURES: dict[str, FigureKind] = {
     "gate_efficiency": FigureKind("gate efficiency", "gating"),
     "gate_wrongly_skipped": FigureKind("wrongly skipped", "gating", higher_is_better=False),
     "reranking_improvement": FigureKind("reranking improvement", "stages", range=(-1.0, math.inf)),
-    **{
-        f"p{percentile}_overhead_ms": FigureKind(
-            f"p{percentile} overhead", "overhead", higher_is_better=False, range=_MILLISECONDS
-        )
-        for percentile in (50, 95, 99)
-    },
 }
 """Every figure, by name."""
 

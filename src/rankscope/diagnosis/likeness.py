@@ -22,7 +22,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.document_texts import Words
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray
+    from rankscope.measures.judged import FloatArray, IntArray
 
 MOST_PAIRS = 20_000_000
 """So many pairs are looked at, at most; those with the rarest shingles first."""
@@ -198,10 +198,3 @@ def _linked(edges: IntArray, texts: int) -> IntArray:
     graph = _scipy("sparse").coo_matrix((links, edges), shape=(texts, texts))
     _, group = _scipy("sparse.csgraph").connected_components(graph, directed=False)
     return np.asarray(group, np.int64)
-
-
-def in_company(group: IntArray) -> BoolArray:
-    """By text: whether its group has another one."""
-    counts = np.bincount(group)
-    shared: BoolArray = counts[group] > 1
-    return shared

@@ -159,33 +159,9 @@ def is_best_by_grade(measure: Measure, grades: FloatArray) -> bool:
 # --- the best there could be ---------------------------------------------------------------------
 
 
-def without_documents(judgments: Judgments) -> JudgedRun:
-    """Return a run that has every judged query and retrieves nothing."""
-    nothing = np.zeros(0, np.int64)
-    queries = len(judgments.query_ids)
-    return JudgedRun(
-        query_ids=judgments.query_ids,
-        retrieved=np.zeros(queries, np.int64),
-        in_run=np.ones(queries, np.bool_),
-        hit_query=nothing,
-        hit_rank=nothing,
-        hit_grade=np.zeros(0),
-        judged_query=judgments.judged_query,
-        judged_grade=judgments.judged_grade,
-        max_grade=judgments.max_grade,
-    )
-
-
-def ideal_run(
-    judged: JudgedRun, at_least: float, *, reachable: BoolArray | None = None
-) -> JudgedRun:
-    """Return a run that retrieves the judged documents from a grade on, by grade, and nothing else.
-
-    ``reachable`` says by judgment whether it can be retrieved; None: all can.
-    """
+def _ideal_run(judged: JudgedRun, at_least: float) -> JudgedRun:
+    """Return a run that retrieves the judged documents from a grade on, by grade."""
     keep = judged.judged_grade >= at_least
-    if reachable is not None:
-        keep &= reachable
     query = judged.judged_query[keep]  # by query, then by grade from high to low
     return replace(
         judged,
@@ -201,14 +177,8 @@ def ideal_run(
     )
 
 
-def ideal_values(
-    measure: Measure,
-    judged: JudgedRun,
-    *,
-    depth: int | None = None,
-    reachable: BoolArray | None = None,
-) -> FloatArray:
-    """By query: the highest value that any ranking of at most ``depth`` documents has.
+def ideal_values(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """By query: the highest value that any ranking has.
 
     For measures that the order by grade is best for (`is_best_by_grade`). Which documents are worth
     returning differs: precision of a set falls with each that is not relevant, and a measure of
@@ -216,9 +186,7 @@ def ideal_values(
     """
     above_zero = float(np.nextafter(0.0, 1.0))
     levels = dict.fromkeys((np.inf, above_zero, 0.0, relevance_level_of(measure)))
-    runs = [ideal_run(judged, level, reachable=reachable) for level in levels]
-    if depth is not None:
-        runs = [run.cut(depth) for run in runs]
+    runs = [_ideal_run(judged, level) for level in levels]
     values: FloatArray = np.max([compute(measure, run) for run in runs], axis=0)
     return values
 

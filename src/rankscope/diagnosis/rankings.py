@@ -65,11 +65,6 @@ class Ranking:
         return np.arange(1, len(self.source) + 1) - self.offsets[self.query]
 
     @property
-    def doc_key(self) -> KeyArray:
-        """By row: what stands for the document, whatever the query."""
-        return self.key ^ _of_query(self.query)
-
-    @property
     def sizes(self) -> IntArray:
         """By query: how many documents there are."""
         return np.diff(self.offsets)
@@ -105,17 +100,10 @@ class Rankings:
     """By system."""
     judged_query: IntArray
     """By judgment: the number of its query; judgments come by query."""
-    judged_key: KeyArray
-    """By judgment: what stands for query and document."""
     judged_grade: FloatArray
     """By judgment: the grade."""
     judged_ids: pl.Series
     """By judgment: the document's id."""
-
-    @property
-    def judged_doc_key(self) -> KeyArray:
-        """By judgment: what stands for the document, whatever the query."""
-        return self.judged_key ^ _of_query(self.judged_query)
 
     @cached_property
     def is_nonrelevant(self) -> BoolArray:
@@ -142,8 +130,7 @@ class Rankings:
         number = {query_id: place for place, query_id in enumerate(judgments.query_ids)}
         query, pairs = judgments.query, judgments.pairs
         ids, grades = pairs["doc_id"], pairs["grade"].cast(pl.Float64).to_numpy()
-        keys = _keys(query, ids)
-        known = _Known(keys)
+        known = _Known(_keys(query, ids))
         systems = {}
         for name, run in runs.items():
             offsets, source = _rows(run, number)
@@ -154,7 +141,7 @@ class Rankings:
             same = (ids.gather(at) == run.doc_ids.gather(source[hits]).cast(pl.String)).to_numpy()
             grade[hits[same]] = grades[at[same]]
             systems[name] = Ranking(run, offsets, source, key, grade)
-        return cls(judgments.query_ids, systems, query, keys, grades, ids)
+        return cls(judgments.query_ids, systems, query, grades, ids)
 
 
 class _Known:
@@ -206,11 +193,5 @@ def _keys(query: IntArray, doc_ids: pl.Series, rows: IntArray | None = None) -> 
     hashes = doc_ids.cast(pl.String).hash().to_numpy()
     if rows is not None:
         hashes = hashes[rows]
-    mixed: KeyArray = hashes ^ _of_query(query)
-    return mixed
-
-
-def _of_query(query: IntArray) -> KeyArray:
-    """Return what makes the key of a document that of a query and the document."""
-    mixed: KeyArray = (query.astype(np.uint64) + np.uint64(1)) * _ODD
+    mixed: KeyArray = hashes ^ (query.astype(np.uint64) + np.uint64(1)) * _ODD
     return mixed

@@ -89,9 +89,9 @@ class Spans:
             self.gold[keep],
         )
 
-    def cut(self, cutoff: int | IntArray) -> Spans:
-        """Return the entries of the first ``cutoff`` pieces; it may differ by query."""
-        stays = self.rank <= _by_query(cutoff, self.query)
+    def cut(self, cutoff: int) -> Spans:
+        """Return the entries of the first ``cutoff`` pieces."""
+        stays = self.rank <= cutoff
         return Spans(
             self.query[stays],
             self.rank[stays],
@@ -99,11 +99,6 @@ class Spans:
             self.retrieved[stays],
             self.gold,
         )
-
-
-def _by_query(cutoff: int | IntArray, query: IntArray) -> int | IntArray:
-    """Return the cutoff of each entry, where every query has its own."""
-    return cutoff if isinstance(cutoff, int) else cutoff[query]
 
 
 def place_in(group: IntArray) -> IntArray:
@@ -284,20 +279,15 @@ class JudgedRun:
             terms=None if self.terms is None else self.terms.only(keep, self.retrieved),
         )
 
-    def cut(self, cutoff: int | IntArray) -> JudgedRun:
-        """Return this run with only its first ``cutoff`` documents; judgments stay whole.
-
-        ``cutoff`` is one for all queries, or has an entry for each.
-        """
-        keep = self.hit_rank <= _by_query(cutoff, self.hit_query)
+    def cut(self, cutoff: int) -> JudgedRun:
+        """Return this run with only its first ``cutoff`` documents; judgments stay whole."""
+        keep = self.hit_rank <= cutoff
         topics = self.subtopics
         if topics is not None:
-            stays = topics.rank <= _by_query(cutoff, topics.query)
-            topics = replace(topics, rank=np.where(stays, topics.rank, 0))
+            topics = replace(topics, rank=np.where(topics.rank <= cutoff, topics.rank, 0))
         lengths, terms = self.lengths, self.terms
         if lengths is not None or terms is not None:
-            query = np.repeat(np.arange(len(self)), self.retrieved)
-            rows = place_in(query) <= _by_query(cutoff, query)
+            rows = place_in(np.repeat(np.arange(len(self)), self.retrieved)) <= cutoff
             lengths = None if lengths is None else lengths[rows]
             terms = None if terms is None else terms.at(rows)
         return replace(

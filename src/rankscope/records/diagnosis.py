@@ -144,9 +144,9 @@ def diagnose(
     (of several judges), ``training`` (questions that something learnt from) and ``costs``
     (``{system: {"latency_ms": 12}}``). ``stages`` names the runs that build on each other, first to
     last (``["bm25", "reranked"]``, or ``"bm25,reranked"``). ``targets`` says what figures should
-    reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis, as
-    in a benchmark's config: ``{"segments": ["category", "words"]}``. ``ontology``, ``language`` and
-    ``languages`` are those of `rankscope.evaluate`. ``options`` are those of
+    reach (``{"routing_accuracy": 0.75}``). ``configs`` holds what can be configured, by analysis,
+    as in a benchmark's config: ``{"segments": ["category", "words"]}``. ``ontology``, ``language``
+    and ``languages`` are those of `rankscope.evaluate`. ``options`` are those of
     `rankscope.statistics.settings.Settings`: alpha, resamples, seed, …
 
     >>> qrels = {f"q{n}": {"d": 1} for n in range(12)}
@@ -154,9 +154,9 @@ def diagnose(
     >>> diagnosis = diagnose(qrels, runs, ["RR"], baseline="a")
     >>> diagnosis.analyses.risk.systems[1].against.losses
     12
-    >>> diagnosis.analyses.orders.reason
-    'it needs 5 systems and 10 queries with averaged measures; given: 2 systems, 12 queries, 1 measure'
-    """  # noqa: E501
+    >>> diagnosis.analyses.routing.reason
+    'no decisions were given'
+    """
     analyses = {analysis.name: analysis for analysis in all_analyses()}
     asked = _asked(only, analyses)
     _asked(configs or (), analyses)

@@ -24,18 +24,19 @@ STATUS_NOTE = "✓ reaches the target; ! misses it by at most a tenth; ✗ by mo
 
 
 def figure_table(kpis: Sequence[FigureKpi]) -> Table:
-    """Show each figure with its interval, target and status; shares are in per cent."""
+    """Show each figure with its interval, target and status, in per cent."""
     several = any(kpi.system is not None for kpi in kpis)
     rows = []
     for kpi in kpis:
         marker, tone = STATUS[kpi.status]
-        scale, limits = scale_of(kpi.figure), ends(kpi.interval)
-        interval = None if limits is None else (scale * limits[0], scale * limits[1])
+        limits = ends(kpi.interval)
+        interval = None if limits is None else (100 * limits[0], 100 * limits[1])
         value = Cell("unknown", tone="quiet")
         if kpi.value is not None:
-            value = Cell(scale * kpi.value, interval, marker=marker, tone=tone)
+            value = Cell(100 * kpi.value, interval, marker=marker, tone=tone)
         system = [Cell(kpi.system)] if several else []
-        rows.append((Cell(title_of(kpi.figure)), *system, Cell(goal_text(kpi)), value))
+        title = f"{FIGURES[kpi.figure].title}, %"
+        rows.append((Cell(title), *system, Cell(goal_text(kpi)), value))
     reasons: dict[str, list[str]] = {}
     for kpi in kpis:
         if kpi.reason is not None:
@@ -57,32 +58,16 @@ def figure_table(kpis: Sequence[FigureKpi]) -> Table:
     )
 
 
-def scale_of(figure: str) -> float:
-    """Return what a figure is multiplied by: 100 for shares, which are shown in per cent."""
-    return 1.0 if figure.endswith("_ms") else 100.0
-
-
-def title_of(figure: str) -> str:
-    """Return the title of a figure with its unit."""
-    return f"{FIGURES[figure].title}, {unit_of(figure)}"
-
-
-def unit_of(figure: str) -> str:
-    """Return the unit in which a figure is shown."""
-    return "ms" if scale_of(figure) == 1.0 else "%"
-
-
 def figure_text(kpi: FigureKpi) -> str:
     """Write a figure that was measured: "gate precision 71.2 % (target > 80 %)"."""
-    unit = unit_of(kpi.figure)
     whose = "" if kpi.system is None else f" of {kpi.system}"
-    value = scale_of(kpi.figure) * (kpi.value or 0.0)
-    return f"{FIGURES[kpi.figure].title}{whose} {value:.1f} {unit} (target {goal_text(kpi)} {unit})"
+    value = 100 * (kpi.value or 0.0)
+    return f"{FIGURES[kpi.figure].title}{whose} {value:.1f} % (target {goal_text(kpi)} %)"
 
 
 def goal_text(kpi: FigureKpi) -> str:
-    """Write a target: "> 75", "≤ 200"."""
+    """Write a target in per cent: "> 75", "≤ 10"."""
     higher = FIGURES[kpi.figure].higher_is_better
     sign = (">" if kpi.strict else "≥") if higher else ("<" if kpi.strict else "≤")
-    scaled = scale_of(kpi.figure) * kpi.target
+    scaled = 100 * kpi.target
     return f"{sign} {scaled if math.isinf(scaled) else round(scaled, 9):g}"

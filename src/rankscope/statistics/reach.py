@@ -118,7 +118,7 @@ def reach(
     a share ``power`` of cases where its noncentral t says so. Where few queries differ, no δ does:
     None. So it is where δ/u would be more than ``largest``, the most a query can differ by.
 
-    The number is for planning, and "about": two digits of it are worth saying (`about`). It says
+    The number is for planning, and "about": two digits of it are worth saying. It says
     nothing on whether the observed difference is real; that is the test's business.
 
     Edges: fewer than two queries that differ leave the spread unknown: None.
@@ -170,7 +170,6 @@ def queries_like_these(
     *,
     alpha: float = 0.05,
     power: float = 0.8,
-    family: int = 1,
 ) -> int | None:
     """Return about how many queries like these show a true difference, ties kept as in `reach`.
 
@@ -186,30 +185,18 @@ def queries_like_these(
     if not difference or not variance:
         return None
     ratio = _ratio(abs(difference), share, variance)
-    least = must_differ(alpha=alpha / family) or 2
+    least = must_differ(alpha=alpha) or 2
     high = max(2, math.ceil(least / share))
     low = high - 1
-    while _power(ratio, high, alpha / family) < power:
+    while _power(ratio, high, alpha) < power:
         low, high = high, high * 2
         if low > MOST_QUERIES:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        enough = _power(ratio, middle, alpha / family) >= power
+        enough = _power(ratio, middle, alpha) >= power
         low, high = (low, middle) if enough else (middle, high)
     return high
-
-
-def about(number: float) -> float:
-    """Return a number to two digits, rounded up: what an estimate is worth.
-
-    >>> about(22_797), about(0.0312), about(7)
-    (23000.0, 0.032, 7.0)
-    """
-    if not number or not math.isfinite(number):
-        return number
-    unit = 10.0 ** (math.floor(math.log10(abs(number))) - 1)
-    return float(f"{math.ceil(round(number / unit, 9)) * unit:.2g}")
 
 
 def _split(row: FloatArray) -> tuple[float, float]:

@@ -130,7 +130,7 @@ class CollectionConfig(Section):
     """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
 
     decisions: Text | None = None
-    """What a router, a gate or an adaptive depth decided for each query, relative to the config."""
+    """What a router or a gate decided for each query, relative to the config."""
     ratings: Text | None = None
     """The grades of several judges for the same documents, relative to the config."""
     no_answer: Literal["empty"] | None = None
