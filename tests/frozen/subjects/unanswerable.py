@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from frozen.diagnosed import ask, ends
-from frozen.routing import share
+from frozen.subjects.routing import share
 
 ANSWERED, EMPTY = 30, 20
 
