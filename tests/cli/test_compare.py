@@ -174,13 +174,11 @@ def test_mistakes_are_one_sentence(run: Printed, arguments: tuple[str, ...], sai
     assert "Traceback" not in err
 
 
-def test_unjudged_documents_and_probabilities(run: Printed) -> None:
-    code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "--margin", "0.05", "-m", "nDCG@10")
+def test_unjudged_documents(run: Printed) -> None:
+    code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "-m", "nDCG@10")
     assert code == 0
     assert "Unjudged documents" in out
     assert "may turn" in out
-    assert "How probable" in out
-    assert "within ±0.05" in out
     code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "-m", "nDCG@10", "--format", "json")
     holes = json.loads(out)["pairs"][0]["holes"]
     assert holes["lowest"] <= holes["difference"] <= holes["highest"]

@@ -345,21 +345,6 @@ def test_test_and_correction_go_together() -> None:
             Settings.of(test=test, correction="holm")
 
 
-def test_probabilities_with_a_margin() -> None:
-    random = np.random.default_rng(8)
-    matrix = matrix_of(np.array([[0.5], [0.6]]) + random.normal(0, 0.1, (2, 50)))
-    [pair] = compared(matrix, margin=0.02)
-    assert pair.posterior is not None
-    assert pair.posterior.better > 0.9
-    total = pair.posterior.better + pair.posterior.within + pair.posterior.worse
-    assert total == pytest.approx(1)
-    lower = matrix_of(matrix.values[0], measure="Unjudged@10")
-    [turned] = compared(lower, margin=0.02)
-    assert turned.posterior is not None
-    assert turned.posterior.worse == pytest.approx(pair.posterior.better)
-    assert compared(matrix)[0].posterior is None
-
-
 def test_one_heavy_query_is_no_evidence() -> None:
     """All of twenty queries fall, and one has nearly all of the weight: it is worth one query."""
     random = np.random.default_rng(12)
