@@ -1,4 +1,4 @@
-"""Risk, orders and discrimination as analyses: against the functions they are made of, by hand."""
+"""Risk and orders as analyses: against the functions they are made of, by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import rankscope as rs
 from rankscope.diagnosis.orders import ORDERS, Orders, OrdersConfig
 from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.risks import RISKS, Risks, RisksConfig
-from rankscope.diagnosis.sharpness import SHARPNESS, Sharpness, SharpnessConfig
 from rankscope.document.blocks import Table
 from rankscope.findings import NotApplicable
 from rankscope.statistics.settings import Settings
@@ -132,17 +131,6 @@ def test_orders_by_hand() -> None:
     )
 
 
-def test_discrimination() -> None:
-    answer = SHARPNESS.answer(SharpnessConfig(), inputs())
-    assert isinstance(answer, Sharpness)
-    assert next(power.measure for power in answer.measures) == "RR"
-    assert answer.measures[0].pairs == 15
-    [table] = SHARPNESS.section(answer).details
-    assert isinstance(table, Table)
-    first = answer.measures[0]
-    assert table.rows[0][1].value == round(first.separated * 15)
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -151,13 +139,6 @@ def test_discrimination() -> None:
             (
                 "it needs 5 systems and 10 queries with averaged measures; given: 2 systems, "
                 "40 queries, 2 measures"
-            ),
-        ),
-        (
-            lambda: SHARPNESS.answer(SharpnessConfig(), inputs(measures=["RR"])),
-            (
-                "it needs 5 systems, 2 averaged measures and 10 queries; given: 6 systems, "
-                "1 measure, 40 queries"
             ),
         ),
         (
