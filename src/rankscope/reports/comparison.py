@@ -217,7 +217,7 @@ def _queries(comparison: Comparison) -> str:
         parts.append(f"in {counted(comparison.clusters, 'cluster')}, which are the unit of chance")
     if comparison.weighted:
         parts.append("weighted")
-    if any(mean.seeds for mean in comparison.means):
+    if len(comparison.accounting) > len(comparison.runs):
         parts.append("systems of several runs: for new queries and new runs")
     fates = {"all": "counted as 0", "both": "left out for all runs"}
     lacking = {name: each for name, each in comparison.accounting.items() if each.missing}
