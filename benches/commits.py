@@ -11,10 +11,8 @@ it, kept within 0 and 1.
 - *null*: commits change nothing on average.
 - *erosion*: likewise, and each commit lowers the mean by 0.004: some queries fall by 0.1.
 
-Rules: the *gate* as it is (the 95 % interval by t lies below 0 and the drop is more than 0.01),
-against the commit before or against the anchor; *alpha spent* (a one-sided t test against the
-anchor, at what `spending` leaves to that commit, for 50 commits), *e-values* (`EProcess`, against
-the anchor), and the *history* that `rankscope gate --history` keeps, which does both.
+The gate's rule (the 95 % interval by t lies below 0 and the drop is more than 0.01) is applied
+against the commit before, and against the anchor.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from populations import (
     table,
 )
 from rankscope.statistics.paired import paired_tests
-from rankscope.statistics.sequential import EProcess, spending
 
 COMMITS = 50
 SIZES = (50, 200, 1_000)
@@ -45,9 +42,6 @@ MARGIN = 0.01
 RULES = {
     "commit": "gate against the commit before",
     "anchor": "gate against the anchor",
-    "spent": "t against the anchor, alpha spent",
-    "added": "e-values against the anchor",
-    "history": "the gate's history: both, with half of alpha each",
 }
 
 
@@ -104,22 +98,11 @@ def tails(changes: Floats) -> Floats:
 
 def first_alarms(to_anchor: Floats, to_last: Floats) -> dict[str, int | None]:
     """Return at which commit each rule raises its first alarm; None: at none."""
-    against_anchor, against_last = tails(to_anchor), tails(to_last)
-    process, half = EProcess(horizon=COMMITS), EProcess(alpha=0.025)
-    alarms: dict[str, int | None] = dict.fromkeys(RULES)
-    for commit, (row, last) in enumerate(zip(to_anchor, to_last, strict=True), start=1):
-        process, half = process.update(row), half.update(row)
-        at_once = against_anchor[commit - 1] <= 0.025 * spending(commit)
-        raised = {
-            "commit": against_last[commit - 1] <= 0.025 and last.mean() < -MARGIN,
-            "anchor": against_anchor[commit - 1] <= 0.025 and row.mean() < -MARGIN,
-            "spent": against_anchor[commit - 1] <= 0.05 * spending(commit, COMMITS),
-            "added": process.alarm,
-            "history": (half.alarm or at_once) and row.mean() < -MARGIN,
-        }
-        for rule, is_raised in raised.items():
-            if is_raised and alarms[rule] is None:
-                alarms[rule] = commit
+    changes = {"commit": to_last, "anchor": to_anchor}
+    alarms: dict[str, int | None] = {}
+    for rule, rows in changes.items():
+        raised = np.flatnonzero((tails(rows) <= 0.025) & (rows.mean(axis=1) < -MARGIN))
+        alarms[rule] = int(raised[0]) + 1 if len(raised) else None
     return alarms
 
 

@@ -31,7 +31,7 @@ from populations import (
     table,
 )
 from rankscope.statistics.clusters import cluster_means, cluster_tests
-from rankscope.statistics.noise import noisy_difference, run_noise, seeds_difference
+from rankscope.statistics.noise import noisy_difference, run_noise
 from rankscope.statistics.paired import paired_tests
 
 Random = np.random.Generator
@@ -89,9 +89,11 @@ def noisy(random: Random, runs: int, n: int) -> Floats:
 def seeds(change: Floats, random: Random, n: int, runs: int = 3) -> dict[str, float]:
     first = noisy(random, runs, n)
     second = noisy(random, runs, n) + change[random.integers(0, len(change), size=n)]
+    row = second.mean(axis=0) - first.mean(axis=0)
+    noises = [(run_noise(values), 1 / runs) for values in (first, second)]
     return {
-        "averages over 3 seeds": t_of(second.mean(axis=0) - first.mean(axis=0)),
-        "for new queries and seeds": seeds_difference(first, second).p,
+        "averages over 3 seeds": t_of(row),
+        "for new queries and seeds": noisy_difference(row, noises).p,
     }
 
 

@@ -14,7 +14,7 @@ TREC runs on 100 topics).
   (`populations.tilted_weights`): differences keep their skew, and a tie stays a tie.
 - A rate is bold where it is outside what is promised by more than two of its standard errors.
 
-`familywise`, `coverage`, `dependence` and `commits` beside this file have the details.
+`familywise`, `dependence` and `commits` beside this file have the details.
 """
 
 from __future__ import annotations

@@ -35,8 +35,6 @@ class Command:
     """Its words, with ``{inputs}`` for the folder that has what is read."""
     prepare: Callable[[Path, Path], None]
     """Fills ``inputs`` and ``work``."""
-    repeatable: bool = True
-    """Whether a second call leaves the same as the first."""
     refused: tuple[str, ...] = ()
     """Files that tell of an error, too, and have other content then."""
 
@@ -70,12 +68,8 @@ def _runs(inputs: Path, work: Path) -> None:
 
 
 def _gate(inputs: Path, work: Path) -> None:
-    """The history of an earlier commit, and reports of it."""
-    from rankscope import gate
-
+    """Two runs, and a report of an earlier commit."""
     _runs(inputs, work)
-    better, qrels = str(inputs / "better.json"), str(inputs / "qrels.json")
-    gate(better, better, qrels=qrels, anchor=better, history=work / "history.json")
     (work / "junit.xml").write_bytes(OLD)
 
 
@@ -108,11 +102,10 @@ COMMANDS = (
         _runs,
     ),
     Command(
-        "gate with reports and history",
-        f"gate {BETTER} {WORSE} --qrels {QRELS} --anchor {BETTER} --history history.json "
+        "gate with reports",
+        f"gate {BETTER} {WORSE} --qrels {QRELS} --anchor {BETTER} "
         "--junit junit.xml --markdown comment.md --format json -o out.json",
         _gate,
-        repeatable=False,
         refused=("junit.xml", "comment.md"),
     ),
 )

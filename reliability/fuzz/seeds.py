@@ -264,10 +264,6 @@ def world(folder: Path) -> None:
     shutil.rmtree(folder / "cache")
     for place, path in enumerate(sorted((folder / "experiments").iterdir())):
         path.rename(path.with_name("xy"[place]))
-    _command(
-        *("gate", f"{folder}/a.scores.json", f"{folder}/b.scores.json"),
-        *("--anchor", f"{folder}/a.scores.json", "--history", f"{folder}/history.json"),
-    )
 
 
 def _command(*arguments: str) -> None:

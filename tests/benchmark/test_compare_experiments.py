@@ -93,32 +93,6 @@ def test_what_changed_is_tested_over_all_systems_and_measures(first: Path, secon
     assert "only in the second: new" in out
 
 
-def per_query(folder: Path, system: str, measure: str) -> Any:
-    table = pl.read_parquet(folder / "per_query" / f"{system}.parquet").sort("query_id")
-    return table.filter(pl.col("measure") == measure)["value"].to_numpy()
-
-
-def test_effects_against_the_baseline_are_compared(first: Path, second: Path) -> None:
-    result = compare_experiments(first, second)
-    assert [(row.system, row.baseline) for row in result.effects] == [("code", "words")] * 3
-    for row in result.effects:
-        effects = [
-            (
-                per_query(folder, "code", row.measure) - per_query(folder, "words", row.measure)
-            ).mean()
-            for folder in (first, second)
-        ]
-        assert (row.again.effect, row.again.effect_again) == pytest.approx(effects)
-        assert row.again.rmse_baseline is not None
-    alone = compare_experiments(first, second, systems=["code"], measures=["R@10"])
-    assert alone.effects == result.effects[2:]
-    assert compare_experiments(first, second, systems=["words"]).effects == ()
-    _, out, _ = cli("benchmark", "compare", first, second)
-    assert "Effects against words" in out
-    _, out, _ = cli("benchmark", "compare", first, first)
-    assert "Effects against" not in out
-
-
 def test_some_systems_and_measures(first: Path, second: Path) -> None:
     arguments = ("compare", first, second, "--system", "code", "-m", "RR@10", "--format", "json")
     code, out, _ = cli("benchmark", *arguments)

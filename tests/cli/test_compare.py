@@ -148,7 +148,6 @@ def test_seeds(run: Printed) -> None:
     _, out, _ = run(QRELS, *RUNS, "--seeds", "all=letters", "--format", "json", *FAST)
     data = json.loads(out)
     assert data["runs"] == ["all", "words"]
-    assert "seeds" in data["means"][0]
     assert run(QRELS, *RUNS, "--seeds", "nonsense")[0] == 2
 
 
@@ -174,13 +173,11 @@ def test_mistakes_are_one_sentence(run: Printed, arguments: tuple[str, ...], sai
     assert "Traceback" not in err
 
 
-def test_unjudged_documents_and_probabilities(run: Printed) -> None:
-    code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "--margin", "0.05", "-m", "nDCG@10")
+def test_unjudged_documents(run: Printed) -> None:
+    code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "-m", "nDCG@10")
     assert code == 0
     assert "Unjudged documents" in out
     assert "may turn" in out
-    assert "How probable" in out
-    assert "within ±0.05" in out
     code, out, _ = run(QRELS, *RUNS, *FAST, "--bounds", "-m", "nDCG@10", "--format", "json")
     holes = json.loads(out)["pairs"][0]["holes"]
     assert holes["lowest"] <= holes["difference"] <= holes["highest"]

@@ -15,9 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.worlds import record, world
-from rankscope.document.terminal import as_text
 from rankscope.errors import InputError
-from rankscope.reports.gating import gate_document
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.score_files import RecordedScores
 from rankscope.statistics.gate import MeasureCheck, gate
@@ -282,63 +280,6 @@ def test_an_anchor_shows_erosion() -> None:
     assert "against the anchor" in result.sentence
 
 
-def test_a_history_adds_up(tmp_path: Path) -> None:
-    random = np.random.default_rng(5)
-    anchor = random.uniform(0.3, 0.9, 25)
-    path = tmp_path / "history.json"
-    start = record({"AP": anchor.tolist()})
-    previous = start
-    evidence, answers = [], []
-    for commit in range(1, 6):
-        values = anchor - 0.05 * commit + random.normal(0, 0.2, 25)
-        now = record({"AP": np.clip(values, 0, 1).tolist()})
-        result = gate(previous, now, "AP", anchor=start, history=path, max_drop=0.1)
-        assert result.anchor is not None
-        [watched] = result.anchor.watched
-        assert watched.commits == commit
-        evidence.append(watched.p)
-        answers.append(result.anchor.answer)
-        assert (result.anchor.answer == "regression") == watched.regressed, "not by one commit"
-        previous = now
-    assert evidence == sorted(evidence, reverse=True)
-    assert watched.alarm
-    assert watched.regressed
-    assert "undecided" in answers
-    assert result.answer == "regression"
-    other = record({"AP": (anchor / 2).tolist()})
-    with pytest.raises(InputError, match="the history is of another anchor"):
-        gate(previous, now, "AP", anchor=other, history=path)
-    with pytest.raises(InputError, match="name it as the anchor"):
-        gate(previous, now, "AP", history=path)
-    for text in ("{", "[" * 100_000, "[" * 200 + "]" * 200, "1" * 5_000, "\ufeff{}"):
-        path.write_text(text)
-        with pytest.raises(InputError, match=r"not (valid|usable) JSON"):
-            gate(previous, now, "AP", anchor=start, history=path)
-
-
-def test_a_history_keeps_the_chance_of_any_false_alarm(tmp_path: Path) -> None:
-    """30 commits that change nothing, 20 times: a test for each raises far more alarms."""
-    random = np.random.default_rng(8)
-    alarms = {"history": 0, "each": 0}
-    for number in range(20):
-        anchor = random.uniform(0.2, 0.8, 30)
-        start = record({"AP": anchor.tolist()})
-        path = tmp_path / f"{number}.json"
-        alarmed, each = False, False
-        for _ in range(30):
-            values = np.clip(anchor + random.normal(0, 0.2, 30), 0, 1)
-            now = record({"AP": values.tolist()})
-            options: Any = {"anchor": start, "max_drop": 0.0, "test": "t"}
-            watched = gate(start, now, "AP", history=path, **options).anchor
-            assert watched is not None
-            alarmed = alarmed or watched.watched[0].regressed
-            each = each or gate(start, now, "AP", **options).answer == "regression"
-        alarms["history"] += alarmed
-        alarms["each"] += each
-    assert alarms["each"] >= 6
-    assert alarms["history"] <= 3  # 1 expected at most
-
-
 def test_clusters_and_weights() -> None:
     """Ten paraphrases of eight questions are eight queries, not eighty."""
     random = np.random.default_rng(6)
@@ -531,14 +472,6 @@ def test_noise_is_settled_by_no_number_of_queries() -> None:
     check = only(gate(*moved(spread(-0.03, 0.01, 80)), "AP", noise=runs).checks)
     assert check.settled_by is None
     assert math.isinf(check.visible_drop)
-
-
-def test_with_a_history_the_commit_alone_decides_nothing(tmp_path: Path) -> None:
-    start, now = moved([-0.04, -0.06] * 5)
-    result = gate(now, now, "AP", anchor=start, history=tmp_path / "h.json", max_drop=0.01)
-    assert result.anchor is not None
-    assert result.anchor.checks[0].reason == "left to the history"
-    assert "history decides" in as_text(gate_document(result))
 
 
 def test_impossible_limits() -> None:

@@ -16,7 +16,6 @@ from rankscope.statistics.clusters import (
     cluster_means,
     cluster_sums,
     cluster_tests,
-    cluster_weights,
 )
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.max_t import max_t
@@ -145,7 +144,7 @@ def test_edges() -> None:
 
 
 def test_every_cluster_can_count_as_one() -> None:
-    [mean] = cluster_means([1, 1, 1, 0], clusters=list("aaab"), weights=cluster_weights("aaab"))
+    [mean] = cluster_means([1, 1, 1, 0], clusters=list("aaab"), weights=[1 / 3] * 3 + [1])
     assert mean.mean == pytest.approx(0.5)
     assert mean.effective == pytest.approx(2)
 

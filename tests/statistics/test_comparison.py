@@ -18,6 +18,7 @@ from rankscope.statistics.compare import Comparison, compare
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.many import range_tests
+from rankscope.statistics.noise import noisy_difference, run_noise
 from real import COLLECTIONS
 
 stats: Any = import_module("scipy.stats")
@@ -281,15 +282,32 @@ def test_seeds_of_one_system() -> None:
     seeds = {"new": ["new-1", "new-2", "new-3"]}
     result = compare(qrels, runs, ["RR"], baseline="base", seeds=seeds, resamples=200)
     assert result.runs == ("new", "base")
+    single = evaluate(qrels, runs, ["RR"])
+    values = np.array([single.run(name).values[0] for name in seeds["new"]])
     new = result.mean("new")
-    assert new.seeds is not None
-    assert len(new.seeds.run_means) == 3
-    assert new.mean == pytest.approx(np.mean(new.seeds.run_means))
-    assert result.mean("base").seeds is None
+    assert new.mean == pytest.approx(values.mean())
+    known = [(run_noise(values), 1 / 3)]
+    expected = noisy_difference(values.mean(axis=0), known, bounds=(0, 1))
+    assert (new.interval.low, new.interval.high) == pytest.approx((expected.low, expected.high))
+    assert result.mean("base").interval.method == "bca"
     with pytest.raises(UnknownNameError):
         compare(qrels, runs, ["RR"], seeds={"new": ["new-9"]})
     with pytest.raises(InputError, match="two systems"):
         compare(qrels, runs, ["RR"], seeds={"a": ["new-1"], "b": ["new-1"]})
+
+
+def test_clusters_of_unequal_size_do_not_widen_the_mean_of_several_runs() -> None:
+    """Runs that are all the same have no noise: what is left is the interval of clusters."""
+    qrels, runs = made({"base": 0.4, "new": 0.6})
+    clusters = {
+        query_id: place // 3 if place < 30 else place for place, query_id in enumerate(qrels)
+    }
+    runs["again"] = runs["new"]
+    options: Any = {"clusters": clusters, "resamples": 200}
+    alone = compare(qrels, {name: runs[name] for name in ("base", "new")}, ["RR"], **options)
+    twice = compare(qrels, runs, ["RR"], seeds={"both": ["new", "again"]}, **options)
+    one, both = alone.mean("new").interval, twice.mean("both").interval
+    assert (both.low, both.high) == pytest.approx((one.low, one.high), abs=0.01)
 
 
 @pytest.mark.skipif(not ROBUST.exists(), reason="the shared collections are not here")

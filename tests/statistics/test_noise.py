@@ -12,8 +12,7 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.statistics import noise as module
-from rankscope.statistics.noise import noisy_difference, run_noise, seeds_difference
-from rankscope.statistics.seeds import split_variance
+from rankscope.statistics.noise import noisy_difference, run_noise
 
 stats: Any = import_module("scipy.stats")
 RANDOM = np.random.default_rng(6)
@@ -27,11 +26,14 @@ def test_components_by_hand() -> None:
     assert noise.between == pytest.approx(1.5)
 
 
-def test_components_as_in_the_split_of_seeds() -> None:
+def test_components_by_mean_squares() -> None:
     values = RANDOM.normal(size=(4, 30)) + RANDOM.normal(size=30) + RANDOM.normal(size=(4, 1))
-    split, noise = split_variance(values), run_noise(values)
-    assert noise.between == pytest.approx(split.variance.seed)
-    assert noise.deviation == pytest.approx(np.std(split.run_means, ddof=1))
+    noise = run_noise(values)
+    runs, queries = values.mean(axis=1, keepdims=True), values.mean(axis=0)
+    between = 30 * runs.var(ddof=1)
+    rest = ((values - runs - queries + values.mean()) ** 2).sum() / (3 * 29)
+    assert noise.between == pytest.approx((between - rest) / 30)
+    assert noise.deviation == pytest.approx(runs.std(ddof=1))
 
 
 def test_without_noise_it_is_the_paired_t_test() -> None:
@@ -83,40 +85,6 @@ def test_noises_share_their_degrees_of_freedom() -> None:
     assert answer.run_freedom == pytest.approx((a + b) ** 2 / (a**2 / 2 + b**2 / 4))
 
 
-def test_paired_seeds_are_one_table_of_differences() -> None:
-    first = RANDOM.normal(size=(4, 25))
-    second = first + RANDOM.normal(0.2, 0.3, size=(4, 25)) + RANDOM.normal(size=25)
-    answer = seeds_difference(first, second, paired=True)
-    changes = second - first
-    assert answer.difference == pytest.approx(changes.mean())
-    assert answer.run_error == pytest.approx(changes.mean(axis=1).std(ddof=1) / 2)
-    assert answer.query_error == pytest.approx(changes.mean(axis=0).std(ddof=1) / 5)
-
-
-def test_seeds_of_two_systems() -> None:
-    first = RANDOM.normal(size=(3, 10)) + np.array([[0.0], [1.0], [2.0]])
-    second = RANDOM.normal(size=(5, 10))
-    answer = seeds_difference(first, second)
-    changes = second.mean(axis=0) - first.mean(axis=0)
-    noise = run_noise(first).deviation ** 2 / 3 + run_noise(second).deviation ** 2 / 5
-    assert answer.difference == pytest.approx(changes.mean())
-    assert answer.standard_error**2 == pytest.approx(changes.var(ddof=1) / 10 + noise)
-    turned = seeds_difference(second, first)
-    assert (turned.low, turned.high) == pytest.approx((-answer.high, -answer.low))
-
-
-def test_one_run_of_a_system() -> None:
-    several = RANDOM.normal(size=(3, 10)) + np.array([[0.0], [1.0], [2.0]])
-    single = RANDOM.normal(size=10)
-    note = "one run of one system: how much its seed matters cannot be known"
-    answer = seeds_difference(several, single)
-    assert answer.note == note
-    assert answer.run_error == pytest.approx(run_noise(several).deviation / math.sqrt(3))
-    both = seeds_difference(single, several[0])
-    assert both.note.startswith("one run: ")
-    assert both.run_error == 0
-
-
 def test_edges() -> None:
     one = noisy_difference([0.2], [], bounds=(-1, 1))
     assert (one.p, one.standard_error) == (1.0, math.inf)
@@ -134,10 +102,6 @@ def test_edges() -> None:
     assert noisy_difference([0.1, -0.1], [(single, 1)]).p == 1.0
     with pytest.raises(InputError, match="two runs"):
         run_noise([0.1, 0.2])
-    with pytest.raises(InputError, match="same queries, got 2 and 3"):
-        seeds_difference([[0.1, 0.2]], [[0.1, 0.2, 0.3]])
-    with pytest.raises(InputError, match="as many for both systems, got 2 and 1"):
-        seeds_difference([[0.1], [0.2]], [[0.1]], paired=True)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 5])
@@ -154,7 +118,8 @@ def test_false_positives_over_seeds(runs: int) -> None:
             random.normal(0, 0.03, size=(runs, 1)) + random.normal(0, 0.05, size=(runs, 200))
             for _ in range(2)
         )
-        answer = seeds_difference(first, second + topic)
+        noises = [(run_noise(values), 1 / runs) for values in (first, second + topic)]
+        answer = noisy_difference(second.mean(axis=0) + topic[0] - first.mean(axis=0), noises)
         seen += answer.p <= 0.05
         naive += abs(answer.difference) > 1.972 * answer.query_error
     assert seen / 1_000 <= 0.05

@@ -7,7 +7,7 @@ an experiment asked it more than once, is no change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,17 +23,15 @@ from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.retrieval.options import SpecError
 from rankscope.scoring.score_files import RecordedScores, read_values
-from rankscope.statistics.comparable import Sides, paired
+from rankscope.statistics.comparable import paired
 from rankscope.statistics.correction import corrected
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise
 from rankscope.statistics.pair import Verdict
 from rankscope.statistics.pairwise import decided, differences_alone
-from rankscope.statistics.replicability import Replicability, replicability
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
-    from rankscope.measures.language import Parsed
     from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.pairwise import Noises
 
@@ -63,19 +61,6 @@ class SystemChange(Part):
     """better, worse, or no difference shown."""
 
 
-class EffectChange(Part):
-    """What one system adds to the baseline by one measure, in both experiments."""
-
-    system: str
-    """The system."""
-    baseline: str
-    """The baseline of both experiments."""
-    measure: str
-    """The measure."""
-    again: Replicability
-    """The first experiment's effect beside the second's."""
-
-
 class ExperimentComparison(Part, Shown):
     """What changed from one experiment to another."""
 
@@ -95,8 +80,6 @@ class ExperimentComparison(Part, Shown):
     """Systems of the second experiment only."""
     changes: tuple[SystemChange, ...]
     """By system and measure."""
-    effects: tuple[EffectChange, ...] = ()
-    """Where both experiments have the same baseline: does what systems add to it repeat itself?"""
 
 
 def compare_experiments(
@@ -168,7 +151,6 @@ def compare_experiments(
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
         changes=tuple(changes),
-        effects=tuple(_effects(matrices, sides, asked, _baseline(old, new, shared))),
     )
 
 
@@ -191,38 +173,6 @@ def _noises(name: str, matrix: Matrix, reports: Sequence[BenchmarkReport]) -> No
                     )
                     noises.setdefault((place, 0), []).append((noise, 1.0))
     return noises
-
-
-def _baseline(old: BenchmarkReport, new: BenchmarkReport, shared: Sequence[str]) -> str | None:
-    """Return the baseline that two experiments share."""
-    return old.baseline if old.baseline == new.baseline and old.baseline in shared else None
-
-
-def _effects(
-    matrices: Mapping[str, Matrix], sides: Sides, asked: list[Parsed], baseline: str | None
-) -> Iterator[EffectChange]:
-    """Compare what each system adds to the baseline; a matrix is [measures, before and after, n].
-
-    Systems with other queries than the baseline are left out: nothing pairs them.
-    """
-    others = [name for name in matrices if name != baseline]
-    if baseline is None or not others:
-        return
-    base = matrices.get(baseline) or paired(sides, asked, (baseline, baseline))
-    for name in others:
-        matrix = matrices[name]
-        if matrix.query_ids != base.query_ids:
-            continue
-        for row, scale in enumerate(matrix.scales):
-            yield EffectChange(
-                system=name,
-                baseline=baseline,
-                measure=scale.name,
-                again=replicability(
-                    base.values[row, 0], matrix.values[row, 0],
-                    base.values[row, 1], matrix.values[row, 1],
-                ),
-            )  # fmt: skip
 
 
 def _opened(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:

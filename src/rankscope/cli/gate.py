@@ -32,7 +32,6 @@ from rankscope.statistics.choices import PAIR_TESTS
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
-    from rankscope.statistics.gate import GateResult
 
 
 @click.command()
@@ -72,11 +71,6 @@ if TYPE_CHECKING:
 )
 @click.option("--max-age", type=float, metavar="DAYS", help="Say so if BASELINE is older.")
 @click.option("--anchor", metavar="FILE", help="A fixed baseline to compare with as well.")
-@click.option(
-    "--history",
-    metavar="FILE",
-    help="What all commits since --anchor say together; read, and written.",
-)
 @click.option(
     "--noise",
     multiple=True,
@@ -159,15 +153,6 @@ def gate(
     fields = query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
-
-    def report(result: GateResult) -> None:
-        document = gate_document(result, texts=fields["texts"])
-        _write_reports(document, junit, markdown)
-        if format == "markdown":
-            write_text(_comment(document), target)
-        else:
-            emit(result, format=format, target=target, texts=fields["texts"])
-
     try:
         result = decide(
             named_run(baseline),
@@ -178,9 +163,14 @@ def gate(
             minimum=_floors(floors),
             clusters=fields["cluster"],
             weights=fields["weights"],
-            report=report,
             **options,
         )
+        document = gate_document(result, texts=fields["texts"])
+        _write_reports(document, junit, markdown)
+        if format == "markdown":
+            write_text(_comment(document), target)
+        else:
+            emit(result, format=format, target=target, texts=fields["texts"])
     except RankscopeError as error:  # a report of an earlier day must not stay and be believed
         _write_reports(no_answer_document(str(error)), junit, markdown)
         raise

@@ -15,6 +15,7 @@ _INTERVALS = {
     "t": "Student t",
     "wilson": "Wilson",
     "cluster t": "Student t over clusters",
+    "t, with noise": "Student t, with noise of runs",
 }
 """What the methods that answered are called; values that do not vary have no method."""
 

@@ -31,12 +31,7 @@ from rankscope.errors import counted
 from rankscope.reports.asked import aliases, interval_methods
 from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
 from rankscope.reports.measure_definitions import definitions_section
-from rankscope.reports.pair_tables import (
-    comparison_data,
-    holes_section,
-    pairs_table,
-    probable_section,
-)
+from rankscope.reports.pair_tables import comparison_data, holes_section, pairs_table
 from rankscope.reports.shown_systems import not_shown, shown_systems
 from rankscope.statistics.choices import METHODS, PAIR_TESTS
 from rankscope.statistics.compare import LETTERED
@@ -91,7 +86,6 @@ def comparison_document(comparison: Comparison, *, max_systems: int | None = Non
             ),
             *_groups_section(comparison, shown),
             Section("Pairs", details=(pairs_table(pairs), *_pairs_left(comparison, pairs))),
-            *probable_section(comparison, pairs),
             *holes_section(pairs),
             *([strata] if strata.blocks else []),
         ),
@@ -223,7 +217,7 @@ def _queries(comparison: Comparison) -> str:
         parts.append(f"in {counted(comparison.clusters, 'cluster')}, which are the unit of chance")
     if comparison.weighted:
         parts.append("weighted")
-    if any(mean.seeds for mean in comparison.means):
+    if len(comparison.accounting) > len(comparison.runs):
         parts.append("systems of several runs: for new queries and new runs")
     fates = {"all": "counted as 0", "both": "left out for all runs"}
     lacking = {name: each for name, each in comparison.accounting.items() if each.missing}

@@ -26,7 +26,7 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.changes import EffectChange, ExperimentComparison, SystemChange
+    from rankscope.benchmark.changes import ExperimentComparison, SystemChange
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
 
@@ -52,7 +52,6 @@ def changes_document(comparison: ExperimentComparison) -> Document:
         (
             Section("Verdict", (sentences(facts),)),
             Section("Changes", (_changes_table(comparison.changes),)),
-            *_effects_section(comparison.effects),
         ),
         subtitle=counted(comparison.queries, "query"),
         names=frozenset([comparison.before, comparison.after]),
@@ -99,46 +98,6 @@ def _changes_table(changes: Sequence[SystemChange]) -> Table:
         ),
         name_columns=2,
     )
-
-
-def _effects_section(effects: Sequence[EffectChange]) -> list[Section]:
-    """Show whether effects repeat themselves; nothing if no score changed."""
-    if not any(effect.again.rmse_baseline or effect.again.rmse_advanced for effect in effects):
-        return []
-    rows = [
-        cells(
-            effect.system,
-            effect.measure,
-            effect.again.effect,
-            effect.again.effect_again,
-            effect.again.effect_ratio,
-            effect.again.delta_improvement,
-            effect.again.rmse_advanced,
-            effect.again.p_advanced,
-        )
-        for effect in effects
-    ]
-    table = Table(
-        (
-            *text_columns("system", "measure"),
-            *(Column(title, signed=True) for title in ("before", "after")),
-            Column("ratio", digits=2),
-            Column("ΔRI", digits=3, signed=True),
-            Column("RMSE"),
-            Column("p", "p"),
-        ),
-        tuple(rows),
-        notes=(
-            (
-                "before, after: mean difference to the baseline; ratio: after over before, 1 is "
-                "the same effect and a negative one the opposite; ΔRI: relative improvement "
-                "before − after"
-            ),
-            "RMSE and p (paired t test, not corrected): how far the system's own scores moved",
-        ),
-        name_columns=2,
-    )
-    return [Section(f"Effects against {effects[0].baseline}", (table,))]
 
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:

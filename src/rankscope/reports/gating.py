@@ -67,7 +67,7 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
             Section("", (*_answer(result), *warning_lines(result.findings))),
             Section("", (_checks_table(result, ranked),)),
             *_floors_section(result),
-            *_anchor_sections(result),
+            *_anchor_section(result),
             Section("Worst losses by query", details=losses),
             Section("", (Notes((*aliases(result.asked), how_tested(result))),)),
         ),
@@ -193,10 +193,7 @@ def _row(check: MeasureCheck) -> tuple[Cell, ...]:
         Cell(check.difference, ends(check.interval)),
         Cell(check.corrected_p),
         Cell(visible),
-        Cell(
-            "history decides" if check.reason == "left to the history" else check.answer,
-            tone=_TONES[check.answer],
-        ),
+        Cell(check.answer, tone=_TONES[check.answer]),
     )
 
 
@@ -231,38 +228,10 @@ def _floors_section(result: GateResult) -> Iterator[Section]:
         yield Section("Floors", (Table(columns, rows),))
 
 
-def _anchor_sections(result: GateResult) -> Iterator[Section]:
-    if result.anchor is None:
-        return
-    anchor = result.anchor
-    blocks: list[Table | Sentences] = [_checks_table(result, anchor.checks)]
-    if anchor.watched:
-        blocks.append(
-            Table(
-                (
-                    Column("measure", "text"),
-                    Column("commits"),
-                    Column("gain", signed=True),
-                    Column("p of all commits", "p"),
-                    Column("p of this one", "p"),
-                    Column("may spend", "p"),
-                    Column("answer", "text"),
-                ),
-                tuple(
-                    (
-                        *cells(watched.measure, watched.commits, watched.estimate, watched.p),
-                        *cells(watched.commit_p, watched.commit_limit),
-                        Cell(
-                            "regression" if watched.regressed else "no alarm",
-                            tone=good_if(not watched.regressed),
-                        ),
-                    )
-                    for watched in anchor.watched
-                ),
-                title="All commits since the anchor",
-            )
-        )
-    yield Section(f"Against the anchor {anchor.anchor}", tuple(blocks))
+def _anchor_section(result: GateResult) -> Iterator[Section]:
+    if result.anchor is not None:
+        table = _checks_table(result, result.anchor.checks)
+        yield Section(f"Against the anchor {result.anchor.anchor}", (table,))
 
 
 def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
@@ -321,10 +290,6 @@ def _cases(result: GateResult) -> Iterator[Case]:
         return
     for check in result.anchor.checks:
         yield _case(result, check, f"{check.measure} against the anchor")
-    for watched in result.anchor.watched:
-        outcome = "failed" if watched.regressed else "passed"
-        name = f"{watched.measure} over all commits"
-        yield Case(name, outcome, f"{watched.measure} {watched.sentence}", "eroded")
 
 
 def _case(result: GateResult, check: MeasureCheck, name: str) -> Case:

@@ -1,4 +1,4 @@
-"""Pairs of systems as tables: differences, how probable they are, unjudged documents; and csv."""
+"""Pairs of systems as tables: differences, unjudged documents; and csv."""
 
 from __future__ import annotations
 
@@ -60,27 +60,6 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
         ),
         name_columns=3,
     )
-
-
-def probable_section(comparison: Comparison, pairs: Sequence[Pair]) -> Iterator[Section]:
-    """Show how probable better, about the same and worse are, where a margin says what is same."""
-    margin = comparison.settings.margin
-    known = [(pair, pair.posterior) for pair in pairs if pair.posterior is not None]
-    if not known or margin is None:
-        return
-    rows = tuple(
-        cells(pair.measure, pair.system, pair.base, answer.better, answer.within, answer.worse)
-        for pair, answer in known
-    )
-    columns = (
-        *text_columns("measure", "system", "base"),
-        *(Column(title, digits=3) for title in ("better", f"within ±{margin:g}", "worse")),
-    )
-    note = (
-        "P(the mean difference is beyond, or within, the margin), for somebody who knew nothing "
-        "before (Student's t as the posterior); one pair at a time, not corrected"
-    )
-    yield Section("How probable", (Table(columns, rows, notes=(note,), name_columns=3),))
 
 
 def holes_section(pairs: Sequence[Pair]) -> Iterator[Section]:

@@ -108,16 +108,6 @@ class Sample:
         ]
 
 
-def cluster_weights(clusters: Sequence[object]) -> FloatArray:
-    """Return weights under which every cluster counts as one query, however large it is.
-
-    >>> cluster_weights(["a", "a", "b"]).tolist()
-    [0.5, 0.5, 1.0]
-    """
-    numbers, sizes = _numbered(clusters, len(clusters))
-    return np.asarray(1.0 / sizes[numbers])
-
-
 def cluster_sums(
     values: npt.ArrayLike,
     clusters: Sequence[object] | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
@@ -24,7 +24,7 @@ from rankscope.measures.language import (
     parse_measures,
     strict_and_soft,
 )
-from rankscope.part import Part, Record, json_of, left_out
+from rankscope.part import Part, Record, json_of
 from rankscope.runs.collapsing import collapsing
 from rankscope.scoring.accounting import Accounting
 from rankscope.scoring.by_language import refuse_mixed, speaking
@@ -41,8 +41,7 @@ from rankscope.statistics.many import Anova, anova
 from rankscope.statistics.matrix import Matrix
 from rankscope.statistics.noise import RunNoise, run_noise
 from rankscope.statistics.pair import Pair, Pairs
-from rankscope.statistics.pairwise import mean_rows
-from rankscope.statistics.seeds import SeedSplit, split_variance
+from rankscope.statistics.pairwise import mean_rows, row_intervals
 from rankscope.statistics.sentences import ends, number
 from rankscope.statistics.settings import Settings
 from rankscope.statistics.strata import StratifiedPair, stratify
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from rankscope.scoring.evaluate import Scores
     from rankscope.scoring.judgments import NoAnswer
     from rankscope.scoring.rules import Profile, QueryPolicy
-    from rankscope.statistics.arrays import FloatArray
     from rankscope.statistics.choices import Correction, Family, Method, PairTest
     from rankscope.statistics.pairwise import Noises
     from rankscope.tables.table_options import TableOptions
@@ -91,8 +89,6 @@ class SystemMean(Part):
     """Whether it is not shown to be worse than the best mean; null where that is not tested."""
     best: bool
     """Whether no other mean is better; not whether the difference is more than chance."""
-    seeds: SeedSplit | None = left_out()
-    """Where the system is several runs: what its values vary with."""
 
 
 class Comparison(Record, Tracked):
@@ -374,15 +370,10 @@ def compare_scores(
     if strata is not None:
         _check_few(len(pairs) * len(matrix.scales), "strata")
     tests = family_tests(matrix, pairs, settings)
+    noises = _noises(by_run, groups)
     compared = compare_pairs(
-        matrix, pairs, settings, tests=tests, noises=_noises(by_run, groups, pairs)
+        matrix, pairs, settings, tests=tests, noises=_pair_noises(noises, pairs)
     )
-    splits = {
-        (name, scale.name): split_variance(by_run.values[row, members], level=settings.level)
-        for name, members in groups.items()
-        if name in (seeds or {})
-        for row, scale in enumerate(by_run.scales)
-    }
     labels = None if strata is None else [strata.get(query_id) for query_id in matrix.query_ids]
     accounting = {name: scores.run(name).accounting for name in scores.runs}
     every_pair = len(pairs) == math.comb(len(systems), 2)
@@ -399,7 +390,7 @@ def compare_scores(
         note="; ".join(filter(None, (tests.note(settings), sample_note(matrix)))),
         clusters=_cluster_count(matrix),
         weighted=weights is not None,
-        means=tuple(_means(matrix, settings, splits, near)),
+        means=tuple(_means(matrix, settings, noises, near)),
         pairs=compared,
         anova={
             scale.name: anova(table)
@@ -515,33 +506,37 @@ def _averaged(matrix: Matrix, groups: Mapping[str, list[int]]) -> Matrix:
 
 
 def _noises(
-    matrix: Matrix, groups: Mapping[str, list[int]], pairs: Sequence[tuple[int, int]]
+    matrix: Matrix, groups: Mapping[str, list[int]]
+) -> dict[tuple[int, int], tuple[RunNoise, float]]:
+    """Return how far systems of several runs move, and its weight in a mean over these runs.
+
+    By measure and system.
+    """
+    return {
+        (measure, system): (run_noise(matrix.units(table[members])), 1 / len(members))
+        for system, members in enumerate(groups.values())
+        if len(members) > 1
+        for measure, table in enumerate(matrix.values)
+    }
+
+
+def _pair_noises(
+    known: Mapping[tuple[int, int], tuple[RunNoise, float]], pairs: Sequence[tuple[int, int]]
 ) -> Noises:
-    """Return what the runs of one system say of how far it moves, by measure and pair."""
-    several = [members if len(members) > 1 else None for members in groups.values()]
-    if not any(several):
-        return {}
-
-    @cache
-    def noise(measure: int, system: int) -> list[tuple[RunNoise, float]]:
-        members = several[system]
-        if members is None:
-            return []
-        values: FloatArray = matrix.units(matrix.values[measure, members])
-        return [(run_noise(values), 1 / len(members))]
-
+    """Return the noise of each pair's systems, by measure and pair."""
     noises = {}
-    for place, (base, system) in enumerate(pairs):
-        if several[base] or several[system]:
-            for measure in range(len(matrix.scales)):
-                noises[measure, place] = [*noise(measure, base), *noise(measure, system)]
+    for place, pair in enumerate(pairs):
+        for measure in {measure for measure, _ in known}:
+            noise = [known[measure, system] for system in pair if (measure, system) in known]
+            if noise:
+                noises[measure, place] = noise
     return noises
 
 
 def _means(
     matrix: Matrix,
     settings: Settings,
-    splits: Mapping[tuple[str, str], SeedSplit],
+    noises: Mapping[tuple[int, int], tuple[RunNoise, float]],
     groups: Sequence[tuple[list[str], set[int]]] | None,
 ) -> Iterable[SystemMean]:
     intervals = iter(mean_rows(matrix, settings))
@@ -551,16 +546,10 @@ def _means(
         best = max(by_system) if scale.higher_is_better else min(by_system)
         letters, near = ([""] * len(by_system), None) if groups is None else groups[measure]
         for system, (name, mean) in enumerate(zip(matrix.systems, by_system, strict=True)):
-            split = splits.get((name, scale.name))
             interval = next(intervals)
-            if split is not None and split.runs > 1:
-                low, high = scale.bounds
-                interval = split.interval.model_copy(
-                    update={
-                        "low": max(split.interval.low, low),
-                        "high": min(split.interval.high, high),
-                    }
-                )
+            if (measure, system) in noises:
+                known: Any = {"level": settings.level, "noise": noises[measure, system]}
+                interval = _noisy_mean(matrix, measure, system, mean=mean, **known)
             yield SystemMean(
                 run=name,
                 measure=scale.name,
@@ -569,5 +558,22 @@ def _means(
                 letters=letters[system],
                 near_best=None if near is None else system in near,
                 best=mean == best,
-                seeds=split,
             )
+
+
+def _noisy_mean(
+    matrix: Matrix,
+    measure: int,
+    system: int,
+    *,
+    mean: float,
+    level: float,
+    noise: tuple[RunNoise, float],
+) -> Interval:
+    """Return the interval of the mean of a system of several runs, for new queries and new runs."""
+    low, high = matrix.scales[measure].bounds
+    # values minus their mean: the sum over a cluster would otherwise grow with its size
+    away = matrix.values[measure, [system]] - mean
+    [interval] = row_intervals(matrix, away, [(low - mean, high - mean)], level, {0: [noise]})
+    ends = {"low": max(low, mean + interval.low), "high": min(high, mean + interval.high)}
+    return interval.model_copy(update=ends)

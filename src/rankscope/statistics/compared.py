@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from rankscope.errors import InputError
 from rankscope.statistics.arrays import row_blocks, row_means
-from rankscope.statistics.bayes import Posterior, posteriors
 from rankscope.statistics.clusters import cluster_tests
 from rankscope.statistics.detectable import POWER
 from rankscope.statistics.effects import paired_effects
@@ -296,7 +295,6 @@ class _Maker:
         effects = paired_effects(rows.units, level=settings.level)
         detectable = self._detectable(rows)
         equivalence = self._equivalence(rows)
-        probable = _probable(rows, settings)
         compared = []
         for at, (row, scale) in enumerate(zip(rows.numbers, rows.scales, strict=True)):
             measure, place = divmod(row, len(self.work.pairs))
@@ -330,7 +328,6 @@ class _Maker:
                     decidable=bool(self.tests.floor.flat[row] <= settings.alpha),
                     detectable=detectable[at],
                     equivalence=equivalence[at],
-                    posterior=probable[at],
                 )
             )
         return compared
@@ -386,22 +383,3 @@ class _Maker:
                 strict=True,
             )
         ]
-
-
-def _probable(rows: _Rows, settings: Settings) -> Sequence[Posterior | None]:
-    """Return how probable better, within the margin and worse are; of losses where less is more.
-
-    Of systems that move by themselves nothing is said: Student's t knows of new queries alone.
-    """
-    if settings.margin is None:
-        return [None] * len(rows.numbers)
-    answers: list[Posterior | None] = []
-    for at, (row, scale) in enumerate(zip(rows.units, rows.scales, strict=True)):
-        if at in rows.noises:
-            answers.append(None)
-            continue
-        gains = row if scale.higher_is_better else -row
-        low, high = scale.change
-        reach = max(high, -low, float(np.abs(row).max()))
-        answers += posteriors(gains, margin=settings.margin, bounds=(-reach, reach))
-    return answers

@@ -10,8 +10,7 @@ measures at once, see `rankscope.statistics.pairwise`):
 
 Beside it there are guards that need no statistics: a floor for a measure, the largest drop of a
 single query, queries that the candidate does not answer. An anchor, a fixed baseline, shows erosion
-in steps that are each too small to be seen; `History` keeps the chance of a false alarm over all
-commits.
+in steps that are each too small to be seen.
 
 The test is two-sided although only a drop can fail: its p-value and interval are those `compare`
 gives for the same scores, and where differences are skewed its error rate strays less than a
@@ -21,7 +20,7 @@ one-sided one's (docs/explanation/gate.md has numbers).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
@@ -45,7 +44,6 @@ from rankscope.statistics.comparable import PairedRuns, paired_runs
 from rankscope.statistics.compare import sample_note, sample_of
 from rankscope.statistics.compared import compare_pairs
 from rankscope.statistics.family import family_tests
-from rankscope.statistics.history import History, Watched
 from rankscope.statistics.intervals import Interval
 from rankscope.statistics.noise import RunNoise, run_noise
 from rankscope.statistics.pair import Pair, Pairs
@@ -56,7 +54,6 @@ from rankscope.statistics.settings import Settings
 from rankscope.tables.table_options import check_keys, check_options, reading
 
 if TYPE_CHECKING:
-    from rankscope.files import PathLike
     from rankscope.runs.collapsing import Collapse
     from rankscope.runs.order import Order
     from rankscope.scoring.by_language import Languages
@@ -84,7 +81,6 @@ Reason = Literal[
     "small drop",
     "too few queries differ",
     "too uncertain",
-    "left to the history",
 ]
 Undecided = Literal["pass", "fail"]
 Missing = Literal["refuse", "zero"]
@@ -198,8 +194,6 @@ class AnchorResult(Part):
     """Whether it is worse than the anchor."""
     checks: tuple[MeasureCheck, ...]
     """The answer of each measure."""
-    watched: tuple[Watched, ...] = ()
-    """With a history: what all commits since the anchor say together, by measure."""
 
 
 class GateResult(Record, Tracked):
@@ -277,11 +271,6 @@ class GateResult(Record, Tracked):
                 for check in self.anchor.checks
                 if check.answer == "regression"
             ]
-            failures += [
-                f"{watched.measure} {watched.sentence}"
-                for watched in self.anchor.watched
-                if watched.regressed
-            ]
         return failures
 
     @property
@@ -317,7 +306,6 @@ def gate(
     max_query_drop: float | None = None,
     missing: Missing = "refuse",
     anchor: Any = None,
-    history: PathLike | None = None,
     noise: Sequence[Any] = (),
     max_age: float | None = None,
     clusters: Mapping[str, object] | None = None,
@@ -338,7 +326,6 @@ def gate(
     ontology: Any = None,
     language: str | None = None,
     languages: Languages | None = None,
-    report: Callable[[GateResult], None] | None = None,
     **tables: Unpack[TableOptions],
 ) -> GateResult:
     """Compare a candidate with a baseline: regression, no regression, or undecided, by measure.
@@ -350,13 +337,9 @@ def gate(
     Guards: ``minimum`` (a least mean by measure), ``max_query_drop`` (the most a single query may
     lose), ``missing`` (a candidate that lacks queries of the baseline is refused, unless they are
     to count as ``"zero"``), ``max_age`` (days; an older baseline is said). ``anchor`` is a fixed
-    baseline that is compared with as well; ``history`` a file that holds what all commits since
-    then say together, which is read and written. ``noise``: repeated runs of one system, which
-    widen all intervals. ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse``,
-    ``no_answer``, ``query_key``, … and ``duplicates`` as in `compare`.
-
-    ``report`` is called with the result before the history is written: if a report fails, the
-    history does not have the commit yet, and the gate can be asked again.
+    baseline that is compared with as well. ``noise``: repeated runs of one system, which widen all
+    intervals. ``clusters``, ``weights``, ``order``, ``doc_id_from``, ``collapse``, ``no_answer``,
+    ``query_key``, … and ``duplicates`` as in `compare`.
 
     `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure or a
     value is missing.
@@ -372,10 +355,6 @@ def gate(
     _check_options(max_drop, max_query_drop, power)
     if max_age is not None and not max_age >= 0:
         raise InputError(f"max_age must be a number of days from 0 up, not {max_age}")
-    if history is not None and anchor is None:
-        raise InputError("a history is kept against a fixed baseline; name it as the anchor")
-    if history is not None and not clusters is weights is None:
-        raise InputError("a history does not know clusters and weights; leave one or the other out")
     settings = Settings.of(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
@@ -409,22 +388,19 @@ def gate(
         judge = _Judge(settings, max_drop, max_query_drop, power)
         checks, pairs = judge.checks(matrix, noises)
         floor_checks = _check_floors(floors, both)
-        anchored = longer = None
+        anchored = None
         if anchor is not None:
             measured = [str(scale.name) for scale in matrix.scales]
             fixed = paired_runs(
                 anchor, both.sides[1], measured, runs=(None, candidate_run), **options
             )
-            fixed_matrix = replace(fixed.matrix, sample=sample)
-            anchored, longer = judge.against_anchor(
-                fixed_matrix, noises, history, both.sides[0].qrels
-            )
+            anchored = judge.against_anchor(replace(fixed.matrix, sample=sample), noises)
         check_keys()
     answers: list[Answer] = [check.answer for check in checks]
     answers += ["regression" for floor in floor_checks if not floor.reached]
     answers += [] if anchored is None else [anchored.answer]
     answer = overall(answers)
-    result = GateResult(
+    return GateResult(
         answer=answer,
         passed=answer == "no regression" or (answer == "undecided" and undecided == "pass"),
         undecided=undecided,
@@ -454,11 +430,6 @@ def gate(
         notes=tuple(filter(None, (*_notes(both, max_age), sample_note(matrix)))),
         findings=both.findings,
     )
-    if report is not None:
-        report(result)
-    if history is not None and longer is not None:
-        longer.write(history)
-    return result
 
 
 def overall(answers: Sequence[Answer]) -> Answer:
@@ -492,28 +463,11 @@ class _Judge:
         )
         return checks, pairs
 
-    def against_anchor(
-        self, matrix: Matrix, noises: Noises, path: PathLike | None, qrels: str
-    ) -> tuple[AnchorResult, History | None]:
-        """Compare with a fixed baseline; with a history, add this commit to those before it.
-
-        A history decides in place of this commit's own test: one test for each commit raises a
-        false alarm some day. It is returned, and not written yet.
-        """
+    def against_anchor(self, matrix: Matrix, noises: Noises) -> AnchorResult:
+        """Compare with a fixed baseline."""
         checks, _ = self.checks(matrix, noises)
-        watched: tuple[Watched, ...] = ()
-        history = None
-        if path is not None:
-            history = History.read(path, matrix, qrels=qrels, alpha=self.settings.alpha)
-            history = history.added(matrix)
-            watched = history.watched(matrix, self.max_drop)
-            checks = tuple(map(_left_to_history, checks))
-        answers: list[Answer] = [check.answer for check in checks]
-        answers += ["regression" for measure in watched if measure.regressed]
-        result = AnchorResult(
-            anchor=matrix.systems[0], answer=overall(answers), checks=checks, watched=watched
-        )
-        return result, history
+        answer = overall([check.answer for check in checks])
+        return AnchorResult(anchor=matrix.systems[0], answer=answer, checks=checks)
 
     def _check(
         self, matrix: Matrix, row: int, pair: Pair, alpha: float, *, noisy: bool
@@ -645,19 +599,6 @@ class _Judge:
             seen = f"; {counted(pair.queries, 'query')} like these show a drop of about {size}"
             seen += f" with {percent(self.power)} probability"
         return f"{start}{seen}{_settled(settled)}"
-
-
-def _left_to_history(check: MeasureCheck) -> MeasureCheck:
-    """Return a drop below the anchor as open: all commits together decide."""
-    if check.reason != "dropped":
-        return check
-    explanation = f"{check.explanation}, by this commit alone; the history decides"
-    update = {
-        "answer": "undecided",
-        "reason": "left to the history",
-        "explanation": explanation,
-    }
-    return check.model_copy(update=update)
 
 
 def _settled(queries: int | None) -> str:

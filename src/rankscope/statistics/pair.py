@@ -18,7 +18,6 @@ from pydantic_core import CoreSchema, core_schema
 from rankscope.part import Part, Unbounded, left_out
 from rankscope.scoring.bounds import DifferenceBounds
 from rankscope.statistics import sentences
-from rankscope.statistics.bayes import Posterior
 from rankscope.statistics.effects import Effect
 from rankscope.statistics.equivalence import Equivalence
 from rankscope.statistics.intervals import Interval
@@ -90,9 +89,6 @@ class Pair(Part):
     hardest step of the correction; null if there is none within the measure's range."""
     equivalence: Equivalence | None = None
     """Whether they are the same within the margin; null where none was given."""
-    posterior: Posterior | None = None
-    """How probable better, within the margin and worse are; null where no margin was given, and for
-    systems that move by themselves."""
     holes: DifferenceBounds | None = left_out()
     """How far unjudged documents could move the difference; left out unless that is asked for."""
 
