@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.frozen.paired_worlds import bundled, bundled_folder
-
 import rankscope as rs
+from frozen.bundled import DATA
+from frozen.paired_worlds import bundled
 
 FIELDS = ["title", "text", "ingredients", "steps"]
 MEASURES = ["nDCG@10", "RR@10", "R@100"]
@@ -32,7 +32,7 @@ def need(*packages: str) -> None:
 
 def answers(systems: Mapping[str, Any]) -> dict[str, Lists]:
     """Ask systems the bundled test questions; their lists are best first, 100 documents long."""
-    collection = {"path": str(bundled_folder() / "recipes"), "split": "test"}
+    collection = {"path": str(DATA / "recipes"), "split": "test"}
     config = {
         "name": "frozen",
         "collection": collection,

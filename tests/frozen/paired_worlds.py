@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import rankscope as rs
+from frozen.bundled import QRELS, RUNS
 
 MEASURE = "P@100"
 """The measure of cases set by hand; it has any value in hundredths."""
@@ -49,6 +48,12 @@ CASES: dict[str, dict[str, list[int]]] = {
     "all zero": {"base": [0] * 9, "system": [0, 0, 0, 0, 7, 0, 0, 0, 0]},
 }
 """What statistics stumble over: few queries, no spread, ties, two values, an outlier."""
+
+LACKING: dict[str, list[int | None]] = {
+    "base": [*CASES["seven queries"]["base"]],
+    "system": [60, None, 88, 52, None, 9, 85],
+}
+"""Seven queries, of which one system lacks two."""
 
 SEVERAL: dict[str, list[int]] = {
     "first": A,
@@ -87,20 +92,11 @@ def differences(case: str) -> list[float]:
     return [(after - before) / 100 for before, after in zip(base, system, strict=True)]
 
 
-def bundled_folder() -> Path:
-    """Return where the bundled data is."""
-    return Path(str(files("rankscope"))) / "data"
-
-
 @cache
 def bundled() -> tuple[Any, Runs]:
     """Return the bundled judgments and runs; two of the four are made of the others."""
-    folder = bundled_folder()
-    qrels = rs.read_qrels(folder / "recipes" / "qrels" / "test.tsv")
-    lexical, hybrid = (
-        _lists(rs.read_run(folder / "runs" / f"{name}.run.gz")) for name in ("lexical", "hybrid")
-    )
-    return qrels, {
+    lexical, hybrid = (_lists(rs.read_run(path)) for path in RUNS.values())
+    return rs.read_qrels(QRELS), {
         "lexical": lexical,
         "hybrid": hybrid,
         "first three": {query_id: _first(run, 3) for query_id, run in lexical.items()},

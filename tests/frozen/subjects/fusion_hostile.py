@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.fusions import METHODS, NORMALISED, PAIR, QRELS, THREE, first_ten, fused
+from frozen.fusions import METHODS, NORMALISED, PAIR, QRELS, THREE, first_ten, fused
 
 
 def numbers() -> Any:

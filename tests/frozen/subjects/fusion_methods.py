@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.fusions import METHODS, first_ten, fused, mean
-from tests.frozen.paired_worlds import bundled
+from frozen.fusions import METHODS, first_ten, fused, mean
+from frozen.paired_worlds import bundled
 
 WEIGHTED = ["rrf", "linear, minmax", "linear, zscore", "combsum", "isr", "rbc", "borda"]
 WEIGHTS = [0.7, 0.3]

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.fusions import NORMALISED, first_ten, fused, mean
-from tests.frozen.subjects.fusion_methods import QUERIES, pair
+from frozen.fusions import NORMALISED, first_ten, fused, mean
+from frozen.subjects.fusion_methods import QUERIES, pair
 
 
 def numbers() -> Any:

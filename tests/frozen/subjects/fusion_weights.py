@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.fusions import mean
-from tests.frozen.paired_worlds import bundled
-
 import rankscope as rs
+from frozen.fusions import mean
+from frozen.paired_worlds import bundled
 
 TRAINED: dict[str, dict[str, Any]] = {
     "minmax": {"method": "minmax"},

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tests.frozen.paired_worlds import bundled
 
+from frozen.paired_worlds import bundled
 from rankscope.statistics.list_agreement import rbo_by_query, taus_by_query
 from rankscope.statistics.rank_correlation import kendall, rbo, tau_ap, untied
 
@@ -86,9 +86,9 @@ def _bundled() -> dict[str, Any]:
                 query.append(number)
                 ranks.append((at, place[doc_id]))
     common, (one, other) = np.array(query), np.array(ranks).T
-    sizes = [np.array([len(docs) for docs in run.values()]) for run in (first, second)]
+    sizes, others = (np.array([len(docs) for docs in run.values()]) for run in (first, second))
     tau, ap = taus_by_query(common, one, other, len(first))
-    by_patience = {p: rbo_by_query(common, one, other, *sizes, p) for p in PATIENCE}
+    by_patience = {p: rbo_by_query(common, one, other, sizes, others, p) for p in PATIENCE}
     return {
         "tau": {"mean": np.nanmean(tau), "queries": tau[:QUERIES]},
         "tau ap, symmetric": {"mean": np.nanmean(ap), "queries": ap[:QUERIES]},

@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from tests.frozen.benchmarks import answers, means, need
-from tests.frozen.paired_worlds import bundled_folder
+
+from frozen.benchmarks import answers, means, need
+from frozen.bundled import DATA
 
 
 def numbers() -> Any:
     """Ask the demo's systems."""
     need("bm25s", "Stemmer", "wordllama", "xgboost")
-    demo = yaml.safe_load((bundled_folder() / "demo.yaml").read_text())
+    demo = yaml.safe_load((DATA / "demo.yaml").read_text())
     return {name: means(run) for name, run in answers(demo["systems"]).items()}

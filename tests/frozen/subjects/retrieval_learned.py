@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.benchmarks import FIELDS, answers, means, need
-from tests.frozen.fusions import first_ten
+from frozen.benchmarks import FIELDS, answers, means, need
+from frozen.fusions import first_ten
 
 SYSTEMS: dict[str, Any] = {
     "title": {"bm25": {"fields": ["title"]}},

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.paired_worlds import MEASURE, SEVERAL, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import MEASURE, SEVERAL, bundled, judged
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 CORRECTIONS = ["none", "bonferroni", "holm", "bh"]

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.paired_worlds import MEASURE, A, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import MEASURE, A, bundled, judged
 
 PAIR = {
     "base": A,

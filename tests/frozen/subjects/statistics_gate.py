@@ -16,9 +16,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tests.frozen.paired_worlds import CASES, MEASURE, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import CASES, LACKING, MEASURE, bundled, judged
 
 ANSWERS = {"no regression": 1, "undecided": 0, "regression": -1}
 MARGINS = [0.0, 0.01, 0.05]
@@ -50,8 +49,7 @@ def numbers() -> Any:
         "one outlier": _guarded(*_sides("one outlier"), MEASURE, drop=0.5, floor=0.5),
         "mostly ties": _guarded(*_sides("mostly ties"), MEASURE, drop=0.05, floor=0.4),
     }
-    lacking = {**CASES["seven queries"], "system": [60, None, 88, 52, None, 9, 85]}
-    judgments, lacks = judged(lacking)
+    judgments, lacks = judged(LACKING)
     sides = lacks["base"], lacks["system"]
     result = rs.gate(*sides, MEASURE, qrels=judgments, test="t", missing="zero")
     found["two queries missing, as 0"] = _figures(result.checks[0])

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.paired_worlds import CASES, MEASURE, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import CASES, MEASURE, bundled, judged
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 LEVELS = [0.9, 0.95, 0.99]

@@ -16,9 +16,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tests.frozen.paired_worlds import CASES, MEASURE, SEVERAL, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import CASES, MEASURE, SEVERAL, bundled, judged
 from rankscope.statistics.power import plan_power
 
 MEASURES = ["nDCG@10", "RR@10", "AP", "Success@5"]

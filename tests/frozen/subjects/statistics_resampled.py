@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.paired_worlds import CASES, MEASURE, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import CASES, MEASURE, bundled, judged
 
 MEASURES = ["nDCG@10", "RR@10", "AP"]
 DRAWN = ["sixty queries", "seven queries", "mostly ties", "binary", "one outlier", "equal sizes"]

@@ -12,10 +12,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tests.real import COLLECTIONS
-
 import rankscope as rs
 from rankscope.statistics.rank_correlation import kendall, tau_ap
+from real import COLLECTIONS
 
 MEASURES = ["AP", "P@10"]
 FOLDER = COLLECTIONS / "robust03"

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.frozen.paired_worlds import CASES, MEASURE, bundled, judged
-
 import rankscope as rs
+from frozen.paired_worlds import CASES, LACKING, MEASURE, bundled, judged
 
 MEASURES = ["nDCG@10", "RR@10", "AP", "Success@5"]
 MARGINS = [0.02, 0.1]
@@ -34,8 +33,7 @@ def numbers() -> Any:
     qrels, runs = bundled()
     both = {"base": runs["lexical"], "system": runs["hybrid"]}
     cases = {case: tested(*judged(values), [MEASURE])[MEASURE] for case, values in CASES.items()}
-    lacking = {**CASES["seven queries"], "system": [60, None, 88, 52, None, 9, 85]}
-    lacks = judged(lacking)
+    lacks = judged(LACKING)
     return {
         "bundled": tested(qrels, both, MEASURES),
         "cases": cases,
