@@ -1,0 +1,613 @@
+"""The frozen numbers of statistics are right: SciPy, or a formula written down here, says the same.
+
+What is compared are the numbers that were written down, not the product, and what they are
+compared with comes from the values of the cases; only values per query of real runs are asked of
+the product, whose measures have oracles of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+import rankscope as rs
+from frozen.freezing import written
+from frozen.fusions import PAIR, THREE, mean
+from frozen.paired_worlds import CASES, SEVERAL, bundled, differences
+from frozen.subjects import (
+    fusion_methods,
+    fusion_weights,
+    rank_correlation,
+    statistics_corrections,
+    statistics_dependence,
+    statistics_gate,
+    statistics_intervals,
+    statistics_power,
+    statistics_resampled,
+    statistics_robust03,
+    statistics_tests,
+)
+
+SPREAD = [case for case in CASES if len(CASES[case]["base"]) > 1 and len({*differences(case)}) > 1]
+
+
+def near(number: Any, digits: int = 11) -> Any:
+    return pytest.approx(number, rel=10.0**-digits, abs=10.0**-digits)
+
+
+def bundled_values(measure: str) -> dict[str, np.ndarray[Any, Any]]:
+    qrels, runs = bundled()
+    found = {}
+    for name, run in runs.items():
+        values = rs.evaluate(qrels, run, [measure]).values(measure)
+        found[name] = np.array([values[query_id] for query_id in sorted(values)])
+    return found
+
+
+def pairs_of(frozen: Any) -> list[tuple[Any, np.ndarray[Any, Any]]]:
+    """Return frozen figures of two systems, each with the differences they are about."""
+    pairs = [(frozen["cases"][case], np.round(differences(case), 2)) for case in SPREAD]
+    for measure, figures in frozen["bundled"].items():
+        values = bundled_values(measure)
+        pairs.append((figures, values["hybrid"] - values["lexical"]))
+    return pairs
+
+
+def sizes_of(row: Any) -> Any:
+    """Return differences rounded such that equal ones are equal."""
+    return np.round(row, 12)
+
+
+def test_paired_tests() -> None:
+    for figures, row in pairs_of(written("statistics_tests")):
+        changes = sizes_of(row)
+        moving = changes[changes != 0]
+        p = figures["p"]
+        student = p.get("t", p.get("t, below all sign flips"))
+        assert student == near(stats.ttest_1samp(row, 0).pvalue)
+        above = int((changes > 0).sum())
+        assert p["sign"] == near(stats.binomtest(above, len(moving)).pvalue)
+        assert figures["wins, ties, losses"] == [
+            above,
+            len(changes) - len(moving),
+            len(moving) - above,
+        ]
+        ranks = np.sort(stats.rankdata(np.abs(moving)))
+        if len(moving) <= statistics_tests.ALL_FLIPS:
+            signs = 1 - 2 * (np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving)) & 1)
+            flips = np.abs(signs @ np.abs(moving))
+            assert p["all sign flips"] == near((flips >= abs(moving.sum()) - 1e-9).mean())
+            lower = np.minimum(sums := (signs > 0) @ ranks, ranks.sum() - sums)
+            seen = stats.rankdata(np.abs(moving))
+            smaller = min(seen[moving > 0].sum(), seen[moving < 0].sum())
+            assert p["wilcoxon"] == near((lower <= smaller + 1e-9).mean())
+        elif len(moving) > 50:
+            expected = stats.wilcoxon(moving, method="asymptotic", correction=False)
+            assert p["wilcoxon"] == near(expected.pvalue)
+
+
+def test_intervals_and_effects_of_differences() -> None:
+    for figures, row in pairs_of(written("statistics_tests")):
+        n, mean, sd = len(row), row.mean(), row.std(ddof=1)
+        for key, level in (("95% interval", 0.95), ("90% interval", 0.9)):
+            low, high = stats.t.interval(level, n - 1, mean, sd / math.sqrt(n))
+            assert figures[key] == near([max(low, -1), min(high, 1)])
+        bias = math.gamma((n - 1) / 2) / math.sqrt((n - 1) / 2) / math.gamma((n - 2) / 2)
+        assert figures["cohen d, hedges g"] == near([mean / sd, bias * mean / sd])
+        low, high = (end * math.sqrt(n) for end in figures["95% interval of d"])
+        t = mean / sd * math.sqrt(n)
+        assert stats.nct.cdf([t, t], n - 1, [low, high]) == pytest.approx([0.975, 0.025], abs=1e-6)
+        for margin, p in figures["two one-sided t tests"].items():
+            below = stats.ttest_1samp(row, -float(margin), alternative="greater").pvalue
+            above = stats.ttest_1samp(row, float(margin), alternative="less").pvalue
+            assert p == near(max(below, above))
+
+
+def test_no_spread() -> None:
+    cases = written("statistics_tests")["cases"]
+    assert set(cases["equal differences"]["p"].values()) == {2.0**-7}
+    assert set(cases["identical"]["p"].values()) == {1}
+    assert set(cases["one query"]["p"].values()) == {1}
+    share = 1 - 0.025 ** (1 / 10)
+    assert cases["identical"]["95% interval"] == near([-share, share])
+    assert cases["identical"]["two one-sided t tests"]["0.1"] == near(0.9**10)
+    assert cases["equal differences"]["two one-sided t tests"]["0.1"] == near(
+        (1 - 0.05 / 1.05) ** 8
+    )
+
+
+def holm(p_values: list[float]) -> list[float]:
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    found, highest = [0.0] * len(p_values), 0.0
+    for step, place in enumerate(order):
+        highest = max(highest, (len(p_values) - step) * p_values[place])
+        found[place] = min(1.0, highest)
+    return found
+
+
+def test_corrections() -> None:
+    frozen = written("statistics_corrections")
+    measures = statistics_corrections.MEASURES
+    worlds = {
+        "five systems": {"P@100": {name: np.array(row) / 100 for name, row in SEVERAL.items()}},
+        "bundled": {measure: bundled_values(measure) for measure in measures},
+    }
+    for world, by_measure in worlds.items():
+        for family in ("all pairs", "baseline", "all measures"):
+            figures = frozen[world][family]
+            for kind in ("difference", "equivalence"):
+                plain = figures["none"][kind]
+                groups = [[(m, pair) for pair in plain[m]] for m in plain]
+                if family == "all measures":
+                    groups = [[key for group in groups for key in group]]
+                for group in groups:
+                    raw = [plain[measure][pair] for measure, pair in group]
+                    expected = {
+                        "bonferroni": [min(1.0, len(raw) * p) for p in raw],
+                        "holm": holm(raw),
+                        "bh": stats.false_discovery_control(raw).tolist(),
+                    }
+                    for name, adjusted in expected.items():
+                        given = [figures[name][kind][measure][pair] for measure, pair in group]
+                        assert given == near(adjusted)
+        for measure, values in by_measure.items():
+            pairs = frozen[world]["all pairs"]["none"]["difference"][measure]
+            for pair, p in pairs.items():
+                system, base = (values[name] for name in pair.split(" - "))
+                assert p == near(stats.ttest_rel(system, base).pvalue)
+                tested = stats.ttest_rel(system, base)
+                interval = tested.confidence_interval(1 - 0.05 / len(pairs))
+                ends = frozen[world]["simultaneous 95% intervals by bonferroni"][measure][pair]
+                assert ends == near([interval.low, interval.high])
+            assert frozen[world]["anova"][measure] == near(anova([*values.values()]))
+
+
+def anova(rows: Any) -> list[float]:
+    """Return F and p of systems in a table of systems and queries, one value in each cell."""
+    table = np.array(rows)
+    systems, queries = table.shape
+    away = table - table.mean()
+    by_system, by_query = away.mean(axis=1), away.mean(axis=0)
+    rest = away - by_system[:, None] - by_query
+    free = systems - 1, (systems - 1) * (queries - 1)
+    f = queries * (by_system**2).sum() / free[0] / ((rest**2).sum() / free[1])
+    return [f, stats.f.sf(f, *free)]
+
+
+def test_intervals_of_means() -> None:
+    frozen = written("statistics_intervals")
+    rows: list[tuple[Any, Any]] = []
+    for measure in statistics_intervals.MEASURES:
+        values = bundled_values(measure)
+        rows += [(frozen["t"]["bundled"][measure][name], values[name]) for name in values]
+    for case, by_run in frozen["t"]["cases"].items():
+        rows += [(by_run[run], np.array(CASES[case][run]) / 100) for run in by_run]
+    rows += [
+        (frozen["t"]["one system"][name], np.array(row) / 100)
+        for name, row in statistics_intervals.EQUAL.items()
+    ]
+    for figures, row in rows:
+        assert figures["mean"] == near(row.mean())
+        for level in statistics_intervals.LEVELS:
+            n = len(row)
+            if np.ptp(row) > 0:
+                low, high = stats.t.interval(level, n - 1, row.mean(), stats.sem(row))
+            elif row[0] in (0, 1):
+                tested = stats.binomtest(int(row.sum()), n)
+                low, high = tested.proportion_ci(level, method="exact")
+            else:
+                share = 1 - ((1 - level) / 2) ** (1 / n)
+                low, high = row[0] * (1 - share), row[0] + share * (1 - row[0])
+            assert figures[str(level)] == near([max(low, 0.0), min(high, 1.0)])
+    for name, figures in frozen["wilson"]["one system"].items():
+        alone = statistics_intervals.EQUAL[name]
+        check_wilson(figures, alone.count(100), len(alone))
+    for measure, by_run in frozen["wilson"]["bundled"].items():
+        hits = bundled_values(measure)
+        for run, figures in by_run.items():
+            check_wilson(figures, int(hits[run].sum()), len(hits[run]))
+
+
+def check_wilson(figures: Any, hits: int, count: int) -> None:
+    for level in statistics_intervals.LEVELS:
+        ends = stats.binomtest(hits, count).proportion_ci(level, method="wilson")
+        assert figures[str(level)] == near([ends.low, ends.high])
+
+
+def test_resampled() -> None:
+    frozen = written("statistics_resampled")
+    pairs: list[tuple[Any, Any, Any]] = []
+    for measure in statistics_resampled.MEASURES:
+        values = bundled_values(measure)
+        given = values["lexical"], values["hybrid"]
+        at_all = frozen["p"]["bundled"][measure], frozen["95% interval"]["bundled"][measure]
+        pairs.append((*at_all, given))
+    for case in statistics_resampled.DRAWN:
+        both = [np.array(CASES[case][name]) / 100 for name in ("base", "system")]
+        pairs.append((frozen["p"]["cases"][case], frozen["95% interval"]["cases"][case], both))
+    source = np.random.default_rng(1)
+    for p_values, intervals, (base, system) in pairs:
+        row = sizes_of(system - base)
+        count = len(row)
+        flips = np.abs((1 - 2 * source.integers(0, 2, (20_000, count))) @ row)
+        drawn = np.abs((row - row.mean())[source.integers(0, count, (20_000, count))].mean(axis=1))
+        for test, share in (
+            ("permutation", (flips >= abs(row.sum()) - 1e-9).mean()),
+            ("bootstrap", (drawn >= abs(row.mean()) - 1e-9).mean()),
+        ):
+            error = math.sqrt(share * (1 - share) / statistics_resampled.RESAMPLES)
+            for p in p_values[test].values():
+                assert p == pytest.approx(share, abs=5 * error + 0.001)
+        for method, by_seed in intervals.items():
+            for by_run in by_seed.values():
+                for name, values in (("base", base), ("system", system)):
+                    if count >= 10 and np.ptp(values) > 0:
+                        check_bootstrap(by_run[name], values, method)
+
+
+def check_bootstrap(ends: Any, values: Any, method: str) -> None:
+    ours: Any = {"bca": "BCa", "percentile": "percentile"}
+    expected = stats.bootstrap(
+        (values,), np.mean, method=ours[method], rng=np.random.default_rng(2), n_resamples=5_000
+    ).confidence_interval
+    step = stats.sem(values) / 4
+    if len({*values}) == 2:  # means come in steps
+        step += 1.01 * np.ptp(values) / len(values)
+    assert ends == pytest.approx([expected.low, expected.high], abs=step)
+
+
+def shown(ratio: float, count: int, alpha: float) -> float:
+    """Return the power of the t test for a difference of so many standard deviations.
+
+    SciPy has no number far out in a tail.
+    """
+    critical, shift = stats.t.isf(alpha / 2, count - 1), ratio * math.sqrt(count)
+    above = stats.nct.sf(critical, count - 1, shift)
+    below = stats.nct.cdf(-critical, count - 1, shift)
+    return float(np.nan_to_num(above, nan=1.0) + np.nan_to_num(below))
+
+
+def ratio_of(difference: float, row: Any) -> float:
+    """Return difference over deviation, if only the queries that differ make the difference."""
+    moving = row[row != 0]
+    share = len(moving) / len(row)
+    return difference / math.sqrt(share * moving.var(ddof=1) + difference**2 * (1 / share - 1))
+
+
+def test_power_from_scores() -> None:
+    frozen = written("statistics_power")["from scores"]
+    rows = [(frozen["cases"][case], sizes_of(differences(case))) for case in SPREAD]
+    for measure in statistics_power.MEASURES:
+        values = bundled_values(measure)
+        row = sizes_of(values["hybrid"] - values["lexical"])
+        rows.append((frozen["bundled"][measure], row))
+    for figures, row in rows:
+        assert figures["mean, standard deviation"] == near([row.mean(), row.std(ddof=1)])
+        differing = np.count_nonzero(row)
+        assert figures["queries, differing"] == [len(row), differing]
+        if differing < 2:
+            continue
+        for power in (0.8, 0.95):
+            smallest = figures[f"smallest difference, power {power}"]
+            if smallest != "inf":
+                reached = shown(ratio_of(smallest, row), len(row), 0.05)
+                assert reached == pytest.approx(power, abs=1e-5)
+            else:  # not even one in which each query that differs has the largest difference
+                largest = ratio_of(differing / len(row), row)
+                assert shown(largest, len(row), 0.05) < power
+            for target in statistics_power.TARGETS:
+                needed = figures["queries needed"][f"{target}, power {power}"]
+                ratio = ratio_of(target, row)
+                least = math.ceil(6 * len(row) / differing)  # six must differ for p ≤ 0.05
+                assert needed >= least
+                assert shown(ratio, needed, 0.05) >= power
+                assert needed == least or shown(ratio, needed - 1, 0.05) < power
+
+
+def test_power_from_assumptions() -> None:
+    for name, figures in written("statistics_power")["from assumptions"].items():
+        sd, alpha, power = (float(part.split()[1]) for part in name.split(", "))
+        for difference, needed in figures["queries needed"].items():
+            ratio = float(difference) / sd
+            assert shown(ratio, needed, alpha) >= power > shown(ratio, needed - 1, alpha)
+            for count, frozen in figures[f"power for {difference}"].items():
+                assert frozen == pytest.approx(shown(ratio, int(count), alpha), abs=1e-7)
+        for count, smallest in figures["smallest difference"].items():
+            assert shown(smallest / sd, int(count), alpha) == pytest.approx(power, abs=1e-5)
+
+
+def test_gate() -> None:
+    frozen, tested = written("statistics_gate"), written("statistics_tests")
+    for name, both in frozen["margins"].items():
+        of_pair = tested["cases"].get(name) or tested["bundled"][name.split(", ")[-1]]
+        for direction, sign in (("up", 1), ("down", -1)):
+            figures = both[direction]
+            difference, p = figures["difference, p"]
+            assert difference == near(sign * of_pair["mean difference"])
+            assert p == of_pair["p"].get("t", of_pair["p"].get("t, below all sign flips"))
+            if "95% interval" not in figures:
+                continue
+            low, high = figures["95% interval"]
+            assert sorted([sign * low, sign * high]) == near(of_pair["95% interval"])
+            for margin, (answer, needed) in figures["answer, queries to settle it"].items():
+                most = float(margin)
+                check_answer(answer, difference, low, high, most, same=name == "identical")
+                if needed is not None:
+                    gap = difference + most if difference > -most else -difference
+                    expected = of_pair["queries"] * ((difference - low) / gap) ** 2
+                    assert answer == 0
+                    assert needed == math.ceil(expected)
+
+
+def check_answer(
+    answer: int, difference: float, low: float, high: float, margin: float, *, same: bool
+) -> None:
+    if same or low > 0 or low > -margin:
+        assert answer == 1
+    elif high < 0 and difference < -margin:
+        assert answer == -1
+    else:
+        assert answer == 0
+
+
+def test_gate_of_three_measures() -> None:
+    tested = written("statistics_tests")["bundled"]
+    frozen = written("statistics_gate")["three measures"]["hybrid - lexical"]["by measure"]
+    raw = [tested[measure]["p"]["t"] for measure in statistics_gate.MEASURES]
+    assert [frozen[measure][2] for measure in statistics_gate.MEASURES] == near(holm(raw))
+
+
+def cluster_robust(values: Any, clusters: Any, weights: Any) -> tuple[float, float, float]:
+    """Return a weighted mean, its standard error for new clusters, and degrees of freedom."""
+    x, w = np.array(values) / 100, np.array(weights) / np.sum(weights)
+    mean = float((w * x).sum())
+    members = [np.array([c == label for c in clusters]) for label in dict.fromkeys(clusters)]
+    members = [member for member in members if w[member].any()]
+    shares = np.array([w[member].sum() for member in members])
+    total = float((shares**2).sum())
+    variance = sum(
+        float((w[m] * (x[m] - mean)).sum()) ** 2 / (1 - 2 * share + total)
+        for m, share in zip(members, shares, strict=True)
+    )
+    return mean, math.sqrt(variance), max(1 / total - 1, 1.0)
+
+
+def test_clusters_and_weights() -> None:
+    frozen = written("statistics_dependence")
+    one, each = [1.0] * 20, list(range(20))
+    clusters, weights = statistics_dependence.CLUSTERS, statistics_dependence.WEIGHTS
+    asked = [(frozen["clusters"][name], labels, one) for name, labels in clusters.items()]
+    asked += [(frozen["weights"][name], each, row) for name, row in weights.items()]
+    asked.append((frozen["clusters and weights"], clusters["unequal"], weights["some 0"]))
+    base, system = statistics_dependence.PAIR.values()
+    changes = [after - before for before, after in zip(base, system, strict=True)]
+    for figures, labels, row in asked:
+        for place, values in enumerate((base, system)):
+            mean, error, free = cluster_robust(values, labels, row)
+            assert figures["means"][place] == near(mean)
+            ends = stats.t.interval(0.95, free, mean, error)
+            assert figures["95% intervals of means"][place] == near([*ends])
+        mean, error, free = cluster_robust(changes, labels, row)
+        difference, p = figures["difference, p"]
+        assert difference == near(mean)
+        assert figures["95% interval"] == near([*stats.t.interval(0.95, free, mean, error)])
+        if row is not one:  # no smaller than t by the weights, nor than t over sums of clusters
+            assert p >= 2 * stats.t.sf(abs(mean) / error, free) - 1e-12
+    sums = np.array(changes).reshape(5, 4).sum(axis=1)
+    equal = frozen["clusters"]["equal"]["difference, p"][1]
+    assert equal == near(stats.ttest_1samp(sums, 0).pvalue)
+    plain = stats.ttest_1samp(changes, 0).pvalue
+    assert frozen["clusters"]["single"]["difference, p"][1] == near(plain)
+    assert frozen["weights"]["equal"]["difference, p"][1] == near(plain)
+
+
+def test_strata() -> None:
+    for measure, strata in written("statistics_dependence")["strata"].items():
+        values = bundled_values(measure)
+        _, runs = bundled()
+        labels = np.array(["abc"[int(query_id[1:]) % 3] for query_id in sorted(runs["lexical"])])
+        assert {name: part["queries"] for name, part in strata.items()} == Counter(labels.tolist())
+        for name, part in strata.items():
+            one, other = (values[run][labels == name] for run in ("lexical", "hybrid"))
+            assert part["means"] == near([one.mean(), other.mean()])
+            assert part["difference"] == near((other - one).mean())
+            assert part["p"] == near(stats.ttest_rel(other, one).pvalue)
+        adjusted = [part["p by holm"] for part in strata.values()]
+        assert adjusted == near(holm([part["p"] for part in strata.values()]))
+
+
+def test_noise() -> None:
+    base, system = statistics_dependence.PAIR.values()
+    changes = (np.array(system) - np.array(base)) / 100
+    runs = np.array([*statistics_dependence.AGAIN.values()]) / 100
+    for name, figures in written("statistics_dependence")["noise"].items():
+        count = int(name[0])
+        means = runs[:count].mean(axis=1)
+        assert figures["means"] == near(means.tolist())
+        spread = means.std(ddof=1)
+        assert figures["standard deviation of means"] == near(spread)
+        rest = runs[:count] - means[:, None] - runs[:count].mean(axis=0) + means.mean()
+        alone = (rest**2).sum() / ((count - 1) * 19 * 20)
+        assert figures["variance between runs"] == near(max(0.0, spread**2 - alone))
+        by_queries = stats.t.isf(0.025, 19) * stats.sem(changes)
+        by_runs = stats.t.isf(0.025, count - 1) * math.sqrt(2) * spread
+        reach, mean = math.hypot(by_queries, by_runs), changes.mean()
+        assert figures["95% interval"] == near([mean - reach, mean + reach])
+        p = figures["difference, p"][1]
+        tails = stats.t.isf(p / 2, 19) * stats.sem(changes), stats.t.isf(p / 2, count - 1)
+        assert math.hypot(tails[0], tails[1] * math.sqrt(2) * spread) == near(mean, 9)
+
+
+def naive_tau_ap(first: list[float], second: list[float]) -> float:
+    order = sorted(range(len(first)), key=lambda at: -first[at])
+    shares = [
+        sum(second[above] > second[order[place]] for above in order[:place]) / place
+        for place in range(1, len(order))
+    ]
+    return 2 * sum(shares) / len(shares) - 1
+
+
+def naive_rbo(first: list[str], second: list[str], p: float) -> float:
+    """Return extrapolated RBO of lists of one length, as Webber, Moffat and Zobel have it."""
+    depth = len(first)
+    overlap = [len({*first[:d]} & {*second[:d]}) for d in range(1, depth + 1)]
+    seen = sum(overlap[d - 1] / d * p**d for d in range(1, depth + 1))
+    return overlap[-1] / depth * p**depth + (1 - p) / p * seen
+
+
+def test_rank_correlation() -> None:
+    frozen = written("rank_correlation")
+    for name, (first, second) in rank_correlation.SCORES.items():
+        figures = frozen["scores"][name]
+        tau = stats.kendalltau(first, second).statistic
+        if figures["tau b"] is None:
+            assert math.isnan(tau)
+            continue
+        assert figures["tau b"] == near(tau)
+        if len({*first}) == len({*second}) == len(first):
+            assert figures["tau"] == near(tau)
+            ways = naive_tau_ap(first, second), naive_tau_ap(second, first)
+            assert figures["tau ap"] == near(ways[0])
+            assert figures["tau ap, symmetric"] == near(sum(ways) / 2)
+    for name in ("equal", "opposite", "disjoint"):
+        one, other = ([doc for [doc] in side] for side in rank_correlation.LISTS[name])
+        for p, value in frozen["rbo"][name].items():
+            assert value == near(naive_rbo(one, other, float(p)))
+    one_run, other_run = rank_correlation.rankings()
+    for place, query_id in enumerate(list(one_run)[: rank_correlation.QUERIES]):
+        left, right = one_run[query_id], other_run[query_id]
+        common = [doc_id for doc_id in left if doc_id in right]
+        ranks = [float(-left.index(d)) for d in common], [float(-right.index(d)) for d in common]
+        ways = naive_tau_ap(*ranks), naive_tau_ap(*ranks[::-1])
+        found = frozen["bundled"]
+        assert found["tau"]["queries"][place] == near(stats.kendalltau(*ranks).statistic)
+        assert found["tau ap, symmetric"]["queries"][place] == near(sum(ways) / 2)
+        for p, values in found["rbo"].items():
+            assert values["queries"][place] == near(found["rbo, one by one"][p][place])
+            if len(left) == len(right):
+                assert values["queries"][place] == near(naive_rbo(left, right, float(p)))
+
+
+def test_robust03() -> None:
+    try:
+        qrels, runs = statistics_robust03.collection()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    frozen = written("statistics_robust03")
+    for measure in statistics_robust03.MEASURES:
+        values: dict[str, Any] = {}
+        for name, run in runs.items():
+            by_query = rs.evaluate(qrels, run, [measure]).values(measure)
+            values[name] = np.array([by_query[query_id] for query_id in sorted(by_query)])
+            low, high = stats.t.interval(0.95, 99, values[name].mean(), stats.sem(values[name]))
+            assert frozen["means"][measure][name] == near([values[name].mean(), low, high])
+        assert frozen["anova"][measure] == near(anova([*values.values()]))
+        pairs = frozen["pairs"][measure]
+        assert len(pairs) == len(list(combinations(runs, 2)))
+        for names, figures in pairs.items():
+            system, base = (values[name] for name in names.split(" - "))
+            row = sizes_of(system - base)
+            moving = row[row != 0]
+            tested = stats.ttest_rel(system, base)
+            ends = tested.confidence_interval(0.95)
+            assert figures["difference, 95% interval"] == near([row.mean(), ends.low, ends.high])
+            ranks = stats.wilcoxon(moving, method="asymptotic", correction=False).pvalue
+            signs = stats.binomtest(int((row > 0).sum()), len(moving)).pvalue
+            for place, p in enumerate((tested.pvalue, ranks, signs)):
+                if place != 1 or len(moving) > 50:
+                    assert figures["p"][place] == near(p)
+            assert figures["cohen d"] == near(row.mean() / row.std(ddof=1))
+            reached = shown(ratio_of(figures["smallest difference"], row), 100, 0.05 / len(pairs))
+            assert reached == pytest.approx(0.8, abs=1e-4)
+        for place in range(3):
+            raw = [figures["p"][place] for figures in pairs.values()]
+            adjusted = [figures["p by holm"][place] for figures in pairs.values()]
+            assert adjusted == near(holm(raw))
+    means = [[row[0] for row in frozen["means"][m].values()] for m in statistics_robust03.MEASURES]
+    orders = frozen["order by AP and by P@10"]
+    assert orders["tau b"] == near(stats.kendalltau(*means).statistic)
+    assert orders["tau ap"] == near(naive_tau_ap(*means))
+
+
+def twin(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Fuse lists of one query by methods whose formula is a line; a run without a list counts."""
+    docs = sorted({doc_id for run in runs for doc_id in run}, key=str.encode, reverse=True)
+    orders = [sorted((d for d in docs if d in run), key=lambda d: -run[d]) for run in runs]
+    ranks = [{d: at for at, d in enumerate(order, start=1)} for order in orders]
+
+    def minmax(run: dict[str, float]) -> dict[str, float]:
+        low, high = min(run.values()), max(run.values())
+        return {d: (s - low) / (high - low) if high > low else 1.0 for d, s in run.items()}
+
+    def total(terms: list[dict[str, float]], doc_id: str) -> float:
+        return math.fsum(term[doc_id] for term in terms if doc_id in term)
+
+    def each(term: Any) -> list[dict[str, float]]:
+        return [{d: term(rank) for d, rank in by_doc.items()} for by_doc in ranks]
+
+    scaled = [minmax(run) if run else {} for run in runs]
+    found = {d: sum(d in run for run in runs) for d in docs}
+    left_over = [(len(docs) - len(run) + 1) / 2 for run in runs]
+    borda = [
+        {d: len(docs) - by_doc[d] + 1 if d in by_doc else rest for d in docs}
+        for by_doc, rest in zip(ranks, left_over, strict=True)
+    ]
+    return {
+        "rrf": {d: total(each(lambda r: 1 / (60 + r)), d) for d in docs},
+        "isr": {d: found[d] * total(each(lambda r: 1 / r**2), d) for d in docs},
+        "logisr": {d: math.log(found[d]) * total(each(lambda r: 1 / r**2), d) for d in docs},
+        "rbc": {d: total(each(lambda r: 0.1 * 0.9 ** (r - 1)), d) for d in docs},
+        "borda": {d: total(borda, d) for d in docs},
+        "combsum": {d: total(runs, d) for d in docs},
+        "combmnz": {d: found[d] * total(runs, d) for d in docs},
+        "combanz": {d: total(runs, d) / found[d] for d in docs},
+        "combmax": {d: max(run[d] for run in runs if d in run) for d in docs},
+        "combmin": {d: min(run[d] for run in runs if d in run) for d in docs},
+        "linear, minmax": {d: total(scaled, d) for d in docs},
+        "combsum, minmax": {d: total(scaled, d) for d in docs},
+        "combmnz, minmax": {d: found[d] * total(scaled, d) for d in docs},
+        "combanz, minmax": {d: total(scaled, d) / found[d] for d in docs},
+    }
+
+
+def test_fusion() -> None:
+    hostile = written("fusion_hostile")
+    _, both = fusion_methods.pair()
+    query_ids = sorted(both["lexical"])
+    asked = [(list(PAIR.values()), "two runs"), (list(THREE.values()), "three runs")]
+    for runs, name in asked:
+        for query_id in hostile["rrf"][name]:
+            for method, scores in twin([run.get(query_id, {}) for run in runs]).items():
+                check_list(hostile[method][name][query_id], scores, whole=True)
+    for subject, first in (("fusion_methods", 0), ("fusion_normalised", fusion_methods.QUERIES)):
+        frozen = written(subject)
+        for query_id in query_ids[first : first + fusion_methods.QUERIES]:
+            for method, scores in twin([run[query_id] for run in both.values()]).items():
+                if method in frozen:
+                    check_list(frozen[method]["first ten"][query_id], scores)
+
+
+def check_list(frozen: Any, scores: dict[str, float], *, whole: bool = False) -> None:
+    assert [scores[doc_id] for doc_id, _ in frozen] == near([score for _, score in frozen])
+    last = frozen[-1][1]
+    named = {doc_id for doc_id, _ in frozen}
+    assert all(score <= last + 1e-12 for doc_id, score in scores.items() if doc_id not in named)
+    assert not whole or len(frozen) == len(scores)
+
+
+def test_trained_weights() -> None:
+    qrels, both = fusion_weights.pair()
+    frozen = written("fusion_weights")["minmax"]
+    tried = {}
+    for tenths in range(11):
+        weights = [tenths / 10, 1 - tenths / 10]
+        tried[tenths] = mean(qrels, rs.fuse(both, method="minmax", weights=weights))
+    assert frozen["trained on"] == near(max(tried.values()))
+    assert tried[round(10 * frozen["weights"][0])] == near(max(tried.values()))
+    assert frozen["held out"] == near(frozen["run of held-out queries"])
