@@ -23,7 +23,6 @@ from frozen.paired_worlds import CASES, SEVERAL, bundled, differences
 from frozen.subjects import (
     fusion_methods,
     fusion_weights,
-    rank_correlation,
     statistics_corrections,
     statistics_dependence,
     statistics_gate,
@@ -442,56 +441,6 @@ def test_noise() -> None:
         p = figures["difference, p"][1]
         tails = stats.t.isf(p / 2, 19) * stats.sem(changes), stats.t.isf(p / 2, count - 1)
         assert math.hypot(tails[0], tails[1] * math.sqrt(2) * spread) == near(mean, 9)
-
-
-def naive_tau_ap(first: list[float], second: list[float]) -> float:
-    order = sorted(range(len(first)), key=lambda at: -first[at])
-    shares = [
-        sum(second[above] > second[order[place]] for above in order[:place]) / place
-        for place in range(1, len(order))
-    ]
-    return 2 * sum(shares) / len(shares) - 1
-
-
-def naive_rbo(first: list[str], second: list[str], p: float) -> float:
-    """Return extrapolated RBO of lists of one length, as Webber, Moffat and Zobel have it."""
-    depth = len(first)
-    overlap = [len({*first[:d]} & {*second[:d]}) for d in range(1, depth + 1)]
-    seen = sum(overlap[d - 1] / d * p**d for d in range(1, depth + 1))
-    return overlap[-1] / depth * p**depth + (1 - p) / p * seen
-
-
-def test_rank_correlation() -> None:
-    frozen = written("rank_correlation")
-    for name, (first, second) in rank_correlation.SCORES.items():
-        figures = frozen["scores"][name]
-        tau = stats.kendalltau(first, second).statistic
-        if figures["tau b"] is None:
-            assert math.isnan(tau)
-            continue
-        assert figures["tau b"] == near(tau)
-        if len({*first}) == len({*second}) == len(first):
-            assert figures["tau"] == near(tau)
-            ways = naive_tau_ap(first, second), naive_tau_ap(second, first)
-            assert figures["tau ap"] == near(ways[0])
-            assert figures["tau ap, symmetric"] == near(sum(ways) / 2)
-    for name in ("equal", "opposite", "disjoint"):
-        one, other = ([doc for [doc] in side] for side in rank_correlation.LISTS[name])
-        for p, value in frozen["rbo"][name].items():
-            assert value == near(naive_rbo(one, other, float(p)))
-    one_run, other_run = rank_correlation.rankings()
-    for place, query_id in enumerate(list(one_run)[: rank_correlation.QUERIES]):
-        left, right = one_run[query_id], other_run[query_id]
-        common = [doc_id for doc_id in left if doc_id in right]
-        ranks = [float(-left.index(d)) for d in common], [float(-right.index(d)) for d in common]
-        ways = naive_tau_ap(*ranks), naive_tau_ap(*ranks[::-1])
-        found = frozen["bundled"]
-        assert found["tau"]["queries"][place] == near(stats.kendalltau(*ranks).statistic)
-        assert found["tau ap, symmetric"]["queries"][place] == near(sum(ways) / 2)
-        for p, values in found["rbo"].items():
-            assert values["queries"][place] == near(found["rbo, one by one"][p][place])
-            if len(left) == len(right):
-                assert values["queries"][place] == near(naive_rbo(left, right, float(p)))
 
 
 def test_robust03() -> None:
