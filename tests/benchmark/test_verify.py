@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -293,45 +292,6 @@ def test_the_digest(original: Path) -> None:
     assert f"digest {digest[:16]}" in cli("benchmark", "list", original.parent)[1]
     for given, code in ((digest, 0), (digest[:12].upper(), 0), ("0" * 64, 1), ("xyz", 1)):
         assert cli("benchmark", "verify", original, "--digest", given)[0] == code
-
-
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
-def test_signatures(folder: Path, tmp_path: Path) -> None:
-    for name in ("mine", "other"):
-        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)]
-        subprocess.run(command, check=True)
-    mine, other = tmp_path / "mine.pub", tmp_path / "other.pub"
-
-    def check(key: Path) -> tuple[int, str]:
-        code, out, err = cli("benchmark", "verify", folder, "--key", key)
-        return code, " ".join(f"{out}{err}".split())
-
-    code, out = check(mine)
-    assert (code, "nobody signed it" in out) == (1, True)
-    code, out, _ = cli("benchmark", "sign", folder, "--key", tmp_path / "mine")
-    assert code == 0
-    assert "ExperimentManifest.json.sig" in out
-    code, out = check(mine)
-    assert (code, "signed by mine" in out) == (0, True)
-    assert cli("benchmark", "verify", folder)[0] == 0, "the signature is no file too many"
-    assert '"signed": true' in cli("benchmark", "list", folder, "--format", "json")[1]
-    code, out = check(other)
-    assert (code, "was not made by a key of other.pub" in out) == (1, True)
-    allowed = tmp_path / "allowed"
-    keys = mine.read_text(), other.read_text()
-    allowed.write_text(f"bea@example.org {keys[1]}ann@example.org {keys[0]}")
-    code, out = check(allowed)
-    assert (code, "signed by ann@example.org" in out) == (0, True)
-    code, out = check(tmp_path / "mine")
-    assert (code, "a private key; name the public one" in out) == (2, True)
-    assert check(tmp_path / "none")[0] == 2
-    assert cli("benchmark", "sign", folder, "--key", tmp_path / "none")[0] == 2
-    code, _, err = cli("benchmark", "sign", folder, "--key", folder / "queries.parquet")
-    assert (code, err.count("\n")) == (2, 1)
-    assert cli("benchmark", "sign", tmp_path, "--key", tmp_path / "mine")[0] == 2
-    changed(folder, MANIFEST, lambda data: data.update(started="2020-01-01T00:00:00Z"))
-    code, out = check(mine)
-    assert (code, "was changed after it was signed" in out) == (1, True)
 
 
 @pytest.mark.parametrize(

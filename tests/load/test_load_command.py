@@ -19,7 +19,6 @@ from rankscope.benchmark import recorded_load
 from rankscope.benchmark.folders import MANIFEST, REPORT, file_ref
 from rankscope.benchmark.load_test import load_test
 from rankscope.benchmark.recorded_load import write_load
-from rankscope.benchmark.signatures import SIGNATURE
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
 from rankscope.records import BenchmarkReport, ExperimentManifest
@@ -71,8 +70,7 @@ def test_the_result_is_added_to_the_experiment(world: World, output: Path) -> No
     folder = only_experiment(output)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     tested = load_test(world.config, "words", output=output, **BRIEF)
-    assert tested.written is not None
-    assert tested.written.folder == folder
+    assert tested.written == folder
     assert tested.record.answered == 20
     systems = {system.name: system.load for system in report_of(folder).systems}
     assert systems == {"words": tested.record, "code": None, "both": None}
@@ -199,15 +197,6 @@ def test_what_was_added_to_the_folder_stays_and_is_not_vouched_for(
     assert problems == {"mine/notes.txt": "is not in the manifest: it was added later"}
 
 
-def test_a_signature_does_not_outlive_what_was_signed(world: World, output: Path) -> None:
-    folder = only_experiment(output)
-    (folder / SIGNATURE).write_text("signed")
-    status, printed, _ = cli("load", world.config, "--system", "words", *SHORT, "--output", output)
-    assert status == 0
-    assert "sign it again with 'rankscope benchmark sign'" in printed
-    assert not (folder / SIGNATURE).exists()
-
-
 @pytest.mark.parametrize("moment", ["pages", "file_ref", "_write"])
 def test_a_failure_at_any_moment_leaves_the_old_experiment(
     world: World, output: Path, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -238,8 +227,7 @@ def test_an_experiment_without_a_stated_snapshot_is_found(tmp_path: Path) -> Non
     other = folder.with_name("small-000000000000")
     folder.rename(other)
     tested = load_test(world.config, "words", output=tmp_path / "out", **BRIEF)
-    assert tested.written is not None
-    assert tested.written.folder == other
+    assert tested.written == other
     third = load_test(world.config, "words", output=tmp_path / "out", settings=["depth=5"], **BRIEF)
     assert third.written is None, "this is another experiment"
 

@@ -11,7 +11,7 @@ from rankscope.benchmark.cache_folder import cache_folder
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.plan import Silent, Watcher
 from rankscope.benchmark.preparing import loaded_config, prepared, refuse_languages
-from rankscope.benchmark.recorded_load import Written, check_unchanged, experiment_of, write_load
+from rankscope.benchmark.recorded_load import check_unchanged, experiment_of, write_load
 from rankscope.benchmark.systems import naming
 from rankscope.errors import InputError, UnknownNameError, counted
 from rankscope.files import PathLike, folder_to_write
@@ -36,7 +36,7 @@ class LoadTested:
     """
 
     record: LoadRecord
-    written: Written | None
+    written: Path | None
     problem: str = ""
 
 
@@ -91,7 +91,7 @@ def load_test(
     stage = f"load {system}"
     with (
         loaded.secrets.hidden_in_errors(),
-        cache_folder(place, cache, None) as folder,
+        cache_folder(place, cache) as folder,
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
         with naming(system):
@@ -121,9 +121,10 @@ def load_test(
         if experiment is None or record.interrupted:
             return LoadTested(record, None)
         try:
-            return LoadTested(record, write_load(experiment, record))
+            write_load(experiment, record)
         except (InputError, OSError) as error:
             return LoadTested(record, None, str(error))
+        return LoadTested(record, experiment)
 
 
 def _check_target(system: System, settings: LoadSettings, *, is_meant: bool) -> None:

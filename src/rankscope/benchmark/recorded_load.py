@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from rankscope.benchmark.basis import Benchmark
@@ -23,7 +22,6 @@ from rankscope.benchmark.folders import (
     inside,
     unfinished,
 )
-from rankscope.benchmark.signatures import SIGNATURE
 from rankscope.errors import InputError, shown
 from rankscope.files import replacing
 from rankscope.part import FileRef
@@ -33,14 +31,6 @@ from rankscope.temporary import lock, unlock
 
 _CHARTS = "charts/"
 """Where the pictures of pages are: some may be drawn no more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Where a load test was written; ``was_signed``: the experiment had a signature until then."""
-
-    folder: Path
-    was_signed: bool
 
 
 def experiment_of(benchmark: Benchmark, output: Path) -> Path | None:
@@ -76,7 +66,7 @@ def check_unchanged(folder: Path) -> None:
     _unchanged(folder)
 
 
-def write_load(folder: Path, load: LoadRecord) -> Written:
+def write_load(folder: Path, load: LoadRecord) -> None:
     """Write a load test into the record of an experiment; an earlier one of the system is replaced.
 
     Raises:
@@ -85,13 +75,11 @@ def write_load(folder: Path, load: LoadRecord) -> Written:
     handle = lock(folder.parent)  # two load tests at a time: the later one keeps the earlier
     try:
         manifest, report = _unchanged(folder)
-        was_signed = (folder / SIGNATURE).is_file()
         report = _with_load(report, load)
         with unfinished(folder.parent, folder.name) as filling:
             _fill(filling, folder, manifest, report)
     finally:
         unlock(handle)
-    return Written(folder, was_signed)
 
 
 def _unchanged(folder: Path) -> tuple[ExperimentManifest, BenchmarkReport]:
@@ -131,7 +119,7 @@ def _fill(
         _take(inside(folder, artifact.path), filling.path(artifact.path))
     for path in folder.rglob("*"):  # the user's, which no manifest lists
         name = path.relative_to(folder).as_posix()
-        is_ours = name in listed or name in (MANIFEST, SIGNATURE)
+        is_ours = name in listed or name == MANIFEST
         if not is_ours and (path.is_file() or path.is_symlink()):
             shutil.copy2(path, filling.path(name), follow_symlinks=False)
     texts = {REPORT: report.to_json(), **pages(report, manifest, filling.folder)}

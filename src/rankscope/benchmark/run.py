@@ -114,7 +114,6 @@ def run_benchmark(
     *,
     output: PathLike = "benchmarks",
     cache: PathLike | None = None,
-    cache_limit: str | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     fresh: bool = False,
@@ -126,8 +125,7 @@ def run_benchmark(
 
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
-    what is there. ``cache_limit``, such as "5GB", is the most that it may keep afterwards (also
-    ``RANKSCOPE_CACHE_LIMIT``). An experiment that is in ``output`` already, complete and with every
+    what is there. An experiment that is in ``output`` already, complete and with every
     query answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
     functions; without ``python``, one that does is refused before anything is imported. With an
     ``executor`` of `concurrent.futures` (threads, processes, a Dask client's), its workers do what
@@ -145,7 +143,6 @@ def run_benchmark(
         loaded,
         folder_to_write(output, "output"),
         cache=cache,
-        cache_limit=cache_limit,
         jobs=jobs,
         fresh=fresh,
         python=python,
@@ -188,7 +185,6 @@ def _run_one(
     place: Path,
     *,
     cache: PathLike | None,
-    cache_limit: str | None,
     jobs: int,
     fresh: bool,
     python: bool,
@@ -199,7 +195,7 @@ def _run_one(
     started = now()
     with (
         loaded.secrets.hidden_in_errors(),
-        cache_folder(place, cache, cache_limit, fresh=fresh) as folder,
+        cache_folder(place, cache, fresh=fresh) as folder,
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
         name = benchmark.experiment
@@ -317,7 +313,6 @@ def fetch_runs(
     systems: Sequence[str] = (),
     output: PathLike = "runs",
     cache: PathLike | None = None,
-    cache_limit: str | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     python: bool = True,
@@ -328,9 +323,8 @@ def fetch_runs(
     """Make the run files of a config's systems, checked, one as soon as it is done.
 
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
-    ``cache`` and ``cache_limit`` are those of `run_benchmark`; ``metadata`` is a file of
-    ir_metadata, written at the top of each run.
-    Without ``python``, a config that names Python code is refused.
+    ``cache`` is that of `run_benchmark`; ``metadata`` is a file of ir_metadata, written at the top
+    of each run. Without ``python``, a config that names Python code is refused.
     """
     _check_jobs(jobs)
     loaded = loaded_config(config, settings)
@@ -339,7 +333,7 @@ def fetch_runs(
     place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
-        cache_folder(place, cache, cache_limit) as folder,
+        cache_folder(place, cache) as folder,
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
         fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written, yaml)

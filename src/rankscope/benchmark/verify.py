@@ -3,7 +3,7 @@
 Every file is hashed, and everything that is computed is computed again (by `replay`): values by
 query, means, intervals, tests, verdict, analyses, findings and pages. What only systems and machine
 know, such as their answers and how long they took, cannot be: for that, the manifest has a digest
-to be kept elsewhere, and a signature.
+to be kept elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.experiment import report_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
-from rankscope.benchmark.signatures import SIGNATURE, signed_by
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, counted
 from rankscope.files import read_bytes
@@ -60,8 +59,6 @@ class Verification(Part, Shown):
     """The SHA-256 of its manifest, which holds those of all other files."""
     ok: bool
     """Whether everything holds that could be looked at."""
-    signer: str | None = left_out()
-    """The key that signed it, where one was asked for."""
     checks: tuple[Checked, ...]
     """Everything that was looked at."""
 
@@ -86,31 +83,26 @@ def digest_of(folder: Path) -> str:
     return hashlib.sha256(read_bytes(folder / MANIFEST)).hexdigest()
 
 
-def verify(
-    folder: Path, *, corpus: Path | None = None, digest: str = "", key: Path | None = None
-) -> Verification:
+def verify(folder: Path, *, corpus: Path | None = None, digest: str = "") -> Verification:
     """Compute every hash and everything that follows from the runs again.
 
     ``corpus`` is the file that was searched: with it titles are checked, too. ``digest`` is that
-    of the manifest as `benchmark run` printed it, or its beginning, and ``key`` an SSH public key,
-    or a file of allowed signers, that must have signed the manifest.
+    of the manifest as `benchmark run` printed it, or its beginning.
     """
     manifest, report = open_experiment(folder)
     recorded = Recorded(folder, manifest, report)
     current = digest_of(folder)
-    checks = [*_files(folder, manifest), *_digest(current, digest)]
-    signer = None
-    if key is not None:
-        signer, problem = signed_by(folder, key)
-        checks.append(Checked(what="signature", problem=problem))
-    checks += _contents(recorded, corpus)
+    checks = (
+        *_files(folder, manifest),
+        *_digest(current, digest),
+        *_contents(recorded, corpus),
+    )
     return Verification(
         experiment=manifest.experiment,
         folder=str(folder),
         digest=current,
         ok=not any(check.problem for check in checks),
-        signer=signer,
-        checks=tuple(checks),
+        checks=checks,
     )
 
 
@@ -127,7 +119,7 @@ def _digest(current: str, expected: str) -> Iterator[Checked]:
 def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     for artifact in manifest.artifacts:
         yield Checked(what=artifact.path, problem=_file_problem(folder, artifact))
-    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST, SIGNATURE}
+    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST}
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(names - listed):
         yield Checked(what=name, problem="is not in the manifest: it was added later")

@@ -11,7 +11,6 @@ import click
 
 from rankscope.cli.options import (
     CACHE,
-    CACHE_LIMIT,
     CONFIG,
     JOBS,
     MAX_SIZE,
@@ -44,7 +43,6 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
     help="Where experiments go, each in a folder of its own.",
 )
 @CACHE
-@CACHE_LIMIT
 @SET
 @JOBS
 @click.option(
@@ -71,7 +69,6 @@ def run(
     config: str,
     output: str,
     cache: str | None,
-    cache_limit: str | None,
     settings: tuple[str, ...],
     jobs: int,
     cluster: str | None,
@@ -123,7 +120,6 @@ def run(
     options: dict[str, Any] = {
         "output": output,
         "cache": cache,
-        "cache_limit": cache_limit,
         "jobs": jobs,
         "fresh": fresh,
         "python": not no_python,

@@ -190,14 +190,8 @@ def _whereabouts(tested: LoadTested, config: str, output: str, record: str | Non
     if record is not None:
         lines.append(f"written to {record}")
     if tested.written is not None:
-        folder = tested.written.folder
-        lines += [f"written to {path}" for path in experiment_files(folder)]
-        lines.append(f"digest {digest_of(folder)}")
-        if tested.written.was_signed:
-            lines.append(
-                "the experiment was signed as it was before; sign it again with "
-                "'rankscope benchmark sign'"
-            )
+        lines += [f"written to {path}" for path in experiment_files(tested.written)]
+        lines.append(f"digest {digest_of(tested.written)}")
     elif tested.record.interrupted:
         lines.append("ended early, so this is not added to an experiment")
     elif tested.problem:
