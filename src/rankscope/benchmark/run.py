@@ -31,7 +31,7 @@ from rankscope.benchmark.spreading import check_executor, spreading
 from rankscope.benchmark.systems import Systems
 from rankscope.benchmark.workflow import Workflow, make_workflow
 from rankscope.document.terminal import as_text
-from rankscope.document.views import Tracked, document_of
+from rankscope.document.views import Shown, document_of
 from rankscope.entries import make_folder
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
@@ -52,7 +52,7 @@ UNKNOWN = "unknown until the corpus is read"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result(Tracked):
+class Result(Shown):
     """A finished experiment: where it is, and its report.
 
     ``reused``: it was there already, whole, for the same config, data and versions.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
-from rankscope.document.views import Tracked
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import (
@@ -95,7 +95,7 @@ class SystemMean(Part):
     """Where the system is several runs: what its values vary with."""
 
 
-class Comparison(Record, Tracked):
+class Comparison(Record, Shown):
     """Several systems compared: means with intervals and letters, pairs with verdicts."""
 
     kind: ClassVar[str] = "comparison"
