@@ -14,9 +14,6 @@ from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 CACHE = ".cache"
 """In the output folder of benchmarks: indexes, embeddings, answers and stages."""
 
-BOARD = ".board-"
-"""How the folders begin in which workers say how far they are."""
-
 _FRESH = ".fresh-"
 
 
@@ -33,7 +30,7 @@ def cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -
     real one afterwards, also when the benchmark was stopped.
     """
     folder = make_folder(cache_place(output, cache))
-    for names in (PARTS, f"{BOARD}*", f"{_FRESH}*"):
+    for names in (PARTS, f"{_FRESH}*"):
         sweep(list(below(folder, names)))
     if fresh:
         with _emptied(folder) as empty:

@@ -138,7 +138,7 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     workflow = make_workflow(
         benchmark, fetches, reference=reference, known=known, again=again, exactness=exactness
     )
-    results = Results(places=dict(manifest.places or {}))
+    results = Results()
     for stage in workflow.stages():
         output = stage.work(results, _no_step)
         results.add(stage, output, report.seconds.get(stage.name, 0.0))

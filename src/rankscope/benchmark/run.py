@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from rankscope.benchmark.in_languages import (
 from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.preparing import loaded_config, prepared, refuse_languages
 from rankscope.benchmark.repeating import Attempts, repeat_stages
-from rankscope.benchmark.spreading import check_executor, spreading
 from rankscope.benchmark.systems import Systems
 from rankscope.benchmark.workflow import Workflow, make_workflow
 from rankscope.document.terminal import as_text
@@ -119,24 +117,20 @@ def run_benchmark(
     fresh: bool = False,
     python: bool = True,
     watcher: Watcher | None = None,
-    executor: Executor | None = None,
 ) -> Result:
     """Make, check, score and compare the runs of a config, and write the experiment.
 
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
-    what is there. An experiment that is in ``output`` already, complete and with every
-    query answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
-    functions; without ``python``, one that does is refused before anything is imported. With an
-    ``executor`` of `concurrent.futures` (threads, processes, a Dask client's), its workers do what
-    can be done apart, to the same bytes; the rest is done here, ``jobs`` stages at a time. Cases in
-    several languages are for `run_languages`.
+    what is there. An experiment that is in ``output`` already, complete and with every query
+    answered, is returned as it is, unless ``fresh``. ``jobs`` stages are done at a time. A config
+    is code, as it may name Python functions; without ``python``, one that does is refused before
+    anything is imported. Cases in several languages are for `run_languages`.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
     """
     _check_jobs(jobs)
-    check_executor(executor)
     loaded = loaded_config(config, settings)
     refuse_languages(loaded, "run_languages makes an experiment of each")
     return _run_one(
@@ -147,7 +141,6 @@ def run_benchmark(
         fresh=fresh,
         python=python,
         watcher=watcher,
-        executor=executor,
     )
 
 
@@ -189,7 +182,6 @@ def _run_one(
     fresh: bool,
     python: bool,
     watcher: Watcher | None,
-    executor: Executor | None,
 ) -> Result:
     """Run a config whose questions are all of one experiment."""
     started = now()
@@ -208,12 +200,7 @@ def _run_one(
             workflow = _workflow(benchmark, attempts, folder)
             store = Store(folder)
             _check_corpus(systems, workflow, store)
-            with ExitStack() as stack:
-                elsewhere = None
-                if executor is not None:
-                    parts = (benchmark, systems, workflow, executor)
-                    elsewhere = stack.enter_context(spreading(*parts, cache=folder, python=use))
-                results = workflow.plan(store).execute(watcher, jobs=jobs, elsewhere=elsewhere)
+            results = workflow.plan(store).execute(watcher, jobs=jobs)
         made = Experiment(benchmark, workflow, results)
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:

@@ -85,8 +85,6 @@ class ExperimentManifest(KeptRecord):
     """Of everything random."""
     machine: Machine
     """Where it ran."""
-    places: dict[str, Machine] | None = left_out()
-    """By stage that ran on a worker of a cluster: the worker's machine; null: all ran here."""
     seconds: dict[str, float]
     """How long each stage took."""
     artifacts: list[FileRef]
