@@ -153,7 +153,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
-        "report": ("report", "report", "One page of experiments or records, to look around in."),
+        "report": ("report", "report", "One page of an experiment or record, to look around in."),
         "judge": ("judge", "judge", "A page to judge documents on: one key, saved at once."),
         "judge-llm": ("judge_llm", "judge_llm", "A language model judges, beside people."),
         "power": ("power", "power", "What these queries can and cannot show."),
