@@ -15,7 +15,7 @@ import io
 import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -64,11 +64,7 @@ def write_entry(path: Path, content: bytes) -> None:
 
 
 def read_entry(path: Path) -> bytes | None:
-    """Read an entry; None if there is none, or it is not as it was written, or of another key.
-
-    It has the time of this as that of its last change, by which `prune` knows what nobody needs
-    any more.
-    """
+    """Read an entry; None if there is none, or it is not as it was written, or of another key."""
     with _reading(path) as stream:
         return None if stream is None else stream.read()
 
@@ -120,8 +116,6 @@ def _reading(path: Path) -> Iterator[io.BufferedReader | None]:
         except OSError:
             whole = False
         if whole:
-            with suppress(OSError):  # as in `read_entry`
-                os.utime(path)
             stream.seek(_DIGEST + len(_head(path)))
         yield stream if whole else None
 

@@ -3,7 +3,7 @@
 A `Part` is a frozen pydantic model with a docstring under each field. It is what a function
 returns, what the cache keeps, what the JSON holds and what reports read; nothing mirrors it. A
 `Record` is a part that is a file of its own: it names its schema, ``rankscope/<kind>/<version>``,
-and reads files of earlier versions.
+and reads that version only.
 
 Infinite numbers have no place in JSON: fields of the types `Low`, `High` and `Unbounded` are null
 there. A field that says nothing where it is None is `left_out`.
@@ -15,7 +15,6 @@ import ast
 import inspect
 import json
 import math
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -196,8 +195,6 @@ class Record(Part):
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
-    upgrades: ClassVar[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
-    """From a version, how its data becomes that of the next; what is damaged stays as it is."""
     written_by: ClassVar[str] = ""
     """The command that writes such a file; messages name it."""
 
@@ -222,24 +219,18 @@ class Record(Part):
 
     @classmethod
     def from_data(cls, data: object, *, source: str) -> Self:
-        """Check what a file holds; one of an earlier version is brought up to date."""
+        """Check what a file holds; one of another version is refused."""
         schema = data.get("schema") if isinstance(data, dict) else None
-        number = schema.rpartition("/")[2] if isinstance(schema, str) else ""
-        numbered = re.fullmatch("[1-9][0-9]{0,8}", number)
-        if not isinstance(data, dict) or not cls.is_kind_of(data) or not numbered:
+        if schema != cls.schema_name():
             got = "none" if schema is None else shown(schema)
             writer = f", which {cls.written_by!r} writes" if cls.written_by else ""
+            remedy = ""
+            if isinstance(data, dict) and cls.is_kind_of(data):
+                remedy = "; use the version of rankscope that wrote it, or make it again"
             raise FormatError(
-                f"expected the schema {cls.schema_name()!r}{writer}; got {got}", source=source
-            )
-        if int(number) > cls.version:
-            raise FormatError(
-                f"has the schema {shown(schema)}, and this version of rankscope reads up to "
-                f"{cls.schema_name()!r}; use a newer one",
+                f"expected the schema {cls.schema_name()!r}{writer}; got {got}{remedy}",
                 source=source,
             )
-        for version in range(int(number), cls.version):
-            data = cls.upgrades[version](data)
         return checked(cls, data, source=source, place=cls.place, written_by=cls.written_by)
 
     @classmethod

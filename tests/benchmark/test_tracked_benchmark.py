@@ -1,7 +1,9 @@
-"""A benchmark's numbers for other tools: flat metrics, and what trackers get."""
+"""A benchmark's numbers for other tools: flat metrics, and what MLflow gets."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from benchmark.world import World, cli, write_world
 from rankscope.benchmark.run import run_benchmark
 from rankscope.integrations.metrics import metrics_of
-from rankscope.integrations.tracking import entry_of
+from rankscope.integrations.mlflow import facts_of
 
 
 @pytest.fixture(scope="module")
@@ -17,26 +19,27 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return write_world(tmp_path_factory.mktemp("tracked"))
 
 
-def test_what_trackers_get(world: World) -> None:
+def test_what_mlflow_gets(world: World) -> None:
     result = run_benchmark(world.config, output=world.folder / "benchmarks")
-    entry = entry_of(result)
+    facts, metrics = facts_of(result), metrics_of(result)
     systems = [system.name for system in result.report.systems]
-    assert entry.params["systems"] == ", ".join(systems)
-    assert entry.params["collection"] == result.report.collection.name
+    assert facts.params["systems"] == ", ".join(systems)
+    assert facts.params["collection"] == result.report.collection.name
     (first, *_) = result.report.systems
     for mean in first.measures:
         assert mean.interval is not None
-        assert entry.metrics[f"{first.name}/{mean.measure}"] == mean.value
-        assert entry.metrics[f"{first.name}/{mean.measure}.low"] == mean.interval.low
-    assert any("-vs-" in name for name in entry.metrics)
-    titles = [column.title for column in entry.table.columns]
-    assert titles == ["run", "query_id", *(info.measure for info in result.report.measures)]
-    assert len(entry.table.rows) == len(systems) * result.report.collection.queries
-    values = [row[2].value for row in entry.table.rows if row[0].value == first.name]
-    assert sum(map(float, values)) / len(values) == pytest.approx(first.measures[0].value)  # type: ignore[arg-type]
+        assert metrics[f"{first.name}/{mean.measure}"] == mean.value
+        assert metrics[f"{first.name}/{mean.measure}.low"] == mean.interval.low
+    assert any("-vs-" in name for name in metrics)
+    rows = list(csv.DictReader(io.StringIO(facts.files["per_query.csv"])))
+    measures = [info.measure for info in result.report.measures]
+    assert list(rows[0]) == ["run", "query_id", *measures]
+    assert len(rows) == len(systems) * result.report.collection.queries
+    values = [float(row[measures[0]]) for row in rows if row["run"] == first.name]
+    assert sum(values) / len(values) == pytest.approx(first.measures[0].value)
     page = (result.folder / "BenchmarkReport.html").read_text("utf-8")
-    assert entry.files["report.html"] == page
-    assert metrics_of(result.report) == entry.metrics
+    assert facts.files["report.html"] == page
+    assert metrics_of(result.report) == metrics
     assert result._repr_html_() == result.report._repr_html_()
 
 

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,8 @@ import pytest
 from reliability.tampering import missed
 
 from benchmark.world import cli, made, write_world
-from rankscope.benchmark.config.loading import config_hash
 from rankscope.benchmark.drawn_pages import pages
-from rankscope.benchmark.replay import Recorded, replay
-from rankscope.benchmark.verify import open_experiment, verify
+from rankscope.benchmark.verify import verify
 from rankscope.records import BenchmarkReport, ExperimentManifest
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
@@ -251,38 +248,11 @@ def test_a_page_whose_data_were_changed(folder: Path) -> None:
     assert list(problems(folder)) == [f"{path.name}, its content"]
 
 
-def test_a_record_of_another_version(folder: Path) -> None:
-    """What is computed differently is not called forged; the id, a hash, must fit anyway."""
-
-    def earlier(data: Any) -> None:
-        data["versions"]["rankscope"] = "0.0.9"
-
-    changed(folder, MANIFEST, earlier)
-    assert set(problems(folder)) == {"id of the experiment"}
-    said = [one.unchecked for one in verify(folder).checks if one.unchecked]
-    assert any(text.startswith("rankscope 0.0.9 wrote it, and this is") for text in said)
-    changed(folder, MANIFEST, lambda data: data.pop("keys"))
-    assert problems(folder) == {}
-    assert "as far as it could be checked" in " ".join(
-        cli("benchmark", "verify", folder)[1].split()
-    )
-
-
-def test_a_config_of_a_version_in_which_less_could_be_said(folder: Path) -> None:
-    """The id is the hash of the config as it was written, not as it is understood today."""
-
-    def earlier(data: Any) -> None:
-        data["versions"]["rankscope"] = "0.0.9"
-        del data["config"]["approximation"]
-        data["config_sha256"] = config_hash(data["config"])
-
-    changed(folder, MANIFEST, earlier)
-    recorded = Recorded(folder, *open_experiment(folder))
-    identity = replay(recorded).experiment.benchmark.id_with(recorded.manifest.config)
-    changed(folder, MANIFEST, lambda data: data.update(experiment=identity))
-    assert problems(folder) == {}
-    changed(folder, MANIFEST, lambda data: data["config"].update(depth=7))
-    assert "id of the experiment" in problems(folder)
+def test_an_experiment_of_another_version_is_refused(folder: Path) -> None:
+    changed(folder, MANIFEST, lambda data: data["versions"].update(rankscope="0.0.9"))
+    code, out, err = cli("benchmark", "verify", folder)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "rankscope '0.0.9' made this experiment" in err
 
 
 def test_the_digest(original: Path) -> None:
@@ -290,48 +260,9 @@ def test_the_digest(original: Path) -> None:
     _, out, _ = cli("benchmark", "run", original.parent.parent / "config.yaml", "--output",
                     original.parent)  # fmt: skip
     assert f"digest {digest}" in " ".join(out.split())  # a long path may wrap the line
-    assert f"digest {digest[:16]}" in cli("benchmark", "list", original.parent)[1]
+    assert f"digest {digest[:16]}" in " ".join(cli("benchmark", "list", original.parent)[1].split())
     for given, code in ((digest, 0), (digest[:12].upper(), 0), ("0" * 64, 1), ("xyz", 1)):
         assert cli("benchmark", "verify", original, "--digest", given)[0] == code
-
-
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed")
-def test_signatures(folder: Path, tmp_path: Path) -> None:
-    for name in ("mine", "other"):
-        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)]
-        subprocess.run(command, check=True)
-    mine, other = tmp_path / "mine.pub", tmp_path / "other.pub"
-
-    def check(key: Path) -> tuple[int, str]:
-        code, out, err = cli("benchmark", "verify", folder, "--key", key)
-        return code, " ".join(f"{out}{err}".split())
-
-    code, out = check(mine)
-    assert (code, "nobody signed it" in out) == (1, True)
-    code, out, _ = cli("benchmark", "sign", folder, "--key", tmp_path / "mine")
-    assert code == 0
-    assert "ExperimentManifest.json.sig" in out
-    code, out = check(mine)
-    assert (code, "signed by mine" in out) == (0, True)
-    assert cli("benchmark", "verify", folder)[0] == 0, "the signature is no file too many"
-    assert '"signed": true' in cli("benchmark", "list", folder, "--format", "json")[1]
-    code, out = check(other)
-    assert (code, "was not made by a key of other.pub" in out) == (1, True)
-    allowed = tmp_path / "allowed"
-    keys = mine.read_text(), other.read_text()
-    allowed.write_text(f"bea@example.org {keys[1]}ann@example.org {keys[0]}")
-    code, out = check(allowed)
-    assert (code, "signed by ann@example.org" in out) == (0, True)
-    code, out = check(tmp_path / "mine")
-    assert (code, "a private key; name the public one" in out) == (2, True)
-    assert check(tmp_path / "none")[0] == 2
-    assert cli("benchmark", "sign", folder, "--key", tmp_path / "none")[0] == 2
-    code, _, err = cli("benchmark", "sign", folder, "--key", folder / "queries.parquet")
-    assert (code, err.count("\n")) == (2, 1)
-    assert cli("benchmark", "sign", tmp_path, "--key", tmp_path / "mine")[0] == 2
-    changed(folder, MANIFEST, lambda data: data.update(started="2020-01-01T00:00:00Z"))
-    code, out = check(mine)
-    assert (code, "was changed after it was signed" in out) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -424,14 +355,14 @@ def test_a_link_that_leads_out(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [MANIFEST, REPORT])
-def test_a_record_of_the_future(folder: Path, name: str) -> None:
+def test_a_record_of_another_schema(folder: Path, name: str) -> None:
     def later(data: Any) -> None:
         data["schema"] = data["schema"].rpartition("/")[0] + "/99"
 
     changed(folder, name, later)
     code, out, err = cli("benchmark", "verify", folder)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "use a newer one" in err
+    assert "use the version of rankscope that wrote it" in err
 
 
 def test_what_is_no_experiment(tmp_path: Path) -> None:

@@ -491,31 +491,6 @@ def test_an_empty_list_says_so(tabs: Any, plain: Path) -> None:
     assert page.inner_text("#list tbody") == "No query fits these filters."
 
 
-# --- several experiments -------------------------------------------------------------------------
-
-
-def test_several_experiments_are_a_history(tabs: Any, tmp_path: Path) -> None:
-    command("demo", "--copy", str(tmp_path / "demo"))
-    config = str(tmp_path / "demo" / "bench.yaml")
-    for depth in ("100", "10"):
-        command("benchmark", "run", config, "--quiet", "--set", f"depth={depth}",
-                "--output", str(tmp_path / "out"))  # fmt: skip
-    folders = sorted(map(str, (tmp_path / "out").glob("recipes-*")))
-    assert len(folders) == 2
-    target = tmp_path / "history.html"
-    command("report", *folders, "-o", str(target))
-    page = tabs(target)
-    assert page.locator("h1").inner_text() == "History of 2 experiments"
-    assert page.locator("#over-time svg[role=img]").count() == 1
-    page.locator("#side-by-side td a").first.click()
-    page.wait_for_selector("#list tbody tr a")
-    page.select_option("#pick-a", "#2 hybrid")
-    page.select_option("#pick-b", "#1 hybrid")
-    page.locator("#list tbody tr a").first.click()
-    page.wait_for_selector("#board .hit")
-    assert page.locator(".ranking h4").all_inner_texts() == ["#2 hybrid", "#1 hybrid"]
-
-
 # --- hostile content -----------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as Xml
 
 import polars as pl
 import pytest
+from small_benchmark import made, write_world
 
 from rankscope import Qrels, Run
 
@@ -161,15 +162,12 @@ def test_what_was_typed_is_repeated_visibly(rankscope: Rankscope) -> None:
 
 
 def test_experiments_are_listed_visibly(rankscope: Rankscope, tmp_path: Path) -> None:
-    source = Path(__file__).parents[1] / "data" / "experiment-v1"
-    (old,) = source.iterdir()
-    folder = tmp_path / "benchmarks" / old.name
-    folder.mkdir(parents=True)
-    for path in old.glob("*.json"):
+    folder = made(write_world(tmp_path / "world"), tmp_path / "benchmarks")
+    for path in folder.glob("*.json"):
         text = path.read_text("utf-8")
         text = re.sub(r'"finished": "', r'"finished": "\\u001b[31m', text)
-        text = re.sub(r'"(measure|asked)": "nDCG@10"', r'"\1": "\\u001b[5mnDCG@10"', text)
-        (folder / path.name).write_text(text, "utf-8")
+        text = re.sub(r'"(measure|asked)": "nDCG@5"', r'"\1": "\\u001b[5mnDCG@5"', text)
+        path.write_text(text, "utf-8")
     for format in ("table", "csv", "markdown", "html", "latex", "json"):
         done = rankscope("benchmark", "list", "--format", format, terminal=True)
         assert done.returncode == 0, done.stderr

@@ -89,15 +89,6 @@ def test_an_experiment_and_less_of_it(rankscope: Rankscope, experiment: Path) ->
     assert len(text_of(Path("less.html"))) < len(text_of(Path("page.html")))
 
 
-def test_several_experiments(rankscope: Rankscope, experiment: Path) -> None:
-    shutil.copytree(experiment, "copy")
-    done = rankscope("report", str(experiment), "copy", "-o", "history.html")
-    assert done.returncode == 0
-    page = text_of(Path("history.html"))
-    assert "History of 2 experiments" in page
-    assert '"group":"#2"' in page
-
-
 @pytest.mark.usefixtures("files")
 def test_records(rankscope: Rankscope) -> None:
     runs = ("qrels.txt", "good.run", "bad.run")
@@ -114,9 +105,6 @@ def test_records(rankscope: Rankscope) -> None:
         assert (done.returncode, done.stderr) == (0, ""), name
         page = Path(f"{name}.html").read_text("utf-8")
         assert ('id="data-overview"' in page) == (name == "scores"), name
-    done = rankscope("report", "scores.json", "gate.json")
-    assert done.returncode == 2
-    assert "only experiments can be put side by side" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -141,22 +129,6 @@ def test_what_cannot_be_shown_is_one_sentence(
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "report.html").exists()
-
-
-def test_other_queries_under_the_same_ids_are_not_mixed(
-    rankscope: Rankscope, experiment: Path
-) -> None:
-    shutil.copytree(experiment, "other")
-    queries = pl.read_parquet("other/queries.parquet").with_columns(pl.col("text") + " zanzibar")
-    queries.write_parquet("other/queries.parquet")
-    report = json.loads(Path("other/BenchmarkReport.json").read_text("utf-8"))
-    report["created"] = "2001-01-01T00:00:00Z"
-    Path("other/BenchmarkReport.json").write_text(json.dumps(report), "utf-8")
-    assert rankscope("report", str(experiment), "other", "-o", "both.html").returncode == 0
-    page = text_of(Path("both.html"))
-    assert "#1: other queries or documents under the same ids" in page
-    assert '"group":"#1"' not in page
-    assert MARK not in page
 
 
 @pytest.mark.parametrize(

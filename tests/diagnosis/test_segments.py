@@ -422,13 +422,6 @@ def test_odd_data() -> None:
     assert look(given).findings == ()
 
 
-def test_records_of_older_versions_are_read() -> None:
-    old: Any = {"measure": "RR", "baseline": None, "alpha": 0.05, "segments": [], "findings": []}
-    read = Segments.model_validate(old)
-    assert (read.system, read.costs, read.slices, read.skipped) == (None, (), (), {})
-    assert SEGMENTS.section(read).all_blocks == ()
-
-
 # --- two conditions at once
 
 

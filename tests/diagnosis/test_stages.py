@@ -614,31 +614,6 @@ def test_every_system_that_could_be_reranked_is_placed() -> None:
     assert {row.value for row in result.placements[0].rows} == {None}
 
 
-# --- records -------------------------------------------------------------------------------------
-
-
-def test_rows_of_earlier_versions_are_read() -> None:
-    old = {
-        "system": "b",
-        "kind": "rerank",
-        "of": ["a"],
-        "depth": 50,
-        "measures": {"RR": 0.5},
-        "changes": [],
-        "cutoff": 10,
-    }
-    row = StageRow.model_validate(old)
-    assert (row.kept, row.role, row.improvements, row.dropped, row.headroom) == (
-        *(None, None, ()),
-        *(None, None),
-    )
-    assert set(row.to_dict()) - set(old) == {
-        *("ceiling", "input_recall", "output_recall", "lost", "promoted", "labels")
-    }
-    result = Stages.model_validate({"measure": "RR", "alpha": 0.05, "stages": [old]})
-    assert (result.placements, result.harmed, result.group_tests) == ((), (), None)
-
-
 @pytest.mark.parametrize("profile", ["beir", "ir_measures", "trec_eval-9"])
 def test_profiles(profile: str) -> None:
     """With beir a document that has its query's id is left out, and so it is here."""

@@ -73,7 +73,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "another schema": (put("schema", value="beir/1"), "'rankscope/scores/1'.*got 'beir/1'"),
     "a later schema": (
         put("schema", value="rankscope/scores/9"),
-        "has the schema 'rankscope/scores/9', .* reads up to 'rankscope/scores/1'",
+        "'rankscope/scores/1'.*got 'rankscope/scores/9'; use the version",
     ),
     "schema of a number": (put("schema", value=1), "got '1'"),
     "no qrels": (lambda data: data.pop("qrels"), "qrels is missing"),

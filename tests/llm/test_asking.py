@@ -28,7 +28,6 @@ from llm.world import (
 )
 from rankscope.errors import InputError
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.kept_entries import cache_contents, check_cache
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
 
@@ -229,13 +228,6 @@ def test_a_damaged_reply_is_asked_for_again(server: Server, tmp_path: Path) -> N
     again, second = fetched(reranked(server), tmp_path)
     assert again.run == first.run
     assert second.requests == 2
-
-
-def test_replies_are_listed_and_checked_as_part_of_a_cache(server: Server, tmp_path: Path) -> None:
-    _, usage = fetched(reranked(server), tmp_path)
-    kinds = {kind.kind: kind.entries for kind in cache_contents(tmp_path).kinds}
-    assert kinds["replies"] == usage.requests
-    assert check_cache(tmp_path).ok
 
 
 def test_the_same_question_at_the_same_time_is_asked_once(server: Server) -> None:

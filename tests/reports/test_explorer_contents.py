@@ -122,7 +122,7 @@ def test_blocks_hold_everything_once() -> None:
     assert list(packed) == ["overview", "answers-0", "documents-0"]
     overview, columns = decoded(packed["overview"])
     assert overview["queries"] == list(contents.query_ids)
-    assert [system["name"] for system in overview["systems"]] == ["s0", "s1", "s2"]
+    assert overview["systems"] == ["s0", "s1", "s2"]
     for at, system in enumerate(contents.systems):
         np.testing.assert_array_equal(columns[f"value-{at}-1"], system.values[1])
     documents, _ = decoded(packed["documents-0"])

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.entries import (
+    is_whole,
     map_matrix,
     read_arrays,
     write_arrays,
     write_entry,
     writing_matrix,
 )
-from rankscope.retrieval.kept_entries import check_cache
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
@@ -197,7 +197,7 @@ def test_on_disk_answers_are_the_same(tmp_path: Path, void: bool, chunk: Any) ->
     assert searched(corpus, tmp_path, **options) == (expected, made)
     assert searched(corpus, tmp_path, **options) == (expected, 0), "nothing is embedded again"
     assert list(tmp_path.rglob("*.matrix"))
-    assert check_cache(tmp_path).ok
+    assert all(is_whole(path) for path in tmp_path.rglob("*") if path.is_file())
 
 
 @pytest.mark.usefixtures("mapped")
@@ -232,7 +232,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, damage: str, suffix: str)
             entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
     assert searched(corpus, tmp_path)[0] == expected
     assert searched(corpus, tmp_path) == (expected, 0)
-    assert check_cache(tmp_path).ok
+    assert all(is_whole(path) for path in tmp_path.rglob("*") if path.is_file())
 
 
 @pytest.mark.usefixtures("mapped")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 import rankscope as rs
-from rankscope.scale import executors, run_cuts
+from rankscope.scale import dask_cluster, executors, run_cuts
 from rankscope.scale.executors import Workers, process_pool
 from scale.deaths import die, die_once
 from scale.runs_on_disk import ordered, qrels, rows, text
@@ -192,3 +193,53 @@ def test_workers_must_see_the_file(files: list[str]) -> None:
 
     with Elsewhere(1) as pool, pytest.raises(rs.InputError, match="does not see it; workers read"):
         rs.evaluate(qrels(0), files[0], MEASURES, executor=pool)
+
+
+# --- refusals of a cluster ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("tcp://127.0.0.1:1", "no Dask scheduler can be reached there"),
+        ("localhost:8786", "expected the address of a Dask scheduler as tcp://host:port"),
+        ("tcp://localhost:99999", "expected the address of a Dask scheduler as tcp://host:port"),
+    ],
+)
+def test_an_address_where_nobody_answers(address: str, words: str) -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    with pytest.raises(rs.InputError, match=words):
+        dask_cluster.connect(address)
+
+
+def test_another_installation_is_refused(dask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = os.getpid()
+
+    def versions() -> dict[str, str]:
+        return {"polars": "9.9" if os.getpid() == driver else "0.1"}
+
+    monkeypatch.setattr(dask_cluster, "installation", versions)
+    with pytest.raises(rs.InputError, match=r"has polars 0\.1, and this machine has polars 9\.9"):
+        dask_cluster.connect(dask.scheduler.address)
+
+
+def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    monkeypatch.setattr(dask_cluster, "WITHOUT_WORKERS", 0.5)
+    with distributed.LocalCluster(
+        n_workers=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+    ) as cluster:
+        client = dask_cluster.connect(cluster.scheduler_address)
+        with dask_cluster.executor_of(client) as executor:
+            assert executor.submit(len, "abc").result(timeout=10) == 3
+            cluster.scale(0)
+            waiting = executor.submit(time.sleep, 60)
+            with pytest.raises(BrokenExecutor, match=r"no worker for 0\.5 s"):
+                waiting.result(timeout=20)
+        client.close()
+        with pytest.raises(rs.InputError, match="the cluster has no workers; start some"):
+            dask_cluster.connect(cluster.scheduler_address, patience=1)

@@ -76,10 +76,7 @@ class Benchmark:
 
         How many queries are asked at a time decides nothing, and may differ between machines.
         """
-        return self.id_with(self.loaded.plain())
-
-    def id_with(self, config: Mapping[str, Any]) -> str:
-        """Return the id with a config as another version wrote it, which has other defaults."""
+        config = self.loaded.plain()
         key = fingerprint(
             {key: value for key, value in config.items() if key != "fetch"},
             self.collection.info.model_dump(),

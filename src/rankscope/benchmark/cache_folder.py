@@ -1,4 +1,4 @@
-"""The cache of a benchmark: where indexes, answers and stages are kept, and how much of them."""
+"""The cache of a benchmark: where indexes, answers and stages are kept."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankscope.entries import make_folder
-from rankscope.files import PARTS, PathLike, folder_to_write, size_in_bytes
-from rankscope.retrieval.kept_entries import CACHE, prune
+from rankscope.files import PARTS, PathLike, folder_to_write
 from rankscope.temporary import below, move, new_folder, remove, sweep, unlock
 
-CACHE_LIMIT = "RANKSCOPE_CACHE_LIMIT"
-"""The variable that holds the most that a cache may keep, such as 5GB."""
-
-BOARD = ".board-"
-"""How the folders begin in which workers say how far they are."""
+CACHE = ".cache"
+"""In the output folder of benchmarks: indexes, embeddings, answers and stages."""
 
 _FRESH = ".fresh-"
 
@@ -27,29 +23,20 @@ def cache_place(output: Path, cache: PathLike | None) -> Path:
 
 
 @contextmanager
-def cache_folder(
-    output: Path, cache: PathLike | None, limit: str | None, *, fresh: bool = False
-) -> Iterator[Path]:
+def cache_folder(output: Path, cache: PathLike | None, *, fresh: bool = False) -> Iterator[Path]:
     """Yield the folder in which indexes, answers and stages are kept.
 
     If ``fresh``, it is an empty one: nothing is found there, and what was made in it goes to the
-    real one afterwards, also when the benchmark was stopped. If there is a ``limit``, what was not
-    used for the longest time is then removed.
+    real one afterwards, also when the benchmark was stopped.
     """
-    setting, size = ("cache_limit", limit) if limit else (CACHE_LIMIT, os.environ.get(CACHE_LIMIT))
-    most = size_in_bytes(size, setting) if size else None
     folder = make_folder(cache_place(output, cache))
-    for names in (PARTS, f"{BOARD}*", f"{_FRESH}*"):
+    for names in (PARTS, f"{_FRESH}*"):
         sweep(list(below(folder, names)))
-    try:
-        if fresh:
-            with _emptied(folder) as empty:
-                yield empty
-        else:
-            yield folder
-    finally:
-        if most is not None:
-            prune(folder, max_bytes=most)
+    if fresh:
+        with _emptied(folder) as empty:
+            yield empty
+    else:
+        yield folder
 
 
 @contextmanager

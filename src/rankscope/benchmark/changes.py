@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from rankscope.benchmark.config.model import Config
-from rankscope.benchmark.config.sections import read_section
 from rankscope.benchmark.folders import REPORT, file_ref, inside
 from rankscope.benchmark.verify import open_experiment
 from rankscope.diagnosis.repeats import REPEATS
@@ -21,7 +19,6 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.part import Part
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.retrieval.options import SpecError
 from rankscope.scoring.score_files import RecordedScores, read_values
 from rankscope.statistics.comparable import paired
 from rankscope.statistics.correction import corrected
@@ -232,14 +229,6 @@ def _broken(old: BenchmarkReport, new: BenchmarkReport) -> list[str]:
     return changes
 
 
-def _whole(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a recorded config with what can be said in it since then, at its defaults."""
-    try:
-        return {**config, **read_section(Config, config).model_dump(mode="json")}
-    except SpecError:  # another version understood it
-        return config
-
-
 def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]:
     """Say what is different about two experiments themselves."""
     changes = []
@@ -247,7 +236,7 @@ def _what_differs(old: ExperimentManifest, new: ExperimentManifest) -> list[str]
         changes.append("the corpus")
     if old.collection.queries_sha256 != new.collection.queries_sha256:
         changes.append("the queries' texts or metadata")
-    before, after = _whole(old.config), _whole(new.config)
+    before, after = old.config, new.config
     changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
     if changed:
         changes.append(f"{', '.join(changed)} in the config")

@@ -14,7 +14,8 @@ from rankscope.document.pages import page
 from rankscope.document.pictures import standalone
 from rankscope.records import BenchmarkReport, ExperimentManifest
 from rankscope.reports.benchmark import benchmark_document
-from rankscope.reports.explorer.of_folder import Kept, contents_of_experiments
+from rankscope.reports.explorer.contents import Contents
+from rankscope.reports.explorer.of_folder import contents_of_experiment
 from rankscope.reports.explorer.query_pictures import with_query_pictures
 from rankscope.reports.explorer.whole_page import report_page
 from rankscope.tables.parquet import parquet_frame
@@ -22,7 +23,7 @@ from rankscope.tables.parquet import parquet_frame
 
 def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
     """Draw the pages of a report of what is in its folder, and their pictures, by file."""
-    contents = contents_of_experiments([kept_experiment(report, folder)])
+    contents = folder_contents(report, folder)
     plain = with_query_pictures(benchmark_document(report), contents)
     html = report_page(benchmark_document(report, manifest=manifest), contents)
     return {**_drawn(plain, "BenchmarkComparison.md"), "BenchmarkReport.html": html}
@@ -40,15 +41,15 @@ def _drawn(document: Document, markdown: str) -> dict[str, str]:
     return {markdown: as_markdown(document, pictures=charts), **drawn}
 
 
-def kept_experiment(report: BenchmarkReport, folder: Path, *, group: str = "") -> Kept:
-    """Return an experiment as an explorer reads it: tables that are not there are none."""
+def folder_contents(report: BenchmarkReport, folder: Path) -> Contents | None:
+    """Gather what an explorer shows of an experiment; None if its tables are not there."""
 
     def table(name: str) -> pl.DataFrame | None:
         if not os.path.lexists(folder / name):
             return None
         return parquet_frame(str(inside(folder, name)), source=name)
 
-    return Kept(report, table, group, str(folder))
+    return contents_of_experiment(report, table, str(folder))
 
 
 def chart_files(document: Document) -> dict[Picture, str]:

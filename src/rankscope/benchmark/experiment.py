@@ -481,7 +481,6 @@ class Experiment:
             git=git,
             seed=loaded.config.statistics.seed,
             machine=machine,
-            places=dict(sorted(self.results.places.items())) or None,
             seconds=self._seconds(),
             artifacts=artifacts,
         )

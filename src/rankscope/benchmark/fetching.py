@@ -66,7 +66,7 @@ class FetchedForm:
         """Make the run again; it was checked when it was made."""
         data = content.data
         run = self._run(data, content.tables)
-        chunks = data.get("chunks")
+        chunks = data["chunks"]
         return Fetched(
             run if chunks is None else run.collapsed_from(Chunks.of(chunks)),
             data["failures"],
@@ -74,8 +74,8 @@ class FetchedForm:
             Identity.model_validate(data["identity"]),
             tuple(data["notes"]),
             (
-                *map(EngineFacts.model_validate, data.get("engines", ())),
-                *map(ModelUsage.model_validate, data.get("usage", ())),
+                *map(EngineFacts.model_validate, data["engines"]),
+                *map(ModelUsage.model_validate, data["usage"]),
             ),
         )
 

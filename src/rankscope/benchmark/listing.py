@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankscope.benchmark.folders import MANIFEST, REPORT, experiment_folders
-from rankscope.benchmark.signatures import SIGNATURE
 from rankscope.benchmark.verify import digest_of, open_experiment
 from rankscope.errors import InputError
 from rankscope.part import Part
@@ -20,8 +19,6 @@ class Listed(Part):
     """Its id."""
     digest: str = ""
     """The SHA-256 of its manifest, which holds those of all other files."""
-    signed: bool = False
-    """Whether there is a signature; 'benchmark verify --key' tells whether it is good."""
     finished: str = ""
     """When, in UTC (ISO 8601)."""
     collection: str = ""
@@ -73,7 +70,6 @@ def _described(folder: Path) -> Listed:
         folder=str(folder),
         experiment=report.experiment,
         digest=digest_of(folder),
-        signed=(folder / SIGNATURE).is_file(),
         finished=manifest.finished,
         collection=f"{report.collection.name}{split}",
         queries=report.collection.queries,

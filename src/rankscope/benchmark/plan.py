@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from rankscope.benchmark.artifacts import Form, Store
-from rankscope.records import Machine
 from rankscope.retrieval.progress import cancellable
 
 Made = TypeVar("Made")
@@ -44,13 +43,11 @@ class Output(Generic[Made]):
     """What a stage made.
 
     ``complete`` is false where it could not do all of its work (a query failed): it is then never
-    kept, nor is what is made from it, so that the next run tries again. ``kept``: it is in the
-    store already.
+    kept, nor is what is made from it, so that the next run tries again.
     """
 
     value: Made
     complete: bool = True
-    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +70,10 @@ class Stage(Generic[Made]):
 
 @dataclass(slots=True)
 class Results:
-    """What stages made, by stage, and how long each took; 0 for what was in the store.
-
-    ``places`` says of stages that were done elsewhere on what machine that was, by name.
-    """
+    """What stages made, by stage, and how long each took; 0 for what was in the store."""
 
     _outputs: dict[Stage[Any], Output[Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    places: dict[str, Machine] = field(default_factory=dict)
 
     def __getitem__(self, stage: Stage[Needed]) -> Needed:
         """Return what a stage made."""
@@ -126,18 +119,6 @@ class Silent:
         """Show nothing."""
 
 
-class Elsewhere(Protocol):
-    """Does stages outside this process."""
-
-    def takes(self, stage: Stage[Any]) -> bool:
-        """Tell whether a stage may be done elsewhere."""
-
-    def output(
-        self, stage: Stage[Made], results: Results, watcher: Watcher, cancelled: threading.Event
-    ) -> tuple[Output[Made], float]:
-        """Return what a stage made, and the seconds it took; `Cancelled` if nobody wants it."""
-
-
 @dataclass(frozen=True, slots=True)
 class StageState:
     """A stage of a plan that was not executed: whether its result is in the store."""
@@ -176,44 +157,29 @@ class Plan:
             for stage in self.stages
         ]
 
-    def execute(
-        self,
-        watcher: Watcher | None = None,
-        *,
-        jobs: int = 1,
-        elsewhere: Elsewhere | None = None,
-    ) -> Results:
+    def execute(self, watcher: Watcher | None = None, *, jobs: int = 1) -> Results:
         """Do what is not in the store, up to ``jobs`` stages at a time.
 
-        Those that ``elsewhere`` takes are done there, as many at a time as can be. An error, or an
-        interruption, ends the stages beside it at their next step.
+        An error, or an interruption, ends the stages beside it at their next step.
         """
         results = Results()
         watcher = watcher or Silent()
-        if jobs == 1 and elsewhere is None:
+        if jobs == 1:
             for stage in self.stages:
                 results.add(stage, *self._output(stage, results, watcher))
             return results
         cancelled = threading.Event()
-        taken = [] if elsewhere is None else [each for each in self.stages if elsewhere.takes(each)]
-        # a thread for each stage that is done elsewhere: all it does is wait
-        with ThreadPoolExecutor(jobs) as pool, ThreadPoolExecutor(len(taken) + 1) as waiting:
+        with ThreadPoolExecutor(jobs) as pool:
 
             def submit(stage: Stage[Any]) -> Future[tuple[Output[Any], float]]:
-                if stage in taken:
-                    return waiting.submit(
-                        self._output, stage, results, watcher, cancelled, elsewhere
-                    )
                 return pool.submit(self._output, stage, results, watcher, cancelled)
 
             try:
-                most = jobs if elsewhere is None else len(self.stages)  # the pools have limits
-                for stage, future in _as_they_end(self.stages, results, submit, most):
+                for stage, future in _as_they_end(self.stages, results, submit, jobs):
                     results.add(stage, *future.result())
             except BaseException:
                 cancelled.set()
                 pool.shutdown(wait=False, cancel_futures=True)
-                waiting.shutdown(wait=False, cancel_futures=True)
                 raise
         results.seconds = {stage.name: results.seconds[stage.name] for stage in self.stages}
         return results
@@ -224,7 +190,6 @@ class Plan:
         results: Results,
         watcher: Watcher,
         cancelled: threading.Event | None = None,
-        elsewhere: Elsewhere | None = None,
     ) -> tuple[Output[Made], float]:
         """Return what a stage made, from the store if it is there, and the seconds it took."""
         whole = all(results.complete(needed) for needed in stage.needs)
@@ -233,35 +198,22 @@ class Plan:
             _log.debug("%s: taken from the store (%s)", stage.name, stage.key)
             watcher.ended(stage.name, 0.0, was_there=True)
             return Output(stored), 0.0
-        if elsewhere is not None and cancelled is not None:
-            output, seconds = elsewhere.output(stage, results, watcher, cancelled)
-        else:
-            output, seconds = _worked_out(stage, results, watcher, cancelled)
-        if whole and output.complete and not output.kept:
+        watcher.begun(stage.name)
+        began = time.perf_counter()
+
+        def step(done: int, total: int, /, part: str = "") -> None:
+            if cancelled is not None and cancelled.is_set():
+                raise Cancelled
+            watcher.step(stage.name, done, total, part)
+
+        with cancellable(cancelled):  # also ends what waits inside a stage, such as a slow engine
+            output = stage.work(results, step)
+        seconds = time.perf_counter() - began
+        if whole and output.complete:
             self.store.write(stage.key, stage.form, output.value)
         _log.debug("%s: done in %.3f s", stage.name, seconds)
         watcher.ended(stage.name, seconds, was_there=False)
         return Output(output.value, complete=whole and output.complete), seconds
-
-
-def _worked_out(
-    stage: Stage[Made],
-    results: Results,
-    watcher: Watcher,
-    cancelled: threading.Event | None,
-) -> tuple[Output[Made], float]:
-    """Do a stage in this thread, and return what it made and the seconds it took."""
-    watcher.begun(stage.name)
-    began = time.perf_counter()
-
-    def step(done: int, total: int, /, part: str = "") -> None:
-        if cancelled is not None and cancelled.is_set():
-            raise Cancelled
-        watcher.step(stage.name, done, total, part)
-
-    with cancellable(cancelled):  # also ends what waits inside a stage, such as a slow engine
-        output = stage.work(results, step)
-    return output, time.perf_counter() - began
 
 
 def _as_they_end(

@@ -111,7 +111,7 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
         _loaded(config, recorded),
         _collection(recorded, config, corpus),
         described(config.systems),
-        manifest.keys or {},
+        manifest.keys,
         manifest.versions,
         _targets(config, manifest),
     )
@@ -138,7 +138,7 @@ def replay(recorded: Recorded, corpus: Path | None = None) -> Replay:
     workflow = make_workflow(
         benchmark, fetches, reference=reference, known=known, again=again, exactness=exactness
     )
-    results = Results(places=dict(manifest.places or {}))
+    results = Results()
     for stage in workflow.stages():
         output = stage.work(results, _no_step)
         results.add(stage, output, report.seconds.get(stage.name, 0.0))
@@ -182,7 +182,7 @@ def _loaded(config: Config, recorded: Recorded) -> LoadedConfig:
 
 def _targets(config: Config, manifest: ExperimentManifest) -> Targets:
     """Return what should be reached: of the manifest where the config names files for it."""
-    if manifest.targets is not None and names_files(config.targets, config.bands):
+    if names_files(config.targets, config.bands):
         return Targets.from_plain(manifest.targets)
     return load_targets(config.targets, config.bands, Path())
 
@@ -268,9 +268,7 @@ def _titles(recorded: Recorded) -> dict[str, str | None]:
 
 
 def _texts(recorded: Recorded) -> dict[str, str | None]:
-    """Return how documents begin, where the folder says it."""
-    if not (recorded.folder / DOCUMENTS).exists():
-        return {}
+    """Return how documents begin."""
     return dict(recorded.table(DOCUMENTS).select("doc_id", "text").iter_rows())
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,10 @@ from rankscope.benchmark.in_languages import (
 from rankscope.benchmark.plan import Results, StageState, Watcher
 from rankscope.benchmark.preparing import loaded_config, prepared, refuse_languages
 from rankscope.benchmark.repeating import Attempts, repeat_stages
-from rankscope.benchmark.spreading import check_executor, spreading
 from rankscope.benchmark.systems import Systems
 from rankscope.benchmark.workflow import Workflow, make_workflow
 from rankscope.document.terminal import as_text
-from rankscope.document.views import Tracked, document_of
+from rankscope.document.views import Shown, document_of
 from rankscope.entries import make_folder
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
@@ -52,7 +50,7 @@ UNKNOWN = "unknown until the corpus is read"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result(Tracked):
+class Result(Shown):
     """A finished experiment: where it is, and its report.
 
     ``reused``: it was there already, whole, for the same config, data and versions.
@@ -114,43 +112,35 @@ def run_benchmark(
     *,
     output: PathLike = "benchmarks",
     cache: PathLike | None = None,
-    cache_limit: str | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     fresh: bool = False,
     python: bool = True,
     watcher: Watcher | None = None,
-    executor: Executor | None = None,
 ) -> Result:
     """Make, check, score and compare the runs of a config, and write the experiment.
 
     ``settings`` are changes such as ``"depth=50"``. Finished stages are read from ``cache`` (a
     folder in ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces
-    what is there. ``cache_limit``, such as "5GB", is the most that it may keep afterwards (also
-    ``RANKSCOPE_CACHE_LIMIT``). An experiment that is in ``output`` already, complete and with every
-    query answered, is returned as it is, unless ``fresh``. A config is code, as it may name Python
-    functions; without ``python``, one that does is refused before anything is imported. With an
-    ``executor`` of `concurrent.futures` (threads, processes, a Dask client's), its workers do what
-    can be done apart, to the same bytes; the rest is done here, ``jobs`` stages at a time. Cases in
-    several languages are for `run_languages`.
+    what is there. An experiment that is in ``output`` already, complete and with every query
+    answered, is returned as it is, unless ``fresh``. ``jobs`` stages are done at a time. A config
+    is code, as it may name Python functions; without ``python``, one that does is refused before
+    anything is imported. Cases in several languages are for `run_languages`.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
     """
     _check_jobs(jobs)
-    check_executor(executor)
     loaded = loaded_config(config, settings)
     refuse_languages(loaded, "run_languages makes an experiment of each")
     return _run_one(
         loaded,
         folder_to_write(output, "output"),
         cache=cache,
-        cache_limit=cache_limit,
         jobs=jobs,
         fresh=fresh,
         python=python,
         watcher=watcher,
-        executor=executor,
     )
 
 
@@ -188,18 +178,16 @@ def _run_one(
     place: Path,
     *,
     cache: PathLike | None,
-    cache_limit: str | None,
     jobs: int,
     fresh: bool,
     python: bool,
     watcher: Watcher | None,
-    executor: Executor | None,
 ) -> Result:
     """Run a config whose questions are all of one experiment."""
     started = now()
     with (
         loaded.secrets.hidden_in_errors(),
-        cache_folder(place, cache, cache_limit, fresh=fresh) as folder,
+        cache_folder(place, cache, fresh=fresh) as folder,
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, systems),
     ):
         name = benchmark.experiment
@@ -212,12 +200,7 @@ def _run_one(
             workflow = _workflow(benchmark, attempts, folder)
             store = Store(folder)
             _check_corpus(systems, workflow, store)
-            with ExitStack() as stack:
-                elsewhere = None
-                if executor is not None:
-                    parts = (benchmark, systems, workflow, executor)
-                    elsewhere = stack.enter_context(spreading(*parts, cache=folder, python=use))
-                results = workflow.plan(store).execute(watcher, jobs=jobs, elsewhere=elsewhere)
+            results = workflow.plan(store).execute(watcher, jobs=jobs)
         made = Experiment(benchmark, workflow, results)
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
@@ -317,7 +300,6 @@ def fetch_runs(
     systems: Sequence[str] = (),
     output: PathLike = "runs",
     cache: PathLike | None = None,
-    cache_limit: str | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     python: bool = True,
@@ -328,9 +310,8 @@ def fetch_runs(
     """Make the run files of a config's systems, checked, one as soon as it is done.
 
     ``systems`` names some of them (all, if none is named); ``written`` is told of each file.
-    ``cache`` and ``cache_limit`` are those of `run_benchmark`; ``metadata`` is a file of
-    ir_metadata, written at the top of each run.
-    Without ``python``, a config that names Python code is refused.
+    ``cache`` is that of `run_benchmark`; ``metadata`` is a file of ir_metadata, written at the top
+    of each run. Without ``python``, a config that names Python code is refused.
     """
     _check_jobs(jobs)
     loaded = loaded_config(config, settings)
@@ -339,7 +320,7 @@ def fetch_runs(
     place = make_folder(folder_to_write(output, "output"))
     with (
         loaded.secrets.hidden_in_errors(),
-        cache_folder(place, cache, cache_limit) as folder,
+        cache_folder(place, cache) as folder,
         prepared(loaded, folder, "run" if python else "refused") as (benchmark, made),
     ):
         fetching = _Fetching(benchmark, made, folder, place, jobs, watcher, written, yaml)

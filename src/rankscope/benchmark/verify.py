@@ -3,7 +3,7 @@
 Every file is hashed, and everything that is computed is computed again (by `replay`): values by
 query, means, intervals, tests, verdict, analyses, findings and pages. What only systems and machine
 know, such as their answers and how long they took, cannot be: for that, the manifest has a digest
-to be kept elsewhere, and a signature.
+to be kept elsewhere.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.experiment import report_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, MANIFEST, REPORT, file_ref, inside
 from rankscope.benchmark.replay import OtherRunError, Recorded, Replay, replay
-from rankscope.benchmark.signatures import SIGNATURE, signed_by
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, RankscopeError, counted
+from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.part import FileRef, Part, Record, left_out
 from rankscope.records import BenchmarkReport, ExperimentManifest
-from rankscope.records.table_names import DOCUMENTS
 from rankscope.reports.explorer.packing import without_compression
 
 EXACT = 1e-12
@@ -59,8 +57,6 @@ class Verification(Part, Shown):
     """The SHA-256 of its manifest, which holds those of all other files."""
     ok: bool
     """Whether everything holds that could be looked at."""
-    signer: str | None = left_out()
-    """The key that signed it, where one was asked for."""
     checks: tuple[Checked, ...]
     """Everything that was looked at."""
 
@@ -85,31 +81,36 @@ def digest_of(folder: Path) -> str:
     return hashlib.sha256(read_bytes(folder / MANIFEST)).hexdigest()
 
 
-def verify(
-    folder: Path, *, corpus: Path | None = None, digest: str = "", key: Path | None = None
-) -> Verification:
+def verify(folder: Path, *, corpus: Path | None = None, digest: str = "") -> Verification:
     """Compute every hash and everything that follows from the runs again.
 
     ``corpus`` is the file that was searched: with it titles are checked, too. ``digest`` is that
-    of the manifest as `benchmark run` printed it, or its beginning, and ``key`` an SSH public key,
-    or a file of allowed signers, that must have signed the manifest.
+    of the manifest as `benchmark run` printed it, or its beginning.
+
+    Raises:
+        InputError: this is no experiment, or another version of rankscope made it.
     """
     manifest, report = open_experiment(folder)
+    version = manifest.versions.get("rankscope")
+    if version != rankscope.__version__:
+        raise InputError(
+            f"{folder}: rankscope {shown(version)} made this experiment, and this is "
+            f"{rankscope.__version__}, which may compute something differently; verify it with the "
+            "version that made it"
+        )
     recorded = Recorded(folder, manifest, report)
     current = digest_of(folder)
-    checks = [*_files(folder, manifest), *_digest(current, digest)]
-    signer = None
-    if key is not None:
-        signer, problem = signed_by(folder, key)
-        checks.append(Checked(what="signature", problem=problem))
-    checks += _contents(recorded, corpus)
+    checks = (
+        *_files(folder, manifest),
+        *_digest(current, digest),
+        *_contents(recorded, corpus),
+    )
     return Verification(
         experiment=manifest.experiment,
         folder=str(folder),
         digest=current,
         ok=not any(check.problem for check in checks),
-        signer=signer,
-        checks=tuple(checks),
+        checks=checks,
     )
 
 
@@ -126,7 +127,7 @@ def _digest(current: str, expected: str) -> Iterator[Checked]:
 def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     for artifact in manifest.artifacts:
         yield Checked(what=artifact.path, problem=_file_problem(folder, artifact))
-    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST, SIGNATURE}
+    listed = {artifact.path for artifact in manifest.artifacts} | {MANIFEST}
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(names - listed):
         yield Checked(what=name, problem="is not in the manifest: it was added later")
@@ -200,15 +201,10 @@ class _Comparing:
         self._recorded = recorded
         self._experiment = replayed.experiment
         self._out_of_reach = replayed.out_of_reach
-        version = recorded.manifest.versions.get("rankscope")
-        self._other_version = "" if version == rankscope.__version__ else str(version)
-        self._is_older = recorded.manifest.keys is None
 
     def tables(self) -> Iterator[Checked]:
         """Compare questions, judgments, values by query and results."""
         for name, table in self._experiment.tables():
-            if name == DOCUMENTS and not (self._recorded.folder / name).exists():
-                continue  # earlier versions kept none
             yield Checked(what=f"{name}, its content", problem=self._table_problem(name, table))
 
     def _table_problem(self, name: str, table: pl.DataFrame) -> str:
@@ -216,10 +212,6 @@ class _Comparing:
             recorded = self._recorded.table(name)
         except Exception as error:  # likewise
             return f"cannot be read ({error})"
-        if "rank" in table.columns:  # earlier versions kept less of each answer
-            table = table.filter(pl.col("rank") <= self._recorded.report.top)
-            if "adds" not in recorded.columns:
-                table = table.drop("adds")
         if recorded.columns != table.columns:
             return f"has the columns {', '.join(recorded.columns)}"
         if len(recorded) != len(table):
@@ -258,14 +250,11 @@ class _Comparing:
         yield from self._identities()
 
     def _identities(self) -> Iterator[Checked]:
-        """Compare ids, which are hashes of what is recorded, whatever version made them."""
-        manifest = self._recorded.manifest
-        if manifest.keys is None:
-            return
-        benchmark = self._experiment.benchmark
+        """Compare ids, which are hashes of what is recorded."""
+        manifest, benchmark = self._recorded.manifest, self._experiment.benchmark
         computed = benchmark.experiment
         problem = f"is {manifest.experiment}, and {computed} follows from what is recorded"
-        same = manifest.experiment in (computed, benchmark.id_with(manifest.config))
+        same = manifest.experiment == computed
         yield Checked(what="id of the experiment", problem="" if same else problem)
         for name, described in benchmark.systems.items():
             # the key of a system that asks others changes with these when they get the corpus
@@ -286,8 +275,7 @@ class _Comparing:
         return Checked(what=what, problem="" if same else "is not what its key is the hash of")
 
     def pages(self) -> Iterator[Checked]:
-        """Draw the pages of the report again, those that there were then."""
-        listed = {artifact.path for artifact in self._recorded.manifest.artifacts}
+        """Draw the pages of the report again."""
         try:
             recorded = self._recorded
             drawn = pages(recorded.report, recorded.manifest, recorded.folder)
@@ -295,8 +283,6 @@ class _Comparing:
             yield Checked(what=f"{REPORT}, its pages", problem="cannot be drawn from what it says")
             return
         for name, text in drawn.items():
-            if name not in listed:
-                continue
             try:
                 there = read_bytes(inside(self._recorded.folder, name)).decode("utf-8", "replace")
                 same = there == text or without_compression(there) == without_compression(text)
@@ -312,18 +298,11 @@ class _Comparing:
         return list(differences(*plain))
 
     def _checked(self, what: str, apart: list[Difference]) -> Checked:
-        """Say where a record differs; of another version, that this one cannot tell."""
+        """Say where a record differs."""
         if not apart:
             return Checked(what=what)
         more = f", and {counted(len(apart) - 1, 'more difference')}" if len(apart) > 1 else ""
         sentence = f"{apart[0].sentence}{more}"
-        if self._other_version or self._is_older:
-            writer = self._other_version or "an earlier version"
-            return Checked(
-                what=what,
-                unchecked=f"rankscope {writer} wrote it, and this is {rankscope.__version__}, "
-                f"which computes or says it differently: {sentence}",
-            )
         return Checked(what=what, problem=sentence)
 
 

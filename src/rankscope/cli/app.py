@@ -99,7 +99,6 @@ BENCHMARK = LazyGroup(
     lazy={
         "run": ("benchmark_run", "run", "Run a config, and write its experiment."),
         "verify": ("benchmark_verify", "verify", "Is an experiment still what was recorded?"),
-        "sign": ("benchmark_sign", "sign", "Sign an experiment with an SSH key."),
         "compare": ("benchmark_compare", "compare", "What changed between two experiments."),
         "list": ("benchmark_list", "list_", "The experiments of a folder, newest first."),
         "schema": ("benchmark_schema", "schema", "The JSON schema of configs and records."),
@@ -118,17 +117,6 @@ CASES = LazyGroup(
         ),
         "schema": ("cases_schema", "schema", "The JSON schema of phrases with expected terms."),
         "copy": ("cases_copy", "copy", "The bundled clinical phrases in five languages."),
-    },
-)
-
-CACHES = LazyGroup(
-    name="cache",
-    help="What benchmarks keep for the next run: list it, check it, remove some of it.",
-    context_settings=_SETTINGS,
-    lazy={
-        "list": ("cache", "list_", "What a cache holds, with sizes."),
-        "prune": ("cache", "prune", "Remove what was not used, or down to a size."),
-        "verify": ("cache", "verify", "Is every entry as it was written?"),
     },
 )
 
@@ -158,13 +146,13 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         "benchmark": (
             "app",
             "BENCHMARK",
-            "From a config to a verdict: run, verify, sign, compare, list.",
+            "From a config to a verdict: run, verify, compare, list.",
         ),
         "evaluate": ("evaluate", "evaluate", "Score runs against judgments."),
         "compare": ("compare", "compare", "Is one run really better than another?"),
         "gate": ("gate", "gate", "Stop a regression: exit 1 on a real and relevant drop."),
         "diagnose": ("diagnose", "diagnose", "What lies behind the means: every analysis."),
-        "report": ("report", "report", "One page of experiments or records, to look around in."),
+        "report": ("report", "report", "One page of an experiment or record, to look around in."),
         "judge": ("judge", "judge", "A page to judge documents on: one key, saved at once."),
         "judge-llm": ("judge_llm", "judge_llm", "A language model judges, beside people."),
         "power": ("power", "power", "What these queries can and cannot show."),
@@ -174,7 +162,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         "why": ("why", "why", "Why two tools give one run different numbers."),
         "measures": ("measures", "measures", "Every measure, its formula and its edges."),
         "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
-        "cache": ("app", "CACHES", "What benchmarks keep: list, prune, verify."),
         "convert": ("convert", "convert", "From one file format to another."),
         "mcp": ("mcp", "mcp", "A server for assistants (MCP), read-only over a folder."),
         "conformance": ("conformance", "conformance", "What tools answer to known cases."),

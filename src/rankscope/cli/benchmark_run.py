@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import click
 
 from rankscope.cli.options import (
     CACHE,
-    CACHE_LIMIT,
     CONFIG,
     JOBS,
     MAX_SIZE,
@@ -24,8 +22,6 @@ from rankscope.cli.options import (
 from rankscope.cli.output import METRICS, emit, print_line
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from rankscope.benchmark.in_languages import LanguageResults
     from rankscope.benchmark.plan import StageState
     from rankscope.benchmark.run import Result
@@ -44,15 +40,8 @@ _REPORTS = ("BenchmarkReport.html", "BenchmarkComparison.md", "BenchmarkReport.j
     help="Where experiments go, each in a folder of its own.",
 )
 @CACHE
-@CACHE_LIMIT
 @SET
 @JOBS
-@click.option(
-    "--cluster",
-    metavar="tcp://HOST:PORT",
-    help="Let the workers of a Dask cluster, which you trust, do what can be done apart; the "
-    "address is that of its scheduler.",
-)
 @click.option("--dry-run", is_flag=True, help="Show the stages and whether each is there.")
 @click.option("--fresh", is_flag=True, help="Make everything anew; nothing is read from the cache.")
 @click.option(
@@ -71,10 +60,8 @@ def run(
     config: str,
     output: str,
     cache: str | None,
-    cache_limit: str | None,
     settings: tuple[str, ...],
     jobs: int,
-    cluster: str | None,
     dry_run: bool,
     fresh: bool,
     fail_under: tuple[str, ...],
@@ -123,15 +110,11 @@ def run(
     options: dict[str, Any] = {
         "output": output,
         "cache": cache,
-        "cache_limit": cache_limit,
         "jobs": jobs,
         "fresh": fresh,
         "python": not no_python,
     }
-    with (
-        watching(quiet=quiet, secrets=loaded.secrets) as watched,
-        _executor(cluster) as options["executor"],
-    ):
+    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
         options["watcher"] = watched.watcher
         results = run_languages(loaded, **options) if several else None
         result = None if several else run_benchmark(loaded, **options)
@@ -152,15 +135,6 @@ def run(
             put_line(sentence)
             status = ANSWER_IS_NO
     return status
-
-
-def _executor(cluster: str | None) -> AbstractContextManager[Executor | None]:
-    """Return the executor of a cluster, to be entered; one that gives None if there is none."""
-    if cluster is None:
-        return nullcontext()
-    from rankscope.scale.dask_cluster import connected
-
-    return connected(cluster)
 
 
 def show_languages(results: LanguageResults, *, format: str, quiet: bool) -> int:

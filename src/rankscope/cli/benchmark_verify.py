@@ -24,12 +24,6 @@ from rankscope.cli.output import emit
     metavar="HEX",
     help="The digest that 'benchmark run' printed, or its beginning: the manifest must have it.",
 )
-@click.option(
-    "--key",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="An SSH public key, or a file of allowed signers: one of them must have signed it.",
-)
 @format_option()
 @TARGET
 @MAX_SIZE
@@ -38,7 +32,6 @@ def verify(
     folder: Path,
     corpus: Path | None,
     digest: str,
-    key: Path | None,
     format: str,
     target: str | None,
 ) -> int:
@@ -50,6 +43,6 @@ def verify(
     from rankscope.benchmark.verify import verify as verify_experiment
     from rankscope.cli import ANSWER_IS_NO
 
-    verification = verify_experiment(folder, corpus=corpus, digest=digest, key=key)
+    verification = verify_experiment(folder, corpus=corpus, digest=digest)
     emit(verification, format=format, target=target)
     return 0 if verification.ok else ANSWER_IS_NO

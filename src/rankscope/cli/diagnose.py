@@ -136,12 +136,11 @@ def _folder_contents(folder: str) -> Contents | None:
     """Gather what the tables of an experiment hold."""
     from pathlib import Path
 
-    from rankscope.benchmark.drawn_pages import kept_experiment
+    from rankscope.benchmark.drawn_pages import folder_contents
     from rankscope.benchmark.verify import open_experiment
-    from rankscope.reports.explorer.of_folder import contents_of_experiments
 
     _, report = open_experiment(Path(folder))
-    return contents_of_experiments([kept_experiment(report, Path(folder))])
+    return folder_contents(report, Path(folder))
 
 
 def _of_runs(

@@ -13,10 +13,6 @@ EXAMPLES = {
     "init": "rankscope init my-search",
     "benchmark run": _RUN,
     "benchmark verify": f"{_RUN}\nrankscope benchmark verify {_EXPERIMENT}",
-    "benchmark sign": (
-        f"{_RUN}\nssh-keygen -q -t ed25519 -N '' -f key\n"
-        f"rankscope benchmark sign {_EXPERIMENT} --key key"
-    ),
     "benchmark compare": (
         f"{_RUN}\n{_RUN} --set depth=50 --output shallow\n"
         f"rankscope benchmark compare {_EXPERIMENT} shallow/recipes-*"
@@ -55,9 +51,6 @@ EXAMPLES = {
     ),
     "cases schema": "rankscope cases schema",
     "cases copy": "rankscope cases copy hpo",
-    "cache list": f"{_RUN}\nrankscope cache list benchmarks/.cache",
-    "cache prune": f"{_RUN}\nrankscope cache prune benchmarks/.cache --unused 30",
-    "cache verify": f"{_RUN}\nrankscope cache verify benchmarks/.cache",
 }
 
 

@@ -369,12 +369,6 @@ CACHE = click.option(
     metavar="DIR",
     help="Where indexes, embeddings and finished stages are kept (.cache in the output folder).",
 )
-CACHE_LIMIT = click.option(
-    "--cache-limit",
-    metavar="SIZE",
-    help="The most that is kept there afterwards, such as 5GB (also RANKSCOPE_CACHE_LIMIT); what "
-    "was not used for the longest time goes first.",
-)
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Stages done at a time."
 )

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from rankscope.document.blocks import Document
     from rankscope.part import Record
-    from rankscope.records import BenchmarkReport, ExperimentManifest
+    from rankscope.records import ExperimentManifest
     from rankscope.reports.explorer.contents import Contents
 
 
 @click.command()
-@click.argument("source", metavar="DIR|RECORD...", nargs=-1, required=True)
+@click.argument("source", metavar="DIR|RECORD")
 @click.option(
     "-o",
     "--output",
@@ -35,18 +35,15 @@ if TYPE_CHECKING:
 @click.option("--open", "is_opened", is_flag=True, help="Show it in a browser.")
 @page_options
 @MAX_SIZE
-def report(
-    *, source: tuple[str, ...], target: str, is_opened: bool, top: int | None, text: bool
-) -> None:
-    """Make one page of an experiment, of several, or of a record.
+def report(*, source: str, target: str, is_opened: bool, top: int | None, text: bool) -> None:
+    """Make one page of an experiment or of a record.
 
     DIR is the folder of a benchmark; RECORD is a JSON file that a benchmark, evaluate, compare,
     gate, diagnose or power wrote. The page needs no network and no other file: verdict and charts,
     every query with the rankings of all systems, diagnosis, definitions, and how to repeat it.
-    Several experiments are shown as a history, and side by side.
     """
     document, contents = _made(source, keep_text=text)
-    if contents is None and any(map(os.path.isdir, source)):
+    if contents is None and os.path.isdir(source):
         put_line(
             "warning: tables are missing from the folder, so that the page has no list of queries; "
             "'rankscope benchmark verify' says which"
@@ -62,7 +59,7 @@ def report(
         webbrowser.open(Path(target).absolute().as_uri())
 
 
-def _made(source: tuple[str, ...], *, keep_text: bool) -> tuple[Document, Contents | None]:
+def _made(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     """Read what is named, and make its document and what its explorer shows."""
     from pathlib import Path
 
@@ -72,27 +69,17 @@ def _made(source: tuple[str, ...], *, keep_text: bool) -> tuple[Document, Conten
     from rankscope.records import BenchmarkReport
     from rankscope.scoring.score_files import ScoreRecord
 
-    records: list[tuple[Any, Path | None]] = []
-    for name in source:
-        path = Path(name)
-        if not os.path.lexists(path):
-            raise InputError(f"{name}: file or folder not found")
-        records.append(_experiment(path) if path.is_dir() else _record(path))
-    kinds = [isinstance(record, BenchmarkReport) for record, _ in records]
-    if len(records) > 1 and not all(kinds):
-        other = source[kinds.index(False)]
-        raise InputError(f"{other}: only experiments can be put side by side; name this one alone")
+    path = Path(source)
+    if not os.path.lexists(path):
+        raise InputError(f"{source}: file or folder not found")
+    record, folder = _experiment(path) if path.is_dir() else _record(path)
     if not keep_text:
-        records = [(without_texts(record), folder) for record, folder in records]
-    if len(records) > 1:
-        return _history(records)
-    record, folder = records[0]
+        record = without_texts(record)
     contents = None
     if isinstance(record, BenchmarkReport) and folder is not None:
-        from rankscope.benchmark.drawn_pages import kept_experiment
-        from rankscope.reports.explorer.of_folder import contents_of_experiments
+        from rankscope.benchmark.drawn_pages import folder_contents
 
-        contents = contents_of_experiments([kept_experiment(record, folder)])
+        contents = folder_contents(record, folder)
         return document_of(record, manifest=_manifest(folder)), contents
     if isinstance(record, ScoreRecord):
         from rankscope.reports.explorer.of_runs import contents_of_record
@@ -158,27 +145,3 @@ def _record(path: Path) -> tuple[Record, Path | None]:
         "or what evaluate, compare, gate, diagnose or power write with --format json",
         source=source,
     )
-
-
-def _history(
-    records: list[tuple[BenchmarkReport, Path | None]],
-) -> tuple[Document, Contents | None]:
-    """Make the document of several experiments, and one explorer of all their systems."""
-    from rankscope.benchmark.drawn_pages import kept_experiment
-    from rankscope.document.views import document_of
-    from rankscope.reports.explorer.of_folder import contents_of_experiments
-    from rankscope.reports.past_experiments import History
-
-    described = []
-    folders = {}
-    for record, folder in records:
-        manifest = None if folder is None else _manifest(folder)
-        described.append((record, manifest, "" if folder is None else str(folder)))
-        folders[id(record)] = folder
-    history = History.of(described)
-    kept = []
-    for past in history.experiments:
-        place = folders[id(past.report)]
-        if place is not None:
-            kept.append(kept_experiment(past.report, place, group=past.group))
-    return document_of(history), contents_of_experiments(kept)

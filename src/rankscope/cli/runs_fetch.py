@@ -8,7 +8,6 @@ import click
 
 from rankscope.cli.options import (
     CACHE,
-    CACHE_LIMIT,
     CONFIG,
     JOBS,
     MAX_SIZE,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     help="Where the files go.",
 )
 @CACHE
-@CACHE_LIMIT
 @SET
 @JOBS
 @NO_PYTHON
@@ -60,7 +58,6 @@ def fetch(
     systems: tuple[str, ...],
     output: str,
     cache: str | None,
-    cache_limit: str | None,
     settings: tuple[str, ...],
     jobs: int,
     no_python: bool,
@@ -94,7 +91,6 @@ def fetch(
             systems=systems,
             output=output,
             cache=cache,
-            cache_limit=cache_limit,
             jobs=jobs,
             python=not no_python,
             watcher=watched.watcher,

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
@@ -68,40 +68,3 @@ class Shown:
         from rankscope.document.html import fragment  # noqa: PLC0415
 
         return fragment(document_of(self))
-
-
-class Tracked(Shown):
-    """Gives a result its way into an experiment tracker."""
-
-    __slots__ = ()
-
-    def log(
-        self,
-        to: Literal["mlflow", "trackio", "wandb"],
-        *,
-        name: str | None = None,
-        project: str | None = None,
-        prefix: str = "",
-        params: Mapping[str, object] | None = None,
-        step: int | None = None,
-    ) -> str:
-        """Log means with interval ends, a table and the report; return the id of the run there.
-
-        It goes into the run that is active, or else into a new one called ``name`` in ``project``
-        (MLflow's experiment). ``prefix`` is put before all names, to log several results into one
-        run; ``params`` are logged beside what the result itself says; ``step`` is that of the
-        metrics. See docs/how-to/track-experiments.md.
-        """
-        # trackers are later in the flow, and are loaded by name as views are
-        tracking = import_module("rankscope.integrations.tracking")
-        return str(
-            tracking.log(
-                self,
-                to=to,
-                name=name,
-                project=project,
-                prefix=prefix,
-                params=params or {},
-                step=step,
-            )
-        )

@@ -2,8 +2,8 @@
 
 Between what computes (`statistics`, `diagnosis`) and what shows (`reports`): records are made of
 the parts that were computed, and reports read records and compute nothing. Each record is one JSON
-file that names its schema, ``rankscope/<kind>/<n>``. A later version of rankscope reads earlier
-ones; one that is too new is refused with a sentence.
+file that names its schema, ``rankscope/<kind>/<n>``. One of another
+version is refused with a sentence.
 
 - `EvaluationReport`: how good one system is, on one collection
 - `BenchmarkReport`: all systems of an experiment, compared

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from rankscope.part import FileRef, Part, left_out
+from rankscope.part import FileRef, Part
 from rankscope.records.kept import KeptRecord
 from rankscope.records.report import CollectionInfo
 
@@ -69,10 +69,10 @@ class ExperimentManifest(KeptRecord):
     """Hashes of corpus, queries and judgments."""
     runs: list[RunRef]
     """Every run."""
-    keys: dict[str, str] | None = left_out()
-    """By system: the hash of what it is, without the corpus; null: an older record."""
-    targets: dict[str, Any] | None = left_out()
-    """What should be reached, of the config and the sets it names; null: an older record."""
+    keys: dict[str, str]
+    """By system: the hash of what it is, without the corpus."""
+    targets: dict[str, Any]
+    """What should be reached, of the config and the sets it names."""
     versions: dict[str, str]
     """rankscope, Python, and the packages that took part."""
     models: dict[str, Any]
@@ -85,8 +85,6 @@ class ExperimentManifest(KeptRecord):
     """Of everything random."""
     machine: Machine
     """Where it ran."""
-    places: dict[str, Machine] | None = left_out()
-    """By stage that ran on a worker of a cluster: the worker's machine; null: all ran here."""
     seconds: dict[str, float]
     """How long each stage took."""
     artifacts: list[FileRef]

@@ -295,64 +295,11 @@ else:
 """What analyses found, in a field for each that is registered; `Analysis.of` reads it."""
 
 
-def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
-    """Bring a report of version 1 up to date.
-
-    It had segments and stages at its top, without what they are compared by, and a comparison
-    without what the rest of the report says already.
-    """
-    compared, settings = data.get("comparison"), {}
-    if isinstance(compared, dict):
-        settings = _object(compared.get("settings"))
-        accounting = {
-            str(system.get("name")): system.get("accounting")
-            for system in _objects(data, "systems")
-        }
-        judged = [_object(entry).get("judged") for entry in accounting.values()]
-        sizes = [size for size in (*judged, compared.get("queries")) if isinstance(size, int)]
-        compared = {
-            **compared,
-            "left_out": max(sizes, default=0) - sizes[-1] if sizes else 0,
-            "profile": data.get("profile"),
-            "strata": [],
-            "accounting": accounting,
-        }
-    main = next((info.get("measure") for info in _objects(data, "measures")), None)
-    common = {"measure": main, "alpha": settings.get("alpha", 0.05)}
-    analyses = {}
-    for analysis, more in ((SEGMENTS, {"baseline": data.get("baseline")}), (STAGES, {})):
-        codes = {code.code for code in analysis.codes}
-        if rows := data.get(analysis.name):
-            findings = [
-                finding for finding in _objects(data, "findings") if finding.get("code") in codes
-            ]
-            analyses[analysis.name] = {
-                **common,
-                **more,
-                analysis.name: rows,
-                "findings": findings,
-            }
-    return {**data, "comparison": compared, "analyses": analyses}
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects of a list; what else it holds is for the check that follows."""
-    entries = data.get(key)
-    return (
-        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    )
-
-
 class BenchmarkReport(KeptRecord, Shown):
     """All systems of an experiment, scored and compared: everything a report shows."""
 
     kind: ClassVar[str] = "benchmark"
     version: ClassVar[int] = 2
-    upgrades: ClassVar[Any] = {1: _from_version_1}
 
     experiment: str
     """The experiment's id."""

@@ -104,7 +104,7 @@ def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
     """Show the experiments of a folder, newest first."""
     sections = tuple(map(_listed, experiments))
     empty = Section("", (sentences([f"{folder} holds no experiment"]),))
-    titles = ("folder", "experiment", "digest", "signed", "finished", "collection", "queries",
+    titles = ("folder", "experiment", "digest", "finished", "collection", "queries",
               "systems", "measure", "best", "value", "verdict", "problem")  # fmt: skip
     return Document(
         f"Experiments in {folder}",
@@ -136,8 +136,7 @@ def _listed(experiment: Listed) -> Section:
             f"systems: {', '.join(experiment.systems)}"
         ),
         Sentence(
-            f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}"
-            f"{', signed' if experiment.signed else ''}",
+            f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}",
             "quiet",
         ),
     ]
@@ -164,8 +163,6 @@ def verification_document(verification: Verification) -> Document:
     lines += [
         Sentence(f"not checked: {check.what}: {check.unchecked}", "warning") for check in unchecked
     ]
-    if verification.signer is not None:
-        lines.append(Sentence(f"signed by {verification.signer}", "good"))
     lines.append(Sentence(f"digest {verification.digest}", "quiet"))
     return Document(
         f"Verification of {verification.experiment}",

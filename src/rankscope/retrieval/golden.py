@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.queries import QUERIES, Queries, read_queries
-from rankscope.document.views import Tracked
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name, suffix_of
 from rankscope.measures.language import parse_measures, strict_and_soft
@@ -55,7 +55,7 @@ class FailingQuestion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrieverResult(Tracked):
+class RetrieverResult(Shown):
     """The result of `evaluate_retriever`: scores with intervals, and the questions that fail."""
 
     scores: Scores

@@ -22,11 +22,11 @@ from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateErr
 from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
-from rankscope.benchmark.installation import difference, installation
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.protocol import sentence
 from rankscope.retrieval.registry import engine
 from rankscope.retrieval.waiting import TimedOutError, within
+from rankscope.scale.installation import difference, installation
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")

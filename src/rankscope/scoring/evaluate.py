@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
-from rankscope.document.views import Tracked, document_of
+from rankscope.document.views import Shown, document_of
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, Measure
 from rankscope.measures.registry import aggregate, compute
@@ -155,7 +155,7 @@ class ByMeasure(dict[str, _V]):
         return dict, (dict(self),)
 
 
-class Scores(Tracked):
+class Scores(Shown):
     """The result of `evaluate`: means, values by query, and the accounting.
 
     With one run ``scores["nDCG@10"]`` is a number and ``means`` a dict by measure; with several,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
-from rankscope.document.views import Tracked
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import (
@@ -91,7 +91,7 @@ class SystemMean(Part):
     """Whether no other mean is better; not whether the difference is more than chance."""
 
 
-class Comparison(Record, Tracked):
+class Comparison(Record, Shown):
     """Several systems compared: means with intervals and letters, pairs with verdicts."""
 
     kind: ClassVar[str] = "comparison"

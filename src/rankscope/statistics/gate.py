@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 import numpy as np
 from pydantic import Field, computed_field
 
-from rankscope.document.views import Tracked
+from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure, parse_measures, strict_and_soft
@@ -196,7 +196,7 @@ class AnchorResult(Part):
     """The answer of each measure."""
 
 
-class GateResult(Record, Tracked):
+class GateResult(Record, Shown):
     """The gate's answer, measure by measure, and how it was found."""
 
     kind: ClassVar[str] = "gate"

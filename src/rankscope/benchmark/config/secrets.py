@@ -45,12 +45,6 @@ class Secrets:
         """What is written instead of each value."""
         return {value: f"${{{name}}}" for name, value in self._values.items()}
 
-    def names_in(self, data: Any) -> tuple[str, ...]:
-        """Return the variables that some plain data refers to."""
-        texts = (text for _, text, _ in _texts(data, ()))
-        used = {reference[1] for text in texts for reference in _REFERENCE.finditer(text)}
-        return tuple(name for name in self._values if name in used)
-
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
 

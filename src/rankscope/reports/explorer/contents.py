@@ -70,8 +70,6 @@ class System:
     """By result: what it adds to the main measure; NaN: that is not known."""
     cause: IntArray
     """By query: the number of what it fails by; `NO_CAUSE`: it does not."""
-    group: str = ""
-    """The experiment it is of, where there are several."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +103,6 @@ class Contents:
     """How many documents of an answer are there at most."""
     with_text: bool = True
     """Whether texts and titles are there; otherwise they were left out on purpose."""
-    notes: tuple[str, ...] = field(default=())
 
     def disagreement(self) -> FloatArray:
         """By query: how much the rankings differ, from 0 (the same) to 1 (nothing in common).
@@ -242,7 +239,6 @@ class Answers:
     """query_id, rank, doc_id, score, grade, adds."""
     failed: Mapping[str, Iterable[str]] = field(default_factory=dict)
     """By cause: the queries that fail by it."""
-    group: str = ""
 
 
 def gathered(
@@ -256,7 +252,6 @@ def gathered(
     focus: str | None = None,
     cutoff: int | None = None,
     top: int,
-    notes: tuple[str, ...] = (),
 ) -> Contents:
     """Put tables together.
 
@@ -295,7 +290,6 @@ def gathered(
         focus=focus,
         cutoff=min(cutoff or 10, top),
         top=top,
-        notes=notes,
     )
     return contents.only_shown()
 
@@ -332,7 +326,6 @@ def _system(
         grade=numbers("grade"),
         adds=numbers("adds"),
         cause=cause,
-        group=answer.group,
     )
 
 

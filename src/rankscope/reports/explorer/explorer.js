@@ -647,7 +647,7 @@
 
   const ready = (async () => {
     overview = await explorerData.load("overview");
-    systems = overview.systems.map(({ name, group }) => group ? `${group} ${name}` : name);
+    systems = overview.systems;
     state = plainState();
     list = explorerList.create("Queries", { onSort: sortBy, onOpen: (query) => { location.hash = queryLink(query); } });
     place.replaceChildren(
@@ -655,8 +655,7 @@
         make("p", { class: "notes" }, !overview.documents ? "This page holds values only: no rankings, no judgments. " : systems.length > 1 ? "The list begins with the queries on which the rankings differ most (“disagree”: 1 minus their rank-biased overlap). " : "",
           overview.documents ? `Rankings show the first ${overview.top} documents. ` : "",
           overview.causes.length ? "What counts as failing, and the causes: Diagnosis, Failing questions. " : "",
-          systems.length > MOST_COLUMNS ? `The table shows ${MOST_COLUMNS} of ${systems.length} systems: choose any two above.` : "",
-          overview.notes.length ? ` ${overview.notes.join(" ")}` : "")),
+          systems.length > MOST_COLUMNS ? `The table shows ${MOST_COLUMNS} of ${systems.length} systems: choose any two above.` : "")),
       make("div", { id: "detail", hidden: true }));
     document.body.append(help);
     document.addEventListener("keydown", pressed);

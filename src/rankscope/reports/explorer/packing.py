@@ -118,7 +118,7 @@ def _overview(contents: Contents) -> tuple[dict[str, Any], dict[str, Any]]:
         "queries": _short(contents.query_ids, LONGEST_ID),
         "texts": _short(contents.texts, LONGEST_QUERY),
         "fields": fields,
-        "systems": [{"name": system.name, "group": system.group} for system in contents.systems],
+        "systems": [system.name for system in contents.systems],
         "measures": [
             {"name": shown.name, "up": shown.higher_is_better} for shown in contents.measures
         ],
@@ -132,7 +132,6 @@ def _overview(contents: Contents) -> tuple[dict[str, Any], dict[str, Any]]:
         "queriesABlock": QUERIES_A_BLOCK,
         "documentsABlock": DOCUMENTS_A_BLOCK,
         "textLength": text_length(contents),
-        "notes": list(contents.notes),
     }
     return texts, columns
 

@@ -13,12 +13,9 @@ from rankscope.benchmark.basis import versions
 _SOURCES = "the source of rankscope"
 
 
-def installation(*packages: str) -> dict[str, str]:
-    """Return what decides results here: versions, and a hash of rankscope's own source files.
-
-    ``packages`` are further distributions that take part; those that are absent are left out.
-    """
-    return {**versions(*packages), _SOURCES: _source_hash()}
+def installation() -> dict[str, str]:
+    """Return what decides results here: versions, and a hash of rankscope's own source files."""
+    return {**versions(), _SOURCES: _source_hash()}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Experiment trackers: MLflow for real, W&B and trackio by the calls they get."""
+"""Logging to MLflow, for real."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.integrations.metrics import metrics_of
-from rankscope.integrations.tracking import entry_of, mlflow_names
+from rankscope.integrations.mlflow import facts_of, log, mlflow_names
 
 QRELS = {f"q{n}": {"a": 1, "b": 2} for n in range(12)}
 GOOD = {query_id: {"b": 2.0, "a": 1.0} for query_id in QRELS}
@@ -46,40 +45,29 @@ RESULTS = results()
 # --- what is logged ------------------------------------------------------------------------------
 
 
-def rows_of(entry: Any) -> list[dict[str, str]]:
-    with entry.written() as folder:
-        text = (folder / f"{entry.table_name}.csv").read_text("utf-8")
-        assert json.loads((folder / "record.json").read_text("utf-8"))["schema"]
-        assert "<!doctype html>" in (folder / "report.html").read_text("utf-8").lower()
-    assert not folder.exists()
-    return list(csv.DictReader(io.StringIO(text)))
+def rows_of(result: Any) -> list[dict[str, str]]:
+    files = facts_of(result).files
+    assert json.loads(files["record.json"])["schema"]
+    assert "<!doctype html>" in files["report.html"].lower()
+    return list(csv.DictReader(io.StringIO(files["per_query.csv"])))
 
 
 def test_scores_come_with_every_query() -> None:
-    entry = entry_of(RESULTS["scores"])
-    rows = rows_of(entry)
+    rows = rows_of(RESULTS["scores"])
     assert len(rows) == 12
     assert rows[0] == {
         "run": "run", "query_id": "q0", "nDCG@10": "1.0", "nDCG(gain=exp)@10": "1.0"
     }  # fmt: skip
-    assert entry.params["measures"] == "nDCG@10, nDCG(gain=exp)@10"
-    assert entry.params["rankscope.version"] == rs.__version__
-    assert entry.metrics == metrics_of(RESULTS["scores"])
+    assert facts_of(RESULTS["scores"]).params["measures"] == "nDCG@10, nDCG(gain=exp)@10"
 
 
 def test_a_retriever_comes_with_its_questions() -> None:
-    rows = rows_of(entry_of(RESULTS["retriever"]))
+    rows = rows_of(RESULTS["retriever"])
     assert [row["text"] for row in rows] == ["'=1+1 <b>x</b>", "*bold*", "plain"]
 
 
-def test_a_comparison_comes_with_its_pairs_and_a_gate_with_its_losses() -> None:
-    pairs = rows_of(entry_of(RESULTS["comparison"]))
-    assert [pair["measure"] for pair in pairs] == MEASURES
-    assert pairs[0]["verdict"] == "worse"
-    losses = rows_of(entry_of(RESULTS["gate"]))
-    assert {loss["measure"] for loss in losses} == set(MEASURES)
-    assert all(float(loss["change"]) < 0 for loss in losses)
-    assert entry_of(RESULTS["gate"]).params["answer"] == "regression"
+def test_a_gate_comes_with_its_answer() -> None:
+    assert facts_of(RESULTS["gate"]).params["answer"] == "regression"
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -106,15 +94,13 @@ def test_common_names_stay_readable() -> None:
         == ["nDCG_at_10", "nDCG_at_10.low", "bm25/RR", "nDCG_gain_exp_at_10"]  # fmt: skip
 
 
-# --- trackers ------------------------------------------------------------------------------------
+# --- MLflow -------------------------------------------------------------------------------------
 
 
-def test_an_unknown_tracker_and_a_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(rs.UnknownNameError, match="unknown tracker 'mlfow'; nearest: mlflow"):
-        RESULTS["scores"].log("mlfow")
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(rs.MissingExtraError, match=r"pip install 'rankscope\[wandb\]'"):
-        RESULTS["scores"].log("wandb")
+def test_mlflow_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(rs.MissingExtraError, match=r"pip install 'rankscope\[mlflow\]'"):
+        log(RESULTS["scores"])
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +132,8 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
 REAL = """
 import json, mlflow
 import rankscope as rs
-from test_tracking import RESULTS
+from rankscope.integrations.mlflow import log
+from test_mlflow import RESULTS
 
 client = mlflow.MlflowClient()
 def held(run_id):
@@ -157,16 +144,16 @@ def held(run_id):
     return {"metrics": run.data.metrics, "params": run.data.params, "files": sorted(places),
             "name": run.info.run_name, "status": run.info.status, "experiment": experiment}
 
-answer = {name: held(result.log("mlflow")) for name, result in RESULTS.items()}
+answer = {name: held(log(result)) for name, result in RESULTS.items()}
 scores = RESULTS["scores"]
-answer["named"] = held(scores.log("mlflow", name="mine", project="search", params={"model": "m"}))
-answer["named again"] = held(scores.log("mlflow", project="search"))
-answer["plain"] = held(scores.log("mlflow"))
+answer["named"] = held(log(scores, name="mine", project="search", params={"model": "m"}))
+answer["named again"] = held(log(scores, project="search"))
+answer["plain"] = held(log(scores))
 with mlflow.start_run() as run:
-    assert scores.log("mlflow", prefix="dev", step=3) == run.info.run_id
-    RESULTS["gate"].log("mlflow", prefix="gate")
+    assert log(scores, prefix="dev", step=3) == run.info.run_id
+    log(RESULTS["gate"], prefix="gate")
     try:
-        scores.log("mlflow", name="x")
+        log(scores, name="x")
     except rs.InputError as error:
         answer["refused"] = str(error)
 answer["both"] = held(run.info.run_id)
@@ -181,10 +168,8 @@ def test_mlflow_holds_all_metrics_and_files(logged: Any, name: str) -> None:
     assert logged[name]["metrics"] == pytest.approx(
         {names[key]: value for key, value in expected.items()}
     )
-    table = entry_of(RESULTS[name]).table_name
-    assert logged[name]["files"] == sorted(
-        [f"rankscope/{table}.csv", "rankscope/record.json", "rankscope/report.html"]
-    )
+    files = facts_of(RESULTS[name]).files
+    assert logged[name]["files"] == sorted(f"rankscope/{file}" for file in files)
     assert logged[name]["status"] == "FINISHED"
     assert logged[name]["params"]["rankscope.version"] == rs.__version__
 
@@ -198,90 +183,7 @@ def test_mlflow_runs_and_experiments(logged: Any) -> None:
     assert {"dev/nDCG_at_10", "gate/regression"} <= set(both["metrics"])
     assert {"dev/profile", "gate/profile"} <= set(both["params"])
     assert "rankscope/dev" in both["files"]
-    assert logged["refused"].startswith("a run is active already, and name='x' would change")
-
-
-class Calls(list[tuple[str, Any]]):
-    """What was called, with its arguments."""
-
-    def taking(self, name: str, answer: Any = None) -> Any:
-        def call(*given: Any, **options: Any) -> Any:
-            self.append((name, (given, options)))
-            return answer(*given, **options) if callable(answer) else answer
-
-        return call
-
-    def arguments(self, name: str) -> Any:
-        return next(arguments for called, arguments in self if called == name)
-
-
-@pytest.mark.parametrize("is_active", [False, True])
-def test_wandb(monkeypatch: pytest.MonkeyPatch, is_active: bool) -> None:
-    calls = Calls()
-    run = SimpleNamespace(
-        id="r1",
-        config=SimpleNamespace(update=calls.taking("config")),
-        log=calls.taking("log"),
-        log_artifact=calls.taking("log_artifact"),
-        finish=calls.taking("finish"),
-    )
-    fake = SimpleNamespace(
-        run=run if is_active else None,
-        init=calls.taking("init", run),
-        Table=lambda **parts: ("table", parts),
-        Html=lambda text, inject: ("html", text[:15], inject),
-        Artifact=lambda _, **__: SimpleNamespace(add_dir=calls.taking("add_dir")),
-    )
-    monkeypatch.setitem(sys.modules, "wandb", fake)
-    assert RESULTS["scores"].log("wandb", step=2) == "r1"
-    (values,), options = calls.arguments("log")
-    assert options == {"step": 2}
-    assert values["nDCG@10"] == RESULTS["scores"]["nDCG@10"]
-    assert values["per_query"][1]["columns"] == ["run", "query_id", *MEASURES]
-    assert values["report"] == ("html", "<!doctype html>", False)
-    ended = [name for name, _ in calls if name in ("init", "finish")]
-    assert ended == ([] if is_active else ["init", "finish"])
-    if is_active:
-        with pytest.raises(rs.InputError, match="project='p' would change nothing"):
-            RESULTS["scores"].log("wandb", project="p")
-
-
-def test_wandb_ends_a_run_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = Calls()
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise OSError("no network")
-
-    run = SimpleNamespace(config=SimpleNamespace(update=fail), finish=calls.taking("finish"))
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=None, init=lambda **_: run))
-    with pytest.raises(rs.InputError, match="not take the result: no network; run wandb login"):
-        RESULTS["gate"].log("wandb")
-    assert [name for name, _ in calls] == ["finish"]
-
-
-@pytest.mark.parametrize("is_active", [False, True])
-def test_trackio(monkeypatch: pytest.MonkeyPatch, is_active: bool) -> None:
-    calls = Calls()
-    run = SimpleNamespace(name="calm-river", config={})
-    current = SimpleNamespace(get=lambda: run if is_active else None)
-    fake = SimpleNamespace(
-        context_vars=SimpleNamespace(current_run=current),
-        init=calls.taking("init", run),
-        log=calls.taking("log"),
-        log_artifact=calls.taking(
-            "log_artifact", lambda folder, **_: sorted(path.name for path in folder.iterdir())
-        ),
-        finish=calls.taking("finish"),
-        Table=lambda **parts: parts,
-    )
-    monkeypatch.setitem(sys.modules, "trackio", fake)
-    assert RESULTS["retriever"].log("trackio", prefix="dev") == "calm-river"
-    (values,), _ = calls.arguments("log")
-    assert values["dev/failing"] == 2
-    assert values["dev/per_query"]["data"][1][2] == r"\*bold\*", "it is not taken for Markdown"
-    assert run.config["dev/k"] == "3"
-    ended = [name for name, _ in calls if name in ("init", "finish")]
-    assert ended == ([] if is_active else ["init", "finish"])
+    assert logged["refused"].startswith("a run is active already")
 
 
 def log_in_process(folder: Path, code: str, **environment: str) -> Any:
@@ -303,9 +205,10 @@ def log_in_process(folder: Path, code: str, **environment: str) -> Any:
 
 LOGS = """
 import rankscope as rs
+from rankscope.integrations.mlflow import log
 scores = rs.evaluate({"q": ["a"]}, {"q": ["b", "a"]}, "RR@10")
 try:
-    print(scores.log("mlflow"))
+    print(log(scores))
 except rs.RankscopeError as error:
     print(type(error).__name__, error)
 """
@@ -334,9 +237,9 @@ def test_a_database_without_its_packages(tmp_path: Path) -> None:
 
 
 @needs_mlflow
-def test_what_a_tracker_refuses_is_one_sentence(tmp_path: Path) -> None:
+def test_what_mlflow_refuses_is_one_sentence(tmp_path: Path) -> None:
     done = log_in_process(tmp_path, "", MLFLOW_TRACKING_URI="nowhere://at.all")
-    assert done.stdout.startswith("InputError mlflow did not take the result: "), done.stderr
+    assert done.stdout.startswith("InputError MLflow did not take the result: "), done.stderr
     assert done.stdout.endswith(
         "; check MLFLOW_TRACKING_URI, and that its server or file can be written\n"
     )
