@@ -13,8 +13,8 @@ from xml.etree import ElementTree as Xml
 
 import polars as pl
 import pytest
-from small_benchmark import made, write_world
 
+from benchmark.world import made, write_world
 from rankscope import Qrels, Run
 
 Rankscope = Callable[..., Any]

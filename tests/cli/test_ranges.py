@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Rankscope
 
 import rankscope as rs
+from conftest import Rankscope
 from rankscope.retrieval.protocol import check_depth
 from rankscope.retrieval.registry import build_system
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Rankscope
-from small_benchmark import made, write_world
 
+from benchmark.world import made, write_world
+from conftest import Rankscope
 from rankscope.reports.explorer.packing import unpacked
 
 MARK = "zanzibar"

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small_benchmark import CONFIG, QUERIES, World, cli, made, queries, write_world
 
 import rankscope as rs
+from benchmark.world import CONFIG, QUERIES, World, cli, made, queries, write_world
 
 
 @pytest.fixture

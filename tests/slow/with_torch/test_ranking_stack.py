@@ -15,7 +15,7 @@ from rankscope.diagnosis.stages import Stages
 pytest.importorskip("bm25s")
 pytest.importorskip("wordllama")
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "ranking-stack"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "ranking-stack"
 MAIN = "nDCG(gain=exp)@10"
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_benchmark import (
+
+from benchmark.world import (
     CONFIG,
     STAGES,
     World,
@@ -28,7 +29,6 @@ from small_benchmark import (
     without_times,
     write_world,
 )
-
 from rankscope.benchmark import collection
 from rankscope.benchmark.run import UNKNOWN, run_benchmark
 from rankscope.errors import InputError

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import Rankscope
+from judging_client import serving, stop, write_pool
 
-from reports.judging_client import serving, stop, write_pool
+from conftest import Rankscope
 
 LOG: list[dict[str, Any]] = [
     {"id": "a", "rater": "ann", "query_id": "q1", "doc_id": "d1", "grade": 3},

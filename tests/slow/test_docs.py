@@ -18,7 +18,7 @@ import yaml
 from rankscope.benchmark.config.loading import read_config
 from rankscope.benchmark.project import copy_demo
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SITE = sorted(DOCS.rglob("*.md"))
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conformance.world import WORDS
+
 from engines.sql_world import Clustered, connection, dsn
 from rankscope import Corpus
 from rankscope.errors import InputError
@@ -198,8 +198,10 @@ def test_a_killed_load_goes_on(make: Make, kind: str) -> None:
     if kind == "postgres":
         options["dsn"] = dsn()
     options["batch"] = 20
-    tests = Path(__file__).parents[1]
-    script = SCRIPT.format(paths=[str(tests), str(tests.parent / "src")], spec={kind: options})
+    tests = Path(__file__).parents[2]
+    script = SCRIPT.format(
+        paths=[str(tests), str(tests / "slow"), str(tests.parent / "src")], spec={kind: options}
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judging_client import Client, serving, start, stop, write_pool
 
 from rankscope.reports.judging.judging_desk import GRADES, Desk, Terms
 from rankscope.reports.judging.judging_page import judging_page
 from rankscope.reports.judging.judging_pool import read_pool
 from rankscope.reports.judging.judging_server import JudgingServer, usual_port
 from rankscope.reports.judging.judgment_log import JudgmentLog
-from reports.judging_client import Client, serving, start, stop, write_pool
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conformance import test_systems as rules
 from conformance.world import CASES, Case, fixed
 

@@ -9,7 +9,6 @@ from typing import Any
 import sentence_transformers
 import torch
 import transformers
-
 from conformance.world import WORDS
 
 torch.set_num_threads(1)  # the machine may have other things to do

@@ -38,7 +38,7 @@ from rankscope.retrieval.stages.rerank import RERANKERS
 for package in ("bm25s", "wordllama", "xgboost"):
     pytest.importorskip(package, reason="examples need the extra retrieval")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
 RECIPES = Path(rs.__file__).parent / "data" / "recipes"

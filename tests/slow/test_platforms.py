@@ -24,7 +24,7 @@ from rankscope.benchmark.folders import MANIFEST, unfinished
 from rankscope.errors import InputError
 from rankscope.files import replacing
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 WINDOWS = """

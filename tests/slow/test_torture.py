@@ -12,7 +12,7 @@ import pytest
 
 import rankscope
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="calls are made to fail as Linux allows"

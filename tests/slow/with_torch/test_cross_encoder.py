@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import sentence_transformers
-
 from conformance.world import CORPUS, DOCUMENTS, QUERIES
+
 from rankscope import Corpus, Document
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.retrieval.protocol import Query

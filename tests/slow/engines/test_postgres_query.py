@@ -109,7 +109,7 @@ def test_vectors(make: Make) -> None:
 
 
 def test_the_example_of_the_documentation(make: Make) -> None:
-    page = (Path(__file__).parents[2] / "docs/reference/systems.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/reference/systems.md").read_text()
     (block,) = (part for part in page.split("```") if "FROM products" in part)
     systems = yaml.safe_load(block.removeprefix("yaml"))["systems"]
     products = f"products_{os.getpid()}"

@@ -18,7 +18,7 @@ import yaml
 
 import rankscope as rs
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 GITLAB = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))

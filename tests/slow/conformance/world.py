@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-
 from engines.ann_world import chroma_server, shared_qdrant
 from engines.sql_world import dsn
+from remote.engines import served
+
 from rankscope import Corpus, Document, Qrels
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.stages.training import Training
 from rankscope.runs.origin import fingerprint
-from remote.engines import served
 
 _WORDS = "leek soup apple pie bread butter salt oven bake boil fry grill cream herb garlic"
 WORDS = _WORDS.split()

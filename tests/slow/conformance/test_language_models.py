@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("httpx", reason="language models are asked through httpx")
 
+from llm.server import Server, serving
+
 from conformance import test_systems as rules
 from conformance.world import BM25, CASES, Case
-from llm.server import Server, serving
 from rankscope.retrieval.protocol import System, all_parts
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS

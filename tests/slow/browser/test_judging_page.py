@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from judging_client import POOL, Client, Served, serving, start, stop, write_pool
 
 from browser.chromium import (
     NEEDS_AXE,
@@ -20,7 +21,6 @@ from browser.chromium import (
 )
 from rankscope import read_qrels
 from rankscope.reports.judging.judgment_log import Judgment, JudgmentLog
-from reports.judging_client import POOL, Client, Served, serving, start, stop, write_pool
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
