@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.benchmark.folders import inside, slug
+from rankscope.benchmark.folders import read_table, slug
 from rankscope.document.blocks import PICTURES, Document, Picture
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
@@ -17,12 +17,11 @@ from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.explorer.of_folder import Kept, contents_of_experiments
 from rankscope.reports.explorer.query_pictures import with_query_pictures
 from rankscope.reports.explorer.whole_page import report_page
-from rankscope.tables.parquet import parquet_frame
 
 
 def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
     """Draw the pages of a report of what is in its folder, and their pictures, by file."""
-    contents = contents_of_experiments([kept_experiment(report, folder)])
+    contents = contents_of_experiments([kept_experiment(report, folder, manifest)])
     plain = with_query_pictures(benchmark_document(report), contents)
     html = report_page(benchmark_document(report, manifest=manifest), contents)
     return {**_drawn(plain, "BenchmarkComparison.md"), "BenchmarkReport.html": html}
@@ -40,13 +39,22 @@ def _drawn(document: Document, markdown: str) -> dict[str, str]:
     return {markdown: as_markdown(document, pictures=charts), **drawn}
 
 
-def kept_experiment(report: BenchmarkReport, folder: Path, *, group: str = "") -> Kept:
-    """Return an experiment as an explorer reads it: tables that are not there are none."""
+def kept_experiment(
+    report: BenchmarkReport,
+    folder: Path,
+    manifest: ExperimentManifest | None,
+    *,
+    group: str = "",
+) -> Kept:
+    """Return an experiment as an explorer reads it: tables that are not there are none.
+
+    Without a manifest, nothing says that the tables are those that were recorded.
+    """
 
     def table(name: str) -> pl.DataFrame | None:
-        if not os.path.lexists(folder / name):
+        if manifest is None or not os.path.lexists(folder / name):
             return None
-        return parquet_frame(str(inside(folder, name)), source=name)
+        return read_table(folder, name, manifest)
 
     return Kept(report, table, group, str(folder))
 

@@ -140,8 +140,8 @@ def _folder_contents(folder: str) -> Contents | None:
     from rankscope.benchmark.verify import open_experiment
     from rankscope.reports.explorer.of_folder import contents_of_experiments
 
-    _, report = open_experiment(Path(folder))
-    return contents_of_experiments([kept_experiment(report, Path(folder))])
+    manifest, report = open_experiment(Path(folder))
+    return contents_of_experiments([kept_experiment(report, Path(folder), manifest)])
 
 
 def _of_runs(

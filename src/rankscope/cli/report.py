@@ -92,8 +92,9 @@ def _made(source: tuple[str, ...], *, keep_text: bool) -> tuple[Document, Conten
         from rankscope.benchmark.drawn_pages import kept_experiment
         from rankscope.reports.explorer.of_folder import contents_of_experiments
 
-        contents = contents_of_experiments([kept_experiment(record, folder)])
-        return document_of(record, manifest=_manifest(folder)), contents
+        manifest = _manifest(folder)
+        contents = contents_of_experiments([kept_experiment(record, folder, manifest)])
+        return document_of(record, manifest=manifest), contents
     if isinstance(record, ScoreRecord):
         from rankscope.reports.explorer.of_runs import contents_of_record
 
@@ -170,15 +171,15 @@ def _history(
     from rankscope.reports.past_experiments import History
 
     described = []
-    folders = {}
+    places = {}
     for record, folder in records:
         manifest = None if folder is None else _manifest(folder)
         described.append((record, manifest, "" if folder is None else str(folder)))
-        folders[id(record)] = folder
+        places[id(record)] = folder, manifest
     history = History.of(described)
     kept = []
     for past in history.experiments:
-        place = folders[id(past.report)]
-        if place is not None:
-            kept.append(kept_experiment(past.report, place, group=past.group))
+        folder, manifest = places[id(past.report)]
+        if folder is not None:
+            kept.append(kept_experiment(past.report, folder, manifest, group=past.group))
     return document_of(history), contents_of_experiments(kept)

@@ -276,14 +276,14 @@ def _of_benchmark(result: Result) -> Entry:
 
 def _system_values(result: Result) -> Table:
     """Return the values of all systems by query, from the files of the experiment."""
-    from rankscope.tables.parquet import parquet_frame  # noqa: PLC0415
+    from rankscope.tables.parquet import recorded_frame  # noqa: PLC0415
 
     measures = [info.measure for info in result.report.measures]
     rows: list[tuple[Value, ...]] = []
     for system in result.report.systems:
         values: dict[str, dict[str, float]] = {}
-        path = str(result.folder / system.per_query.path)
-        frame = parquet_frame(path, source=path)
+        path = result.folder / system.per_query.path
+        frame = recorded_frame(path, system.per_query.sha256, source=str(path))
         for query_id, measure, value in frame.select("query_id", "measure", "value").iter_rows():
             values.setdefault(query_id, {})[measure] = value
         rows += [
