@@ -27,7 +27,6 @@ KINDS = {
     "models": "models that were trained",
     "replies": "replies of language models",
     "corpora": "sizes and hashes of corpora",
-    "ontologies": "ontologies as they are used",
 }
 """The folders of a cache, and what each holds."""
 
@@ -35,7 +34,7 @@ CACHE = ".cache"
 """In the output folder of benchmarks: indexes, embeddings, answers and stages."""
 
 _ENTRY = re.compile(
-    r"[0-9a-f]{64}\.(artifact|answers|facts|bm25|vectors|matrix|texts|model|json|ontology|reply)"
+    r"[0-9a-f]{64}\.(artifact|answers|facts|bm25|vectors|matrix|texts|model|json|reply)"
 )
 DAY = 24 * 60 * 60
 
