@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
+from rankscope.errors import FormatError, RankscopeError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
@@ -442,8 +442,9 @@ def read_values(
         long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
-    except (InputError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
+    except (FormatError, pl.exceptions.PolarsError) as error:
+        problem = error.problem if isinstance(error, FormatError) else str(error)
+        reason = problem.partition("\n")[0]
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
         ) from None
