@@ -15,6 +15,7 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from rankscope.errors import FormatError, MissingExtraError, shown
@@ -115,11 +116,11 @@ class ParquetFile:
                 expanded += batch.nbytes
                 check_expansion(expanded, self._size, self._source)
                 frame = arrow_frame(batch).select(columns)
-            skipped = max(low - first, 0)
-            kept = frame.slice(skipped, max(high - first - skipped, 0))
+            # by number, which copies: a slice would hold on to pyarrow's memory
+            kept = np.arange(max(low - first, 0), min(high - first, frame.height))
             first += frame.height
-            if kept.height:
-                yield kept
+            if len(kept):
+                yield frame[kept]
 
     def frame(
         self, columns: list[str] | None = None, *, low: int = 0, high: int | None = None
