@@ -97,7 +97,8 @@ class ParquetFile:
         """Yield the rows from ``low`` to ``high``, ``size`` or fewer at a time."""
         columns = self.schema.names() if columns is None else columns
         high = self.rows if high is None else min(high, self.rows)
-        start, first, groups = 0, 0, []
+        start, first = 0, 0
+        groups: list[int] = []
         for group, rows in enumerate(self._groups):
             if start < high and start + rows > low:
                 first = first if groups else start
