@@ -6,9 +6,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-pure test-native test-torch test-browser test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
 
-# What tests keep of ontologies stays here, out of the home of whoever runs them.
-test test-pure test-native test-torch test-browser test-pythons test-minimum test-sdist: export RANKSCOPE_CACHE := $(CURDIR)/$(VENV)/kept
-
 # The native scan of this checkout; without a compiler everything works, more slowly.
 NATIVE := src/rankscope/tables/_scan.library
 $(NATIVE): $(wildcard native/*.[ch]) native/build.py | $(BIN)/python

@@ -11,7 +11,6 @@ a peer.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -38,9 +37,8 @@ PEERS = {
 
 LOADS = {
     "hpo3, its own binary": "import pyhpo; pyhpo.Ontology()",
-    "from a table": "read_ontology(table, annotations=things, cache=None)",
-    "from what was kept": "read_ontology(table, annotations=things)",
-    "from what was kept, without annotations": "read_ontology(table)",
+    "from a table": "read_ontology(table, annotations=things)",
+    "from a table, without annotations": "read_ontology(table)",
 }
 
 
@@ -70,9 +68,7 @@ def world(folder: Path) -> World:
         for term in disease.hpo
     ]
     (folder / "omim.tsv").write_text("\n".join(["thing\tterm", *things]), "utf-8")
-    ontology = read_ontology(
-        folder / "hpo.tsv", annotations=folder / "omim.tsv", cache=folder / "kept"
-    )
+    ontology = read_ontology(folder / "hpo.tsv", annotations=folder / "omim.tsv")
     numbered = {term.id: term for term in terms}
     return World(ontology, [numbered[term_id] for term_id in ontology.ids], folder)
 
@@ -81,27 +77,20 @@ def loading(world: World, rounds: int) -> Iterator[tuple[str, float, float | Non
     """Yield what loading takes in a new process, imports not included for us or for hpo3."""
     table, things = world.folder / "hpo.tsv", world.folder / "omim.tsv"
     seconds: dict[str, list[float]] = {name: [] for name in LOADS}
-    for turn in range(rounds):
+    for _ in range(rounds):
         for name, statement in LOADS.items():
-            empty = str(world.folder / f"empty {turn}")
-            setup = f"table, things = {str(table)!r}, {str(things)!r}"
             code = "\n".join(
                 [
                     "import time, pyhpo",
                     "from rankscope.ontology.terms import read_ontology",
-                    setup,
+                    f"table, things = {str(table)!r}, {str(things)!r}",
                     "begin = time.perf_counter()",
-                    statement.replace("cache=None", f"cache={empty!r}"),
+                    statement,
                     "print(time.perf_counter() - begin)",
                 ]
             )
-            environment = {**os.environ, "RANKSCOPE_CACHE": str(world.folder / "kept")}
             done = subprocess.run(
-                [sys.executable, "-c", code],
-                capture_output=True,
-                text=True,
-                check=True,
-                env=environment,
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
             )
             seconds[name].append(float(done.stdout))
     peer = statistics.median(seconds["hpo3, its own binary"])

@@ -171,45 +171,12 @@ id: T:3
 is_obsolete: true
 replaced_by: T:1
 """
-_OWL = b"""<?xml version="1.0"?>
-<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-  xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xmlns:owl="http://www.w3.org/2002/07/owl#">
-<owl:Ontology rdf:about="http://purl.obolibrary.org/obo/t.owl"/>
-<owl:Class rdf:about="http://purl.obolibrary.org/obo/T_0"><rdfs:label>root</rdfs:label></owl:Class>
-<owl:Class rdf:about="http://purl.obolibrary.org/obo/T_1">
-<rdfs:subClassOf rdf:resource="http://purl.obolibrary.org/obo/T_0"/></owl:Class>
-</rdf:RDF>
-"""
-_GRAPH = {
-    "graphs": [
-        {
-            "id": "t",
-            "nodes": [
-                {"id": "http://purl.obolibrary.org/obo/T_0", "lbl": "root", "type": "CLASS"},
-                {
-                    "id": "http://purl.obolibrary.org/obo/T_1",
-                    "type": "CLASS",
-                    "meta": {"synonyms": [{"pred": "hasExactSynonym", "val": "uno"}]},
-                },
-            ],
-            "edges": [
-                {
-                    "sub": "http://purl.obolibrary.org/obo/T_1",
-                    "pred": "is_a",
-                    "obj": "http://purl.obolibrary.org/obo/T_0",
-                }
-            ],
-        }
-    ]
-}
 
 
 def ontologies() -> dict[str, list[bytes]]:
     """Return the content of valid ontologies, by suffix."""
     return {
         ".obo": [_OBO],
-        ".owl": [_OWL],
-        ".json": [json.dumps(_GRAPH, indent=1).encode()],
         ".tsv": [b"child\tparent\tlabel\tsynonyms\na\tr\tA\tx|y\nb\ta\n\n# c\nb\tr\n"],
         ".obo.gz": [gzip.compress(_OBO, mtime=0)],
     }

@@ -65,7 +65,7 @@ def obo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ontology(obo: Path) -> rs.Ontology:
-    return rs.read_ontology(obo, cache=obo.parent)
+    return rs.read_ontology(obo)
 
 
 def validated(

@@ -326,7 +326,7 @@ def test_parquet_that_makes_polars_panic_is_a_format_error(
     def panic(*_: Any, **__: Any) -> Any:
         raise pl.exceptions.PanicException("range end index 9")
 
-    monkeypatch.setattr(pl.LazyFrame, "collect", panic)
+    monkeypatch.setattr("rankscope.tables.parquet.arrow_frame", panic)
     with pytest.raises(FormatError, match="PanicException"):
         read_queries(tmp_path / "q.parquet")
 

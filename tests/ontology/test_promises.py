@@ -143,7 +143,7 @@ replaced_by: X:12
 def with_old_ids(tmp_path_factory: pytest.TempPathFactory) -> Ontology:
     folder = tmp_path_factory.mktemp("ids")
     (folder / "x.obo").write_text(OBO, "utf-8")
-    return read_ontology(folder / "x.obo", cache=folder)
+    return read_ontology(folder / "x.obo")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_an_id_that_is_not_known_is_like_itself(with_old_ids: Ontology) -> None:
 def test_an_id_that_two_terms_claim_means_neither(tmp_path: Path) -> None:
     source = tmp_path / "x.obo"
     source.write_text("[Term]\nid: A\nalt_id: C\n[Term]\nid: B\nalt_id: C\nalt_id: A\n", "utf-8")
-    ontology = read_ontology(source, cache=tmp_path)
+    ontology = read_ontology(source)
     assert "C" not in ontology
     assert ontology.number("A") == 0  # a term's own id is never another's
 
@@ -193,7 +193,7 @@ def test_an_id_that_two_terms_claim_means_neither(tmp_path: Path) -> None:
 def test_a_parent_that_is_named_twice_is_one(tmp_path: Path) -> None:
     source = tmp_path / "x.obo"
     source.write_text("[Term]\nid: A\nalt_id: B\n[Term]\nid: C\nis_a: A\nis_a: B\n", "utf-8")
-    ontology = read_ontology(source, cache=tmp_path)
+    ontology = read_ontology(source)
     assert ontology["C"].parents == ("A",)
 
 

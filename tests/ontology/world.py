@@ -50,8 +50,8 @@ def ontology_of(
     table = folder / "terms.tsv"
     table.write_text("\n".join(rows), "utf-8")
     if annotated is None:
-        return read_ontology(table, cache=folder)
+        return read_ontology(table)
     things = folder / "things.tsv"
     lines = [f"{thing}\t{term}" for thing, terms in annotated.items() for term in terms.split(",")]
     things.write_text("\n".join(lines), "utf-8")
-    return read_ontology(table, annotations=things, cache=folder)
+    return read_ontology(table, annotations=things)

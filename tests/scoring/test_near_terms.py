@@ -28,7 +28,7 @@ TREE = "a\troot\nb\ta\nc\tb\nd\ta\ne\troot\nf\te\nf\td\n"
 def tree(tmp_path_factory: pytest.TempPathFactory) -> rs.Ontology:
     path = tmp_path_factory.mktemp("tree") / "tree.tsv"
     path.write_text(TREE)
-    return rs.read_ontology(path, cache=path.parent)
+    return rs.read_ontology(path)
 
 
 def run_of(*lists: list[str]) -> dict[str, dict[str, float]]:
@@ -177,7 +177,7 @@ def test_twins(tmp_path: Path, world: Any, cutoff: int, sim: str) -> None:
     table, qrels, run = world
     path = tmp_path / "world.tsv"
     path.write_text(table)
-    ontology = rs.read_ontology(path, cache=tmp_path)
+    ontology = rs.read_ontology(path)
     names = ["MaxOntSim", "MeanOntSim", "SoftP", "SoftR", "SoftF", "nDCG", "P"]
     asked = {
         name: f"{name}(sim={sim}{',rel=0.5' if name == 'P' else ''})@{cutoff}" for name in names
@@ -220,7 +220,7 @@ def test_dicts_and_tables_agree_and_nothing_below_its_strict_partner(
     table, qrels, run = world
     path = tmp_path / "world.tsv"
     path.write_text(table)
-    ontology = rs.read_ontology(path, cache=tmp_path)
+    ontology = rs.read_ontology(path)
     measures = [f"{name}(sim={sim})@3" for name in ("MaxOntSim", "MeanOntSim", "SoftP", "SoftR")]
     plain = rs.evaluate(qrels, run, measures, ontology=ontology)
     frames = rs.evaluate(rs.Qrels(qrels), rs.Run(run), measures, ontology=ontology)
@@ -326,7 +326,7 @@ def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
         "child\tparent\talternatives\tobsolete\treplaced_by\n"
         "r\t\t\t\t\na\tr\ta2\t\t\nold\t\t\ttrue\ta\ndead\t\t\ttrue\t\n"
     )
-    ontology = rs.read_ontology(path, cache=tmp_path)
+    ontology = rs.read_ontology(path)
     qrels = {"q1": {"old": 1}, "q2": {"a2": 1}, "q3": {"dead": 1}}
     scores = rs.evaluate(qrels, run_of(["a"], ["a"], ["a"]), ["MaxOntSim@1"], ontology=ontology)
     assert scores.values("MaxOntSim@1") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
@@ -340,7 +340,7 @@ def test_obsolete_and_alternative_ids(tmp_path: Path) -> None:
 def test_two_ids_of_one_term_are_expected_once(tmp_path: Path) -> None:
     path = tmp_path / "o.tsv"
     path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
-    ontology = rs.read_ontology(path, cache=tmp_path)
+    ontology = rs.read_ontology(path)
     qrels = {"q1": {"a": 1, "a2": 1, "b": 1}}
     found = values("SoftR(sim=path)@2", qrels, run_of(["a", "b"]), ontology)
     assert found == {"q1": 1.0}
@@ -349,7 +349,7 @@ def test_two_ids_of_one_term_are_expected_once(tmp_path: Path) -> None:
 def test_two_ids_of_one_term_earn_once(tmp_path: Path) -> None:
     path = tmp_path / "o.tsv"
     path.write_text("child\tparent\talternatives\nr\t\t\na\tr\ta2\nb\tr\t\n")
-    ontology = rs.read_ontology(path, cache=tmp_path)
+    ontology = rs.read_ontology(path)
     for measure, expected in {
         "AP(sim=path,rel=0.99)": 1.0,
         "R(sim=path,rel=0.99)@3": 1.0,
@@ -369,8 +369,8 @@ def test_relations_come_besides_is_a(tmp_path: Path) -> None:
         "format-version: 1.2\n\n[Term]\nid: T:0\n\n[Term]\nid: T:1\nis_a: T:0\n\n"
         "[Term]\nid: T:2\nis_a: T:0\nis_a: T:99\nrelationship: part_of T:1\n"
     )
-    plain = rs.read_ontology(path, cache=tmp_path)
-    more = rs.read_ontology(path, relations="part_of", cache=tmp_path)
+    plain = rs.read_ontology(path)
+    more = rs.read_ontology(path, relations="part_of")
     assert plain["T:2"].parents == ("T:0",)
     assert more["T:2"].parents == ("T:0", "T:1")
     assert more.relations == ("is_a", "part_of")

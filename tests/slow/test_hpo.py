@@ -76,7 +76,7 @@ def hpo(tmp_path_factory: pytest.TempPathFactory) -> Hpo:
         for term in disease.hpo
     ]
     (folder / "omim.tsv").write_text("\n".join(things), "utf-8")
-    ours = read_ontology(folder / "hpo.tsv", annotations=folder / "omim.tsv", cache=folder)
+    ours = read_ontology(folder / "hpo.tsv", annotations=folder / "omim.tsv")
     pairs = pairs_of(list(theirs.values()))
     first, second = (np.array([ours.number(pair[side].id) for pair in pairs]) for side in range(2))
     return Hpo(ours, theirs, pairs, first, second)

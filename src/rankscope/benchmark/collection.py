@@ -195,7 +195,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     """
     config = loaded.config
     files = _files(loaded, cache, may_read=may_read)
-    ontology = _ontology(files, config.collection, loaded.folder, cache)
+    ontology = _ontology(files, config.collection, loaded.folder)
     unit = config.collection.documents or "terms"
     corpus_file: CorpusFile | TermCorpus | None = None
     if files.corpus is not None:
@@ -273,9 +273,7 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
     )
 
 
-def _ontology(
-    files: CollectionFiles, config: CollectionConfig, folder: Path, cache: Path
-) -> Ontology | None:
+def _ontology(files: CollectionFiles, config: CollectionConfig, folder: Path) -> Ontology | None:
     """Read the ontology that documents are terms of, if there is one.
 
     Records name it as the config does, without the folders of this machine.
@@ -283,12 +281,7 @@ def _ontology(
     place = files.ontology
     if place is None:
         return None
-    ontology = read_ontology(
-        place,
-        relations=config.relations or (),
-        annotations=files.annotations,
-        cache=cache,
-    )
+    ontology = read_ontology(place, relations=config.relations or (), annotations=files.annotations)
     name = str(place.relative_to(folder)) if place.is_relative_to(folder) else place.name
     return replace(ontology, source=name)
 

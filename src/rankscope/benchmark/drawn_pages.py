@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankscope.benchmark.folders import inside, slug
+from rankscope.benchmark.folders import read_table, slug
 from rankscope.document.blocks import PICTURES, Document, Picture
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
@@ -18,12 +18,11 @@ from rankscope.reports.explorer.contents import Contents
 from rankscope.reports.explorer.of_folder import contents_of_experiment
 from rankscope.reports.explorer.query_pictures import with_query_pictures
 from rankscope.reports.explorer.whole_page import report_page
-from rankscope.tables.parquet import parquet_frame
 
 
 def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
     """Draw the pages of a report of what is in its folder, and their pictures, by file."""
-    contents = folder_contents(report, folder)
+    contents = folder_contents(report, folder, manifest)
     plain = with_query_pictures(benchmark_document(report), contents)
     html = report_page(benchmark_document(report, manifest=manifest), contents)
     return {**_drawn(plain, "BenchmarkComparison.md"), "BenchmarkReport.html": html}
@@ -41,13 +40,18 @@ def _drawn(document: Document, markdown: str) -> dict[str, str]:
     return {markdown: as_markdown(document, pictures=charts), **drawn}
 
 
-def folder_contents(report: BenchmarkReport, folder: Path) -> Contents | None:
-    """Gather what an explorer shows of an experiment; None if its tables are not there."""
+def folder_contents(
+    report: BenchmarkReport, folder: Path, manifest: ExperimentManifest | None
+) -> Contents | None:
+    """Gather what an explorer shows of an experiment; None if its tables are not there.
+
+    Without a manifest, nothing says that the tables are those that were recorded.
+    """
 
     def table(name: str) -> pl.DataFrame | None:
-        if not os.path.lexists(folder / name):
+        if manifest is None or not os.path.lexists(folder / name):
             return None
-        return parquet_frame(str(inside(folder, name)), source=name)
+        return read_table(folder, name, manifest)
 
     return contents_of_experiment(report, table, str(folder))
 

@@ -103,7 +103,7 @@ def write_experiment(
         models=models,
         git=git_state(experiment.benchmark.loaded.folder),
         machine=machine(),
-        artifacts=[],
+        artifacts=folder.files(),
     )
     for name, text in pages(report, manifest, folder.folder).items():
         _write_text(folder, name, text)

@@ -13,11 +13,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankscope.errors import InputError, shown
 from rankscope.files import check_regular
 from rankscope.part import FileRef
+from rankscope.tables.parquet import recorded_frame
 from rankscope.temporary import flush_folder, mark, move, new_folder, remove, sweep, unlock
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankscope.records import ExperimentManifest
 
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"
@@ -55,6 +62,12 @@ def inside(folder: Path, name: str) -> Path:
         raise InputError(f"{folder}: the file {shown(name)} is outside the experiment")
     check_regular(path)
     return path
+
+
+def read_table(folder: Path, name: str, manifest: ExperimentManifest) -> pl.DataFrame:
+    """Read a table of an experiment, which must be the one that its manifest lists."""
+    recorded = {artifact.path: artifact.sha256 for artifact in manifest.artifacts}
+    return recorded_frame(inside(folder, name), recorded.get(name, ""), source=name)
 
 
 def experiment_folders(output: Path) -> list[Path]:

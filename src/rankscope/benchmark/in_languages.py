@@ -16,7 +16,6 @@ import polars as pl
 from rankscope.benchmark.config.loading import LoadedConfig
 from rankscope.benchmark.drawn_pages import pages_of
 from rankscope.benchmark.environment import now
-from rankscope.benchmark.experiment import values_file
 from rankscope.benchmark.folders import LANGUAGE_REPORT, inside, slug, unfinished
 from rankscope.collection.queries import read_queries
 from rankscope.diagnosis.language_means import Languages, language_table
@@ -29,7 +28,7 @@ from rankscope.part import Part
 from rankscope.records import BenchmarkReport
 from rankscope.records.kept import KeptRecord
 from rankscope.runs.origin import fingerprint
-from rankscope.tables.parquet import parquet_frame
+from rankscope.tables.parquet import recorded_frame
 from rankscope.tables.table_options import reading
 
 if TYPE_CHECKING:
@@ -172,8 +171,8 @@ def _values(results: Mapping[str, Result]) -> tuple[_Values, dict[str, list[str]
         for system in report.systems:
             if system.broken is not None:
                 continue
-            path = inside(result.folder, values_file(system.name))
-            table = parquet_frame(str(path), source=values_file(system.name))
+            file = system.per_query
+            table = recorded_frame(inside(result.folder, file.path), file.sha256, source=file.path)
             for info in report.measures:
                 if Measure.parse(info.measure).definition.aggregate != "mean":
                     continue

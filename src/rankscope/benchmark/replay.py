@@ -38,12 +38,12 @@ from rankscope.benchmark.experiment import (
     run_file,
 )
 from rankscope.benchmark.fetching import FetchedForm
-from rankscope.benchmark.folders import REPORT, inside
+from rankscope.benchmark.folders import REPORT, inside, read_table
 from rankscope.benchmark.plan import Output, Results, Stage
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets, load_targets, names_files
 from rankscope.benchmark.workflow import make_workflow
-from rankscope.collection.qrels import read_qrels
+from rankscope.collection.qrels import Qrels
 from rankscope.diagnosis.approximation import APPROXIMATION
 from rankscope.diagnosis.registry import Need, all_analyses
 from rankscope.errors import InputError, shown
@@ -60,7 +60,6 @@ from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.jsontext import parse_json
-from rankscope.tables.parquet import parquet_frame
 
 
 class OtherRunError(InputError):
@@ -77,7 +76,7 @@ class Recorded:
 
     def table(self, name: str) -> pl.DataFrame:
         """Read one of its tables."""
-        return parquet_frame(str(inside(self.folder, name)), source=name)
+        return read_table(self.folder, name, self.manifest)
 
     def evaluation(self, system: str) -> EvaluationReport:
         """Read the report of a system."""
@@ -196,7 +195,7 @@ def _collection(recorded: Recorded, config: Config, corpus: Path | None) -> Coll
         .select("query_id", "text", "metadata")
         .iter_rows()
     )
-    qrels = read_qrels(inside(recorded.folder, QRELS))
+    qrels = Qrels(recorded.table(QRELS))
     mixed = config.collection.languages == "together"
     if mixed:
         spoken = {query.query_id: query.metadata.get("language") for query in queries}

@@ -139,8 +139,8 @@ def _folder_contents(folder: str) -> Contents | None:
     from rankscope.benchmark.drawn_pages import folder_contents
     from rankscope.benchmark.verify import open_experiment
 
-    _, report = open_experiment(Path(folder))
-    return folder_contents(report, Path(folder))
+    manifest, report = open_experiment(Path(folder))
+    return folder_contents(report, Path(folder), manifest)
 
 
 def _of_runs(

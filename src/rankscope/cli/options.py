@@ -227,7 +227,7 @@ def ontology_options(command: Command) -> Command:
             "--ontology",
             metavar="FILE",
             callback=_ontology,
-            help="The ontology (OBO, OWL, OBO graphs, or child and parent in a table) that the "
+            help="The ontology (OBO, or child and parent in a table) that the "
             "documents are terms of: nearness counts too, beside exact matches.",
         ),
     ]

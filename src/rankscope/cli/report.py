@@ -79,8 +79,9 @@ def _made(source: str, *, keep_text: bool) -> tuple[Document, Contents | None]:
     if isinstance(record, BenchmarkReport) and folder is not None:
         from rankscope.benchmark.drawn_pages import folder_contents
 
-        contents = folder_contents(record, folder)
-        return document_of(record, manifest=_manifest(folder)), contents
+        manifest = _manifest(folder)
+        contents = folder_contents(record, folder, manifest)
+        return document_of(record, manifest=manifest), contents
     if isinstance(record, ScoreRecord):
         from rankscope.reports.explorer.of_runs import contents_of_record
 

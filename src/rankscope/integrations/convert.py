@@ -19,7 +19,7 @@ from rankscope.files import can_be_read_again, open_bytes, source_name, suffix_o
 from rankscope.runs.table import read_run, with_metadata_of
 from rankscope.tables.columns import QRELS, RUN, Kind, find_columns, folded
 from rankscope.tables.detection import Sniffed, format_for, read_head, sniff
-from rankscope.tables.parquet import scan_parquet
+from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.table_options import check_keys
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def _kind_by_content(path: PathLike, written_to: PathLike) -> Kind | None:
         head = read_head(stream)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
-            lazy = scan_parquet(head + stream.read(), source=source_name(path))
-            return _kind_by_names(lazy.collect_schema().names())
+            file = ParquetFile(head + stream.read(), source=source_name(path))
+            return _kind_by_names(file.schema.names())
     if re.match(r"\s*<(\?xml|top|topics)", sniffed.line, re.I):
         return "queries"
     if re.match(r"\s*<DOC[\s>]", sniffed.line, re.I):

@@ -1,4 +1,4 @@
-"""Files of terms: OBO, OBO graphs, OWL, and tables of two columns.
+"""Files of terms: OBO, and tables of child and parent.
 
 Every reader makes a `TermTable`; nothing is fetched, whatever a file says it imports.
 """
@@ -11,7 +11,6 @@ from typing import TypeAlias
 from rankscope.errors import FormatError, InputError, shown
 from rankscope.files import suffix_of
 from rankscope.ontology.obo import terms_of_obo
-from rankscope.ontology.obo_graphs import terms_of_graphs
 from rankscope.ontology.term_table import (
     IS_A,
     Synonym,
@@ -34,13 +33,13 @@ def read_terms(data: bytes, source: str, relations: Iterable[str] = (IS_A,)) -> 
     """
     wanted = frozenset(relations)
     head = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head.startswith(b"<"):
-        from rankscope.ontology.owl import terms_of_owl  # noqa: PLC0415
-
-        table = terms_of_owl(data, source, wanted)
-    elif head.startswith(b"{") or (head.startswith(b"[") and head[1:].lstrip()[:1] in b'[{"'):
-        table = terms_of_graphs(data, source, wanted)
-    elif _is_table(head, source):
+    if head.startswith((b"<", b"{")) or (head.startswith(b"[") and head[1:].lstrip()[:1] in b'[{"'):
+        raise FormatError(
+            "it looks like OWL or OBO graphs, and ontologies are read as OBO or as a table of "
+            "child and parent; convert it with ROBOT (robot convert -i x.owl -o x.obo) or pronto",
+            source=source,
+        )
+    if _is_table(head, source):
         table = _from_columns(data, source)
     elif suffix_of(source) == ".csv":
         raise FormatError(

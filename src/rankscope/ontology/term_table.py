@@ -24,8 +24,7 @@ _Places = TypeVar("_Places")
 
 _BOM = b"\xef\xbb\xbf"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
-_OBO = re.compile(r"https?://purl\.obolibrary\.org/obo/")
-_ADDRESS = re.compile(_OBO.pattern + r"([A-Za-z]+)_(\w+)")
+_ADDRESS = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,29 +132,9 @@ def table_rows(
         yield number, cells, places
 
 
-# --- names that are written as addresses ---------------------------------------------------------
-
-
 def short_id(text: str) -> str:
     """Return an id as it is used: ``HP:0001250``, also where it is written as an address."""
     if not text.startswith("http"):
         return text
     address = _ADDRESS.fullmatch(text)
     return f"{address[1]}:{address[2]}" if address else text
-
-
-def short_name(text: str) -> str:
-    """Return what a type or relation is called: ``layperson`` for ``…/obo/hp#layperson``."""
-    short = short_id(text)
-    return short.rpartition("#")[2] if "#" in short and "://" in short else short
-
-
-def short_version(text: str) -> str:
-    """Return a version as OBO files say it: ``hp/releases/2025-01-16``.
-
-    Others write ``http://purl.obolibrary.org/obo/hp/releases/2025-01-16/hp.json``.
-    """
-    if _OBO.match(text) is None:
-        return text
-    folder, _, file = _OBO.sub("", text, count=1).rpartition("/")
-    return folder if folder and file.endswith((".json", ".owl", ".obo")) else text

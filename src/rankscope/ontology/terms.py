@@ -1,8 +1,4 @@
-"""An ontology: its terms, what they are called, and how near two of them are.
-
-Read once: the graph and the names are kept by the hash of the file's content, and loaded from there
-the next time.
-"""
+"""An ontology: its terms, what they are called, and how near two of them are."""
 
 from __future__ import annotations
 
@@ -11,19 +7,16 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankscope.entries import make_folder, read_arrays, write_arrays
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.files import read_bytes, source_name
 from rankscope.ontology.annotations import read_annotations
-from rankscope.ontology.graph import Graph, Lists
+from rankscope.ontology.graph import Graph
 from rankscope.ontology.information import from_annotations, from_structure
 from rankscope.ontology.nearness import Way, of_pairs, to_all
 from rankscope.ontology.term_files import read_terms
@@ -41,13 +34,8 @@ Status = Literal["current", "alternative", "replaced", "obsolete", "unknown"]
 """What an id is: a term's own, another of its ids, that of an obsolete term with one replacement,
 that of one without, or none of this ontology."""
 
-_FORMAT = "ontology 2"
-"""Changes when what is kept changes."""
-
 _NUMBERS_KEPT = 10_000_000
 """So many similarities of a term with all others are remembered: 80 MB, 500 terms of HPO."""
-
-CACHE_VARIABLE = "RANKSCOPE_CACHE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +80,10 @@ class Ontology:
     """Obsolete ids and what replaces them."""
     undefined: tuple[str, ...]
     """Ids that terms are said to be below and that are not defined; such relations are left out."""
-    texts: bytes = field(repr=False)
-    """Synonyms and definitions by number, as JSON."""
+    synonyms: tuple[tuple[Synonym, ...], ...] = field(repr=False)
+    """The other names of each term."""
+    definitions: tuple[str, ...] = field(repr=False)
+    """What each term means; '' where the file does not say."""
     annotations: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
     """The terms that things are annotated with, for information content."""
     annotations_sha256: str = ""
@@ -165,11 +155,6 @@ class Ontology:
         return "obsolete" if self.replacement(term_id) is None else "replaced"
 
     @cached_property
-    def _texts(self) -> tuple[list[list[list[str]]], list[str]]:
-        synonyms, definitions = json.loads(self.texts)
-        return synonyms, definitions
-
-    @cached_property
     def _alternatives_of(self) -> dict[str, list[str]]:
         by_term: dict[str, list[str]] = {}
         for other, term_id in self.alternatives.items():
@@ -184,12 +169,11 @@ class Ontology:
 
     def term(self, number: int) -> Term:
         """Return the term with this number."""
-        synonyms, definitions = self._texts
         return Term(
             self.ids[number],
             self.labels[number],
-            tuple(Synonym(*synonym) for synonym in synonyms[number]),
-            definitions[number],
+            self.synonyms[number],
+            self.definitions[number],
             tuple(self.ids[parent] for parent in self.graph.parents[number].tolist()),
             tuple(self._alternatives_of.get(self.ids[number], ())),
         )
@@ -338,30 +322,17 @@ def checked_way(sim: str, depth: str, ic: str) -> Way:
 # --- reading -------------------------------------------------------------------------------------
 
 
-def default_cache() -> Path | None:
-    """Return where ontologies are kept if nobody says; None if there is no home to keep them in."""
-    named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return Path(base) / "rankscope" if base else Path.home() / ".cache" / "rankscope"
-    except RuntimeError:
-        return None
-
-
 def read_ontology(
     path: PathLike,
     *,
     relations: str | Iterable[str] = (),
     annotations: PathLike | None = None,
-    cache: PathLike | None = None,
 ) -> Ontology:
-    """Read an ontology: OBO, OWL in RDF/XML, OBO graphs in JSON, or a table of child and parent.
+    """Read an ontology: OBO, or a table of child and parent.
 
     ``relations`` are those besides is_a by which a term is below another, such as ``part_of``.
     ``annotations`` is a file with a thing and a term on each line (or `phenotype.hpoa`), for
-    information content. What was read is kept in the folder ``cache``, by content.
+    information content.
 
     Raises:
         FormatError: the file is in no known format.
@@ -372,36 +343,17 @@ def read_ontology(
     more = (relations,) if isinstance(relations, str) else relations
     chosen = tuple(dict.fromkeys([IS_A, *more]))
     key = hashlib.sha256(data)
-    key.update(json.dumps([_FORMAT, sorted(chosen)]).encode())
-    sha256 = key.hexdigest()
-    folder = default_cache() if cache is None else Path(cache)
-    entry = None if folder is None else folder / "ontologies" / f"{sha256}.ontology"
-    ontology = None if entry is None else _kept(entry, source, sha256, chosen)
-    if ontology is None:
-        arrays = _arrays(read_terms(data, source, chosen), source)
-        if entry is not None:
-            with suppress(InputError):  # a home that cannot be written to is no reason to stop
-                make_folder(entry.parent)
-                write_arrays(entry, arrays)
-        ontology = _loaded(arrays, source, sha256, chosen)
+    key.update(json.dumps(sorted(chosen)).encode())
+    ontology = _made(read_terms(data, source, chosen), source, key.hexdigest(), chosen)
     return _with_annotations(ontology, annotations)
 
 
-def _kept(entry: Path, source: str, sha256: str, relations: tuple[str, ...]) -> Ontology | None:
-    """Return the ontology in an entry; None if there is none, or it is not one of this version."""
-    arrays = read_arrays(entry)
-    try:
-        return None if arrays is None else _loaded(arrays, source, sha256, relations)
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _arrays(table: TermTable, source: str) -> dict[str, Any]:
-    """Turn the terms of a file into what is kept."""
+def _made(table: TermTable, source: str, sha256: str, relations: tuple[str, ...]) -> Ontology:
+    """Make an ontology of the terms of a file."""
     current = [entry for entry in table.terms.values() if not entry.is_obsolete]
     if not current:
         raise InputError(f"{source}: every term is obsolete; give a current ontology")
-    ids = [entry.term_id for entry in current]
+    ids = tuple(entry.term_id for entry in current)
     numbers = {term_id: number for number, term_id in enumerate(ids)}
     alternatives, obsolete = _other_ids(table, numbers)
     undefined: dict[str, None] = {}
@@ -415,35 +367,25 @@ def _arrays(table: TermTable, source: str) -> dict[str, Any]:
             else:
                 above[number] = None
         parents.append(list(above))
-    graph = Graph.of(parents, ids, source)
-    names = [
-        table.version,
-        ids,
-        [entry.label for entry in current],
-        alternatives,
-        obsolete,
-        list(undefined),
-    ]
-    texts = [
-        [[[name.text, name.scope, name.kind] for name in entry.synonyms] for entry in current],
-        [entry.definition for entry in current],
-    ]
-    return {
-        "names": _as_bytes(names),
-        "texts": _as_bytes(texts),
-        "parent_starts": graph.parents.starts,
-        "parents": graph.parents.of,
-        "ancestor_starts": graph.ancestors.starts,
-        "ancestors": graph.ancestors.of,
-        "up": graph.up,
-        "longest": graph.depths["longest"],
-        "shortest": graph.depths["shortest"],
-    }
+    return Ontology(
+        source=source,
+        sha256=sha256,
+        version=table.version,
+        relations=relations,
+        ids=ids,
+        labels=tuple(entry.label for entry in current),
+        graph=Graph.of(parents, ids, source),
+        alternatives=alternatives,
+        obsolete=obsolete,
+        undefined=tuple(undefined),
+        synonyms=tuple(tuple(entry.synonyms) for entry in current),
+        definitions=tuple(entry.definition for entry in current),
+    )
 
 
 def _other_ids(
     table: TermTable, numbers: Mapping[str, int]
-) -> tuple[dict[str, str], dict[str, list[str]]]:
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Return ids that mean a current term, and those of obsolete terms with what replaces them.
 
     Some ontologies give the id of an obsolete term to its successor; an id that two terms claim
@@ -455,7 +397,7 @@ def _other_ids(
             if other not in numbers:
                 claims.setdefault(other, {})[entry.term_id] = None
     obsolete = {
-        entry.term_id: entry.replaced_by or list(claims.get(entry.term_id, ()))
+        entry.term_id: tuple(entry.replaced_by or claims.get(entry.term_id, ()))
         for entry in table.terms.values()
         if entry.is_obsolete
     }
@@ -465,39 +407,10 @@ def _other_ids(
             continue
         term_id, *more = claiming
         if more or term_id not in numbers:
-            obsolete[other] = list(claiming)
+            obsolete[other] = tuple(claiming)
         else:
             alternatives[other] = term_id
     return alternatives, obsolete
-
-
-def _as_bytes(data: Any) -> Any:
-    text = json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return np.frombuffer(text, np.uint8)
-
-
-def _loaded(
-    stored: Mapping[str, Any], source: str, sha256: str, relations: tuple[str, ...]
-) -> Ontology:
-    version, ids, labels, alternatives, obsolete, undefined = json.loads(stored["names"].tobytes())
-    return Ontology(
-        source=source,
-        sha256=sha256,
-        version=version,
-        relations=relations,
-        ids=tuple(ids),
-        labels=tuple(labels),
-        graph=Graph(
-            Lists(stored["parent_starts"], stored["parents"]),
-            Lists(stored["ancestor_starts"], stored["ancestors"]),
-            stored["up"],
-            {"longest": stored["longest"], "shortest": stored["shortest"]},
-        ),
-        alternatives=alternatives,
-        obsolete={term_id: tuple(others) for term_id, others in obsolete.items()},
-        undefined=tuple(undefined),
-        texts=stored["texts"].tobytes(),
-    )
 
 
 def _with_annotations(ontology: Ontology, path: PathLike | None) -> Ontology:

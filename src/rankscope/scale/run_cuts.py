@@ -19,7 +19,7 @@ from rankscope.runs.table import Run
 from rankscope.tables.columns import RUN, find_columns
 from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
 from rankscope.tables.objects import rows_from_frame
-from rankscope.tables.parquet import scan_parquet
+from rankscope.tables.parquet import ParquetFile
 from rankscope.tables.reading import TableFile
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ class Part:
     def rows(self, roles: tuple[str, ...] = ROLES) -> Rows:
         """Read the rows of this part, these columns of them."""
         if self.format == "parquet":
-            scan = scan_parquet(self.path, source=self.path)
-            names = find_columns(list(scan.collect_schema()), self.layout)
+            file = ParquetFile(self.path, source=self.path)
+            names = find_columns(file.schema.names(), self.layout)
             columns = [names[role] for role in roles if role in names]
-            frame = scan.select(columns).slice(self.low, self.high - self.low).collect()
+            frame = file.frame(columns, low=self.low, high=self.high)
             return rows_from_frame(frame, self.layout, source=self.path)
         return self._file().rows(roles)
 
@@ -113,7 +113,7 @@ class PartedFile:
 
     def _has_plain_columns(self) -> bool:
         """Tell whether each row is a pair with a score, whatever the other rows say."""
-        schema = scan_parquet(self._place, source=self.source).collect_schema()
+        schema = ParquetFile(self._place, source=self.source).schema
         columns = find_columns(list(schema), self.layout)
         if not set(ROLES) <= columns.keys():
             return False
@@ -217,11 +217,12 @@ def _last_change(block: bytes) -> int:
 
 def _edges_of_rows(path: str, layout: PairLayout) -> Iterator[int]:
     """Yield where the parts of a Parquet file end."""
-    scan = scan_parquet(path, source=path)
-    queries = scan.select(find_columns(list(scan.collect_schema()), layout)["query_id"])
-    size, low = int(queries.select(pl.len()).collect().item()), 0
+    file = ParquetFile(path, source=path)
+    query = find_columns(file.schema.names(), layout)["query_id"]
+    size, low = file.rows, 0
     while low + PART_ROWS < size:
-        near = queries.slice(low + PART_ROWS, _LOOK // 16).collect().to_series()
+        place = low + PART_ROWS
+        near = file.frame([query], low=place, high=place + _LOOK // 16).to_series()
         change = (near != near.shift()).fill_null(False).arg_max() or 0
         low += PART_ROWS + change
         yield low

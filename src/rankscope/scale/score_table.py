@@ -15,7 +15,6 @@ import polars as pl
 
 from rankscope.errors import InputError
 from rankscope.scale.spool import room_needed
-from rankscope.tables.parquet import scan_parquet
 from rankscope.temporary import flush_folder, move, new_folder, remove, sweep, unlock
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class ScoreTable:
             self._write(folder)
         whole = folder / "whole.parquet"
         with room_needed(folder):
-            scans = [scan_parquet(str(piece), source=str(piece)) for piece in self._pieces]
+            scans = [pl.scan_parquet(piece, glob=False) for piece in self._pieces]
             pl.concat(scans).sink_parquet(whole, row_group_size=PIECE_ROWS, maintain_order=True)
             with open(whole, "rb") as file:
                 os.fsync(file.fileno())

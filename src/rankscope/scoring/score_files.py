@@ -10,7 +10,6 @@ is no number becomes a `FormatError` that says where it is.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import re
@@ -24,7 +23,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
+from rankscope.errors import FormatError, RankscopeError, UnknownNameError, shown
 from rankscope.files import can_be_read_again, open_bytes, read_bytes, source_name
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
@@ -435,28 +434,17 @@ def read_values(
     """
     import polars as pl  # noqa: PLC0415
 
-    from rankscope.tables.parquet import parquet_frame  # noqa: PLC0415
+    from rankscope.tables.parquet import recorded_frame  # noqa: PLC0415
 
     measures = list(means)
     try:
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(
-            f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
-        ) from None
-    if hashlib.sha256(content).hexdigest() != recorded.sha256:
-        raise FormatError(
-            f"{shown(path.name)} was changed after it was recorded: its SHA-256 differs; run "
-            "the benchmark again",
-            source=source,
-        )
-    try:
-        long = parquet_frame(content, source=path.name).select("query_id", "measure", "value")
+        frame = recorded_frame(path, recorded.sha256, source=path.name)
+        long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         table = wide.select(pl.col("query_id").cast(pl.String), pl.col(measures).cast(pl.Float64))
-    except (InputError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
+    except (FormatError, pl.exceptions.PolarsError) as error:
+        problem = error.problem if isinstance(error, FormatError) else str(error)
+        reason = problem.partition("\n")[0]
         raise FormatError(
             f"its values by query cannot be read from {shown(path.name)} ({reason})", source=source
         ) from None

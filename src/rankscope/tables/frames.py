@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from threading import Lock
 from time import sleep
-from typing import IO, TYPE_CHECKING, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Protocol
 
 import polars as pl
 
@@ -128,19 +128,16 @@ def frame_of(data: ArrowFrame, *, source: str) -> pl.DataFrame:
 
     with engine_errors(refusal):
         try:
-            return without_index(pl.DataFrame(_Stream(data)))
+            return arrow_frame(data)
         except ImportError as error:
             package = error.name or "pyarrow"
             raise MissingExtraError(package, needed_for="this frame", extra="frames") from None
 
 
-_Frame = TypeVar("_Frame", pl.DataFrame, pl.LazyFrame)
-
-
-def without_index(frame: _Frame) -> _Frame:
-    """Drop what pandas makes of an index without a name, which is no column of the user's."""
-    names = frame.collect_schema().names()
-    return frame.drop(name for name in names if _INDEX.fullmatch(name))
+def arrow_frame(data: ArrowFrame) -> pl.DataFrame:
+    """Take a frame's Arrow stream, without what pandas makes of an index that has no name."""
+    frame = pl.DataFrame(_Stream(data))
+    return frame.drop(name for name in frame.columns if _INDEX.fullmatch(name))
 
 
 def to_pandas(frame: pl.DataFrame, *, needed_for: str) -> pd.DataFrame:

@@ -99,8 +99,8 @@ class CollectionConfig(Section):
     """Questions with the terms they expect: a file, or a folder of files by language (german/…);
     with an ontology its terms are searched, unless corpus names something else."""
     ontology: Text | None = None
-    """The ontology that the documents are terms of (OBO, OWL, OBO graphs, or child and parent in a
-    table), relative to the config: nearness to the expected terms counts, beside exact matches."""
+    """The ontology that the documents are terms of (OBO, or child and parent in a table),
+    relative to the config: nearness to the expected terms counts, beside exact matches."""
     relations: TextList | None = None
     """What puts a term of the ontology below another, besides is_a, such as part_of."""
     annotations: Text | None = None
