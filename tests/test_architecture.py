@@ -20,7 +20,6 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("part",),
     ("findings",),
     ("temporary",),
-    ("gzipping",),
     ("files",),
     ("entries",),
     ("document",),
