@@ -129,10 +129,9 @@ def run(
         "python": not no_python,
     }
     with (
-        watching(quiet=quiet, secrets=loaded.secrets) as watched,
+        watching(quiet=quiet) as options["watcher"],
         _executor(cluster) as options["executor"],
     ):
-        options["watcher"] = watched.watcher
         results = run_languages(loaded, **options) if several else None
         result = None if several else run_benchmark(loaded, **options)
     if result is None:

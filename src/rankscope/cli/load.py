@@ -133,7 +133,7 @@ def load(
         _check_place(record)
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
-    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
+    with watching(quiet=quiet) as watcher:
         tested = load_test(
             loaded,
             system,
@@ -148,7 +148,7 @@ def load(
             output=output,
             cache=cache,
             python=not no_python,
-            watcher=watched.watcher,
+            watcher=watcher,
             announce=None if quiet else put_line,
         )
     result = tested.record
