@@ -45,7 +45,7 @@ from reliability.changes import Change, changes_of
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 PACKAGES = ("measures", "scoring", "statistics")
-TESTS = ("measures", "scoring", "statistics", "laws", "gate", "conformance_suite", "runs", "cli",
+TESTS = ("measures", "scoring", "statistics", "laws", "gate", "peers", "runs", "cli",
          "diagnosis", "reports")  # fmt: skip
 KILLED, PASSED, BROKEN = 1, 0, 3
 SPARE_SECONDS = 2.0

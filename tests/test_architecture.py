@@ -38,7 +38,6 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("benchmark",),
     ("scale",),
     ("integrations",),
-    ("conformance",),
     ("cli",),
     ("__main__",),
 )

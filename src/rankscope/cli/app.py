@@ -178,7 +178,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         "cache": ("app", "CACHES", "What benchmarks keep: list, prune, verify."),
         "convert": ("convert", "convert", "From one file format to another."),
         "mcp": ("mcp", "mcp", "A server for assistants (MCP), read-only over a folder."),
-        "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },
 )
 @click.option(
