@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from conformance_page import conformance_page
 from pydantic import PlainSerializer
 from rich.console import Console
 from search_apis_page import search_apis_page
@@ -417,7 +416,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "analyses.md": analyses_page,
     "records.md": records_page,
     "system-options.md": options_page,
-    "conformance.md": conformance_page,
     "search-apis.md": search_apis_page,
     "schemas/config.json": lambda: _schema(config_json_schema()),
     "schemas/cases.json": lambda: _schema(case_schema()),

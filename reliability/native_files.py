@@ -156,8 +156,6 @@ def _qrels_rows(source: Random) -> list[list[str]]:
             row[1] = second
     elif way < 0.08:
         rows = [[row[0], row[2], row[3]] for row in rows]
-    elif way < 0.09:  # as SMART has them
-        rows = [["1", str(place), "0", "0.000000"] for place, _ in enumerate(rows, start=1)]
     return rows
 
 

@@ -20,7 +20,6 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("part",),
     ("findings",),
     ("temporary",),
-    ("gzipping",),
     ("files",),
     ("entries",),
     ("document",),
@@ -39,7 +38,6 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("benchmark",),
     ("scale",),
     ("integrations",),
-    ("conformance",),
     ("cli",),
     ("__main__",),
 )

@@ -16,7 +16,7 @@ import zstandard
 
 from rankscope.collection.corpus import stream_doc_ids
 from rankscope.errors import FormatError, InputError
-from rankscope.files import open_bytes, read_bytes
+from rankscope.files import open_bytes, read_bytes, replacing
 
 CONTENT = b'{"_id": "d1", "text": "a"}\n{"_id": "d2", "text": "b"}\n'
 
@@ -154,3 +154,15 @@ def test_only_a_near_name_is_proposed(missing: str, proposed: str | None, tmp_pa
     with pytest.raises(InputError) as raised:
         read_bytes(tmp_path / missing)
     assert str(raised.value) == f"{tmp_path / missing}: file not found{hint}"
+
+
+def test_gzip_holds_neither_name_nor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"q1 Q0 d1 1 0.5 run\n" * 100_000
+    for time, name in enumerate(("a.run.gz", "b.run.gz")):
+        monkeypatch.setattr("time.time", lambda time=time: 1e9 + time)
+        with replacing(tmp_path / name) as stream:
+            for _ in range(10):
+                stream.write(content)
+    first, second = ((tmp_path / name).read_bytes() for name in ("a.run.gz", "b.run.gz"))
+    assert first == second
+    assert gzip.decompress(first) == read_bytes(tmp_path / "a.run.gz") == 10 * content

@@ -90,7 +90,6 @@ _DOCUMENTS = b"""<DOC>
 </DOC>
 <DOC><DOCNO>d2</DOCNO>bread<!-- and --> butter</DOC>
 """
-_SMART = b".I 1\n.T\nApples\n.A\nAda\n.W\napple pie\nand more\n.I 2\n.W\nbread\n"
 _SPAN: dict[str, Any] = {
     "traceId": "5b8efff798038103d269b633813fc60c",
     "spanId": "eee19b7ec3c1b174",
@@ -138,10 +137,9 @@ _READ_ONLY = {  # formats that are not written
     "qrels": {".cases.json": json.dumps(_CASES, indent=1).encode()},
     "queries": {
         ".jsonl": _TRACES,
-        ".qry": _SMART,
         ".cases.json": json.dumps(_CASES, indent=1).encode(),
     },
-    "corpus": {".sgml": _DOCUMENTS, ".all": _SMART},
+    "corpus": {".sgml": _DOCUMENTS},
 }
 
 

@@ -418,10 +418,9 @@ def _compressing(sink: BinaryIO, path: PathLike) -> Iterator[BinaryIO]:
 
 def _compressed(sink: BinaryIO, path: PathLike) -> BinaryIO:
     suffix = Path(os.fspath(path)).suffix.lower()
-    if suffix == ".gz":  # no name and no time inside: same content, same bytes
-        from rankscope.gzipping import GzipWriter  # noqa: PLC0415
-
-        return cast("BinaryIO", GzipWriter(sink))
+    if suffix == ".gz":
+        # no name and no time inside: same content, same bytes; runs shrink no more at higher levels
+        return cast("BinaryIO", gzip.GzipFile("", "wb", compresslevel=1, fileobj=sink, mtime=0))
     if suffix == ".bz2":
         return cast("BinaryIO", bz2.BZ2File(sink, "wb"))
     if suffix == ".xz":

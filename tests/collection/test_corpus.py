@@ -128,8 +128,8 @@ def test_tables_as_found(tmp_path: Path) -> None:
         read_corpus(path)
     with pytest.raises(UnknownNameError, match="unknown format 'trec-xml'"):
         read_corpus(path, format="trec-xml")
-    with pytest.raises(InputError, match="smart is read and not written; write jsonl"):
-        Corpus({"a": "x"}).write(path, format="smart")
+    with pytest.raises(InputError, match="trec is read and not written; write jsonl"):
+        Corpus({"a": "x"}).write(path, format="trec")
     with pytest.raises(UnknownNameError):
         Corpus({"a": "x"}).write(path, format="trec-xml")
 

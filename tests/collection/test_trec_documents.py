@@ -1,4 +1,4 @@
-"""TREC documents and SMART collections, as they are found on old disks."""
+"""TREC documents, as they are found on old disks, and folders of files."""
 
 from __future__ import annotations
 
@@ -101,64 +101,6 @@ def test_hostile_documents_take_linear_time(piece: str, tmp_path: Path) -> None:
     body = "".join(piece.format(n, n) if "{" in piece else piece for n in range(100_000))
     path.write_text(f"<DOC><DOCNO>1</DOCNO><TEXT>{body}</TEXT>{body}</DOC>")
     assert [document.doc_id for document in stream_corpus(path)] == ["1"]  # else it takes hours
-
-
-SMART = """.I 1
-.T
-experimental investigation of the
-aerodynamics of a wing
-.A
-brenckman,m.
-.B
-j. ae. scs. 25, 1958, 324.
-.W
-the text
-. and .5 of it
-.X
-1\t5\t1
-.I 2
-.W
-second
-.I 3
-"""
-
-
-def test_smart(tmp_path: Path) -> None:
-    path = tmp_path / "cran.all.1400"
-    path.write_text(SMART)
-    assert read_corpus(path).to_dict() == {
-        "1": {
-            "title": "experimental investigation of the\naerodynamics of a wing",
-            "author": "brenckman,m.",
-            "bibliography": "j. ae. scs. 25, 1958, 324.",
-            "text": "the text\n. and .5 of it",
-            "references": "1\t5\t1",
-        },
-        "2": {"text": "second"},
-        "3": {"text": ""},
-    }
-    queries = tmp_path / "cran.qry"
-    queries.write_text(".I 001\n.W\nwhat similarity laws\nmust be obeyed\n.I 002\n.W\nsecond .\n")
-    assert dict(read_queries(queries).items()) == {
-        "001": "what similarity laws\nmust be obeyed",
-        "002": "second .",
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (".I 1\nwords\n", "c:2: expected .I and an id, or a field, found 'words'"),
-        (".I 1\n.W\na\n.I\n", "c:4: a record without an id"),
-        (".I 1\n.W\na\n.I 1\n", "c:4: document '1' was given before, at line 1"),
-        (".I 1\n.W\n\udcff\n", "c:3: byte 0xff is not UTF-8"),
-    ],
-)
-def test_broken_smart(text: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / "c"
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(FormatError, match=problem):
-        read_corpus(path)
 
 
 # --- folders

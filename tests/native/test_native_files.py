@@ -176,7 +176,6 @@ GRADES = {
     "interleaved": (QRELS + b"q1 0 c 1\n", True),
     "three columns": (b"q1 a 1\nq2 a 2\n", False),
     "five columns": (QRELS.replace(b"\n", b" x\n"), False),
-    "SMART": (b"1 28 0 0.000000\n1 35 0 0.000000\n", False),
     "words": (QRELS.replace(b" 2\n", b" high\n"), False),
     "infinite": (QRELS.replace(b" 2\n", b" inf\n"), False),
     "empty": (b"", False),

@@ -150,7 +150,6 @@ def test_qrels_are_those_of_tables(files: tuple[str, str]) -> None:
         "q1 0 d1 1\nq1 0 d1 0\n",  # judged twice
         "q1 0 d1 1e17\n",  # too large
         "q1 0 d1 high\n",
-        "1 184 0 0.000000\n",  # SMART
         "query_id\tdoc_id\tgrade\nq1\td1\t1\n",
         "",
     ],

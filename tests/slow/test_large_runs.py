@@ -1,8 +1,7 @@
-"""A run file as a system: it is not kept twice, its compressed copy verifies, old ones still do."""
+"""A run file as a system: it is not kept twice, and its copy verifies."""
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -82,18 +81,3 @@ def test_a_hash_stands_only_for_the_run_it_is_of() -> None:
             FetchedForm(held).unpack(content)
     whole: Fetched = form.unpack(FetchedForm().pack(fetched))  # as earlier versions kept it
     assert whole.run == fetched.run
-
-
-def test_a_run_compressed_in_blocks_verifies(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = run(world, "plain")
-    monkeypatch.setattr("rankscope.gzipping.SMALL", 100)
-    monkeypatch.setattr("rankscope.gzipping.BLOCK", 500)
-    monkeypatch.setattr("rankscope.tables.writing._ROWS", 7)
-    blocks = run(world, "blocks")
-    files = [result.folder / "runs" / "file.run.gz" for result in (plain, blocks)]
-    one_way, other_way = (path.read_bytes() for path in files)
-    assert one_way != other_way
-    assert gzip.decompress(one_way) == gzip.decompress(other_way)
-    assert verify(blocks.folder).ok
-    files[1].write_bytes(other_way[:-1] + bytes([other_way[-1] ^ 1]))
-    assert not verify(blocks.folder).ok

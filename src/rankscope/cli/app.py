@@ -164,7 +164,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         "trec-eval": ("trec_eval", "trec_eval", "Byte for byte what trec_eval prints."),
         "convert": ("convert", "convert", "From one file format to another."),
         "mcp": ("mcp", "mcp", "A server for assistants (MCP), read-only over a folder."),
-        "conformance": ("conformance", "conformance", "What tools answer to known cases."),
     },
 )
 @click.option(

@@ -114,8 +114,7 @@ def run(
         "fresh": fresh,
         "python": not no_python,
     }
-    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
-        options["watcher"] = watched.watcher
+    with watching(quiet=quiet) as options["watcher"]:
         results = run_languages(loaded, **options) if several else None
         result = None if several else run_benchmark(loaded, **options)
     if result is None:

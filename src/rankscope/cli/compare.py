@@ -131,20 +131,12 @@ def compare(
     Differences with intervals, paired tests corrected for how many there are, effect sizes, and a
     verdict; where the data cannot tell, how large a difference they could have shown. NAME=RUN
     gives a run another name than its tag or file has.
-
-    Result files of MTEB, or folders of them, in the place of all files are put side by side.
     """
     from rankscope.measures.language import DEFAULT_MEASURES
     from rankscope.scoring.scored import keeping
     from rankscope.statistics.compare import compare as compare_runs
-    from rankscope.statistics.reported import compare_reported
 
     check_standard_input(qrels, *run, queries_file, corpus)
-    reported = _reported(qrels, run)
-    if reported:
-        means = compare_reported(reported, measures or None, baseline=options["baseline"])
-        emit(means, format=format, target=target)
-        return
     is_page = format == "html"
     fields = query_fields(queries_file, texts=is_page, by=by, cluster=cluster, weights=weights)
     with keeping(enabled=is_page) as scored:
@@ -173,21 +165,6 @@ def compare(
             baseline=comparison.baseline,
         ),
     )
-
-
-def _reported(qrels: str, runs: tuple[str, ...]) -> list[str]:
-    """Return all files if they are results of MTEB; [] if the first is none."""
-    from rankscope.statistics.reported import is_result_file
-
-    if not is_result_file(qrels):
-        return []
-    other = next((path for path in runs if not is_result_file(path)), None)
-    if other is not None:
-        raise click.UsageError(
-            f"{qrels} is a result of MTEB and {other} is none; compare results with results, or "
-            "runs with the qrels named first"
-        )
-    return [qrels, *runs]
 
 
 def _seeds(settings: tuple[str, ...]) -> dict[str, list[str]]:

@@ -41,8 +41,8 @@ def convert(source: str, target: str, **options: Any) -> None:
 
     Formats are found from content and names. Qrels and runs: trec, msmarco (runs), csv, tsv, json,
     jsonl, parquet. Queries: jsonl, trec, trec-xml, tsv, csv, json, parquet. Corpora: jsonl, tsv,
-    csv, json, parquet. Only read: runs and queries of traces (OpenTelemetry, OpenInference), smart,
-    TREC documents. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
+    csv, json, parquet. Only read: runs and queries of traces (OpenTelemetry, OpenInference), TREC
+    documents. Endings .gz .bz2 .xz .zst compress; - is standard input or output.
     """
     from rankscope.collection.qrels import parse_labels
     from rankscope.integrations.convert import convert as run_conversion

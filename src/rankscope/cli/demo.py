@@ -49,8 +49,8 @@ def demo(*, output: str, copy: str | None, format: str, quiet: bool) -> int:
             for line in _steps(quote(copy)):
                 print_line(f"  {line}")
         return 0
-    with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watched:
-        result = run_benchmark(data / "demo.yaml", output=output, watcher=watched.watcher)
+    with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watcher:
+        result = run_benchmark(data / "demo.yaml", output=output, watcher=watcher)
     status = show_result(result, format=format, quiet=quiet)
     if format == "table" and not quiet:
         print_line()

@@ -41,7 +41,6 @@ EXAMPLES = {
     ),
     "convert": f"rankscope convert {_LEXICAL} lexical.parquet",
     "mcp": "rankscope mcp demo/ < /dev/null",
-    "conformance": "rankscope conformance --tool rankscope",
     "runs validate": f"rankscope runs validate {_LEXICAL} --qrels {_QRELS}",
     "runs fetch": "rankscope runs fetch demo/bench.yaml --system lexical -o fetched",
     "runs fuse": f"rankscope runs fuse {_LEXICAL} {_HYBRID} -o fused.run",

@@ -150,8 +150,8 @@ def _judge(
     from rankscope.cli.progress import watching
     from rankscope.retrieval.llm.llm_judge import judge_with_llm
 
-    with config.secrets.hidden_in_errors(), watching(quiet=quiet, secrets=config.secrets) as seen:
-        watcher, stage = seen.watcher, f"judge with {config.options.model}"
+    with config.secrets.hidden_in_errors(), watching(quiet=quiet) as watcher:
+        stage = f"judge with {config.options.model}"
         watcher.begun(stage)
         judged = judge_with_llm(
             pool,

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any
 
-from rankscope.cli.diverting import Streams, diverted
 from rankscope.errors import LeftoverWarning
 from rankscope.printing import put_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
 
-    from rankscope.benchmark.config.secrets import Secrets
     from rankscope.benchmark.plan import Watcher
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
-    """Who watches, and standard output as it was."""
-
-    watcher: Watcher
-    output: TextIO
-
-
 @contextmanager
-def watching(*, quiet: bool = False, secrets: Secrets | None = None) -> Iterator[Watching]:
+def watching(*, quiet: bool = False) -> Iterator[Watcher]:
     """Show on standard error what is being done, if it is a terminal.
 
-    What the user's code prints meanwhile goes to standard error too (`rankscope.cli.diverting`),
-    and so does in one sentence what is left behind.
+    What Python code of the user prints meanwhile goes to standard error too: standard output is
+    for the answer.
     """
     with (
-        diverted(secrets) as streams,
-        _watcher(streams, secrets, quiet=quiet) as watcher,
+        redirect_stdout(sys.stderr),
+        _watcher(quiet=quiet) as watcher,
         _leftovers_in_sentences(),
     ):
-        yield Watching(watcher, streams.output)
+        yield watcher
 
 
 @contextmanager
@@ -59,10 +49,10 @@ def _leftovers_in_sentences() -> Iterator[None]:
 
 
 @contextmanager
-def _watcher(streams: Streams, secrets: Secrets | None, *, quiet: bool) -> Iterator[Watcher]:
+def _watcher(*, quiet: bool) -> Iterator[Watcher]:
     from rankscope.benchmark.plan import Silent
 
-    if quiet or not streams.errors.isatty():
+    if quiet or not sys.stderr.isatty():
         yield Silent()
         return
     from rich.console import Console
@@ -83,14 +73,7 @@ def _watcher(streams: Streams, secrets: Secrets | None, *, quiet: bool) -> Itera
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    is_filtered = secrets is not None and bool(secrets.names)
-    with Progress(
-        *columns,
-        console=Console(file=streams.errors),
-        transient=True,
-        redirect_stdout=not is_filtered,  # else what Python prints would not be filtered
-        redirect_stderr=not is_filtered,
-    ) as progress:
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
         yield _Bars(progress)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -80,11 +81,12 @@ def fetch(
 
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
-    with watching(quiet=quiet, secrets=loaded.secrets) as watched:
+    answers = sys.stdout
+    with watching(quiet=quiet) as watcher:
 
         def report(run: FetchedRun) -> None:
             if format == "table" and not quiet:
-                print_line(_line(run), watched.output)
+                print_line(_line(run), answers)
 
         runs = fetch_runs(
             loaded,
@@ -93,7 +95,7 @@ def fetch(
             cache=cache,
             jobs=jobs,
             python=not no_python,
-            watcher=watched.watcher,
+            watcher=watcher,
             written=report,
             metadata=metadata,
         )

@@ -89,8 +89,7 @@ class Scaling:
             self.broken.append(name)
             put_line(f"run {name} is left out: {problem}")
 
-        with self._table() as table, watching() as watched:
-            watcher = watched.watcher
+        with self._table() as table, watching() as watcher:
             watcher.begun("score runs")
             runs = score_files(
                 files,

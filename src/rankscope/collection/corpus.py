@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankscope.collection.smart import BEGINS, read_smart
 from rankscope.collection.trec_documents import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
@@ -48,11 +47,8 @@ CORPUS = RecordLayout(
     id_names=("_id", "doc_id", "docid", "docno", "id", "pid", "corpus_id", "product_id"),
     text_names=(*_TEXTS, *TITLES),
     columns=("title", "text"),
-    markup={
-        "trec": TextFormat(r"<(DOC[\s>]|[?!])", read_documents),
-        "smart": TextFormat(BEGINS, read_smart),
-    },
-    read_only=("trec", "smart"),
+    markup={"trec": TextFormat(r"<(DOC[\s>]|[?!])", read_documents)},
+    read_only=("trec",),
 )
 
 
@@ -249,9 +245,9 @@ def _value(fields: Row, name: str) -> object:
 def read_corpus(path: PathLike, *, format: str | None = None) -> Corpus:
     """Read a corpus from a file, or from standard input (``-``), into memory.
 
-    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, TREC documents
-    (``trec``: ``<DOC>``) and ``smart`` (``.I 1``), found from content and name unless ``format``
-    names one; compressed or not. A folder, or a pattern (``docs/*.gz``), is read file by file.
+    Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet`` and TREC
+    documents (``trec``: ``<DOC>``), found from content and name unless ``format`` names one;
+    compressed or not. A folder, or a pattern (``docs/*.gz``), is read file by file.
     """
     return Corpus._read(path, format)
 

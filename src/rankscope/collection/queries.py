@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rankscope.collection.smart import BEGINS, read_smart
 from rankscope.collection.topics import read_topics, write_sgml, write_xml
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
@@ -34,9 +33,8 @@ QUERIES = RecordLayout(
     markup={
         "trec": TextFormat("<", read_topics, write_sgml),
         "trec-xml": TextFormat("<", read_topics, write_xml),
-        "smart": TextFormat(BEGINS, read_smart),
     },
-    read_only=("smart", "traces"),
+    read_only=("traces",),
 )
 
 
@@ -91,8 +89,8 @@ def read_queries(path: PathLike, *, format: str | None = None) -> Queries:
     """Read queries from a file, or from standard input (``-``).
 
     Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML
-    (``trec``) or XML (``trec-xml``), ``smart`` (``.I 1``), and the questions of ``traces``, found
-    from content and name unless ``format`` names one; compressed or not. Of a folder that is a
-    collection, its queries are read, and of one that holds case files, all of their cases.
+    (``trec``) or XML (``trec-xml``), and the questions of ``traces``, found from content and name
+    unless ``format`` names one; compressed or not. Of a folder that is a collection, its queries
+    are read, and of one that holds case files, all of their cases.
     """
     return Queries._read(path, format)

@@ -53,8 +53,6 @@ _SPAN = (
     re.compile(rb'"(?:context\.)?span_?[iI]d"\s*:'),
     re.compile(rb'"attributes[".]'),
 )
-SMART = re.compile(r"\s*\d+\s+[1-9]\d*\s+0\s+0\.0{2,}\s*$")
-"""A line of SMART's qrels: query, document, and two columns that are always 0."""
 _FIRST_KEY = re.compile(r'\s*\[?\s*\{\s*"((?:[^"\\]|\\.)*)"')
 
 

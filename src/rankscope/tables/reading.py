@@ -30,7 +30,6 @@ from rankscope.tables.collection_folder import parts_of, table_in
 from rankscope.tables.delimited import read_columns, read_dicts, read_lines
 from rankscope.tables.detection import (
     BOM,
-    SMART,
     Sniffed,
     detect_format,
     fields_of,
@@ -115,13 +114,6 @@ class TableFile:
         with open_bytes(path) if data is None else io.BytesIO(data) as stream:
             sniffed = sniff(read_head(stream), suffix_of(path))
         detected = chosen or detect_format(sniffed, layout) or layout.formats[0]
-        if chosen is None and layout.kind == "qrels" and SMART.match(sniffed.line):
-            raise FormatError(
-                "these are qrels of SMART (query, document, 0, 0.000000), whose second column is "
-                "the document; write TREC qrels: awk '{print $1, 0, $2, 1}'",
-                source=source_name(path),
-                line=1,
-            )
         return cls(path, layout, detected, chosen is not None, sniffed, data)
 
     @classmethod

@@ -11,7 +11,6 @@ from rankscope.errors import RankscopeError
 from rankscope.files import is_plain_file, open_bytes, suffix_of
 from rankscope.tables.detection import (
     BOM,
-    SMART,
     detect_format,
     fields_of,
     read_head,
@@ -64,7 +63,7 @@ class TrecFile:
             and detect_format(sniffed, layout) == "trec"
             and usual_width(sniffed, layout) == columns
         )
-        if not is_trec or sniffed.is_encoded or SMART.match(sniffed.line):
+        if not is_trec or sniffed.is_encoded:
             return None
         skipped = len(BOM) if head.startswith(BOM) else 0
         return cls(path, sniffed, is_plain, skipped, status.st_size, status.st_mtime_ns)

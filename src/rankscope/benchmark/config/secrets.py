@@ -33,17 +33,12 @@ class Secrets:
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values = dict(values or {})
-        self._hider = Hider(self.replacements)
+        self._hider = Hider({value: f"${{{name}}}" for name, value in self._values.items()})
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables, by name."""
         return tuple(self._values)
-
-    @property
-    def replacements(self) -> dict[str, str]:
-        """What is written instead of each value."""
-        return {value: f"${{{name}}}" for name, value in self._values.items()}
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
