@@ -61,7 +61,7 @@ def read() -> Iterator[rs.Ontology]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hpo.tsv"
         path.write_text("\n".join(["id\tname\tparents", *rows]), "utf-8")
-        yield rs.read_ontology(path, cache=Path(folder) / "cache")
+        yield rs.read_ontology(path)
 
 
 def pairs() -> list[tuple[str, str]]:

@@ -60,9 +60,7 @@ def read(folder: Path) -> rs.Ontology:
     rows = [f"{t}\t{parent}" for t, parents in PARENTS.items() for parent in parents.split(",")]
     (folder / "terms.tsv").write_text("\n".join(rows))
     (folder / "things.tsv").write_text("\n".join("\t".join(row) for row in THINGS.items()))
-    return rs.read_ontology(
-        folder / "terms.tsv", annotations=folder / "things.tsv", cache=folder / "cache"
-    )
+    return rs.read_ontology(folder / "terms.tsv", annotations=folder / "things.tsv")
 
 
 def numbers() -> Any:
