@@ -1,16 +1,17 @@
-"""The command line as a user meets it: standard streams and an exit code, in this process."""
+"""The command line as a user meets it, in this process; what a test registers ends with it."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from rankscope.cli import main
+from rankscope.measures import language, registry
 
 
 @dataclass(frozen=True)
@@ -58,3 +59,15 @@ def rankscope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rankscope:
         )
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _own_measures_end_with_their_test() -> Iterator[None]:
+    """Forget measures that a test defined, so that no other test meets them."""
+    before = {*registry._definitions}
+    yield
+    after = [name for name in registry._definitions if name not in before]
+    for name in [name for name in after if registry._definitions[name].family == "own"]:
+        del registry._definitions[name]
+        language._parsed.cache_clear()
+        registry._call.cache_clear()

@@ -198,5 +198,5 @@ def test_the_lowest_versions_are_those_of_the_project() -> None:
 def test_a_make_target_for_each_figure() -> None:
     if shutil.which("make") is None:
         pytest.skip("there is no make")
-    for target in ("torture", "test-pythons", "test-minimum", "test-sdist"):
+    for target in ("torture", "test-pythons", "test-minimum"):
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
