@@ -62,16 +62,13 @@ FORMULAS = [
     "R@2",
     "R(rel=2)@3",
     "R(rel=0)@2",
-    "R_cap@1",
     "RR",
     "RR@2",
     "AP",
     "AP@2",
     "AP(norm=min)@2",
-    "AP(norm=retrieved)@4",
     "nDCG@2",
     "nDCG",
-    "nDCG(gain=exp)@3",
     "nDCG(gain={1:3,2:1})@3",
     "DCG(least=2)@3",
 ]
@@ -92,8 +89,7 @@ def test_formulas_agree_with_all_orders(measure: str) -> None:
 
 
 DRAWN = [
-    *("ERR@2", "ERR", "Bpref", "Rprec", "RBP", "AUC", "SetR", "Judged@2", "FallOut@2", "Q@3"),
-    "RR(judged_only=True)@2",
+    *("ERR@2", "ERR", "Bpref", "AUC", "SetR", "FallOut@2", "RR(judged_only=True)@2"),
 ]
 
 
@@ -106,19 +102,6 @@ def test_draws_agree_with_all_orders(measure: str) -> None:
     assert chance.draws == reference_rankings.MOST_DRAWS
     tolerance = 5 * np.sqrt(np.maximum(variance, 1e-9) / 2_000)
     assert (np.abs(chance.mean - mean) <= tolerance).all()
-
-
-def test_drawn_means_of_a_measure_with_a_formula() -> None:
-    """The values that tests count are those whose mean the formula gives."""
-    measure = rs.Measure.parse("nDCG@2")
-    world = rankings()
-    chance = world.of(measure)
-    assert chance is not None
-    assert chance.variance is not None
-    drawn = world.drawn(measure)
-    assert drawn.shape == (world.draws(measure), 3)
-    error = np.sqrt(chance.variance / len(drawn))
-    assert (np.abs(drawn.mean(axis=0) - chance.mean) <= 5 * error).all()
 
 
 def test_documents_that_are_not_there_are_never_found() -> None:
@@ -142,14 +125,11 @@ def test_what_needs_more_than_grades_has_no_answer() -> None:
     ("measure", "answer"),
     [
         ("nDCG@10", False),
-        ("ERR@10", False),
         ("AP", False),
         ("Bpref", True),
-        ("AUC", True),
         ("FallOut@2", True),
         ("R(rel=0)@2", True),
         ("nDCG(judged_only=True)@5", True),
-        ("Judged@3", True),
     ],
 )
 def test_which_measures_look_at_nonrelevant_documents(measure: str, answer: bool) -> None:
