@@ -133,32 +133,12 @@ def test_fields_inside_objects() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("field", "message"),
-    [
-        ("langage", "unknown field of the queries 'langage'; nearest: language"),
-        ("style", "unknown field of the queries 'style'; nearest: style.level"),
-        ("zzz", "there are: characters, language, style.level, words"),
-        ("complexty", "nearest: complexity"),
-    ],
-)
-def test_an_unknown_field_names_the_nearest(field: str, message: str) -> None:
-    queries: list[Any] = [("1", "", {"language": "de", "style": {"level": 1}})]
-    with pytest.raises(InputError, match=message):
-        query_labels(queries, field)
-
-
-def test_no_bins() -> None:
-    with pytest.raises(InputError, match="bins must be a whole number from 1 up, not 0"):
-        labels([1], bins=0)
-
-
 NUMBERS = st.one_of(
     st.integers(-1000, 1000), st.floats(-1e6, 1e6, allow_nan=False), st.integers(0, 10**30)
 )
 
 
-@examples(max_examples=200, deadline=None)
+@examples(max_examples=60, deadline=None)
 @given(values=st.lists(NUMBERS, min_size=1, max_size=60), bins=st.integers(1, 6))
 def test_ranges_are_in_order_and_hold_every_number(values: list[Any], bins: int) -> None:
     found = labels(values, bins=bins)
@@ -260,13 +240,8 @@ def test_fields_and_means() -> None:
             [means] = {len(group.means) for group in one.groups}
             assert means == 3 * 2  # a sum over queries has no interval
     assert all(one.difference is None for group in found[0].groups for one in group.means)
-
-
-def test_one_run_and_measures_without_a_mean() -> None:
-    [found], _ = segmented(scored(systems="a"), "lang")
-    assert [len(group.means) for group in found.groups] == [2, 2, 2]
-    [found], _ = segmented(scored(["NumRet"]), "lang")
-    assert [len(group.means) for group in found.groups] == [0, 0, 0]
+    [found_sums], _ = segmented(scored(["NumRet"]), "lang")
+    assert [len(group.means) for group in found_sums.groups] == [0, 0, 0]
 
 
 def test_queries_that_count() -> None:
@@ -287,37 +262,18 @@ def test_a_query_in_several_groups_counts_in_each() -> None:
     assert first.means[0].mean == second.means[0].mean
 
 
-def test_wilson_where_it_can_be() -> None:
-    scores = scored(["Success@1", "nDCG@5"], systems="ab")
-    [found], _ = segmented(scores, "lang", settings=Settings(resamples=200, interval="wilson"))
-    methods = {(one.system, one.measure): one.interval.method for one in found.groups[0].means}
-    assert methods["a", "Success@1"] == "wilson"
-    assert methods["a", "nDCG@5"] == "bca"
-    change = next(one.difference_interval for one in found.groups[0].means if one.system == "b")
-    assert change is not None
-    assert change.method == "t", "an interval of a difference"
-
-
 def test_small_groups_are_named_once_for_a_field() -> None:
     queries = [(one, "", {"n": f"g{min(number // 9, 5)}"}) for number, one in enumerate(IDS)]
     [found], findings = segmented(scored(), "n", queries=queries, baseline=None)
     assert [group.n for group in found.groups] == [15, 9, 9, 9, 9, 9]
     [finding] = findings
     assert (finding.code, finding.severity, finding.count) == ("RS602", "warning", 5)
-    assert finding.message == (
-        "5 groups by n have fewer than 10 queries: 'g0' (9), 'g1' (9), 'g2' (9) and 2 more"
-    )
-    assert finding.unit == "group"
 
 
 def test_too_many_groups_are_a_warning() -> None:
     queries = [(one, "", {"id": f"x{one}"}) for one in IDS]
     _, findings = segmented(scored(["RR"], systems="a"), "id", queries=queries, baseline=None)
     assert [one.code for one in findings] == ["RS603", "RS602"]
-    assert findings[0].message == (
-        "id has 60 different labels; the 49 largest groups are shown and the other 11 labels are "
-        "together in '(other)'"
-    )
 
 
 def paradox(high: int) -> tuple[rs.Scores, list[Any]]:
@@ -340,11 +296,6 @@ def test_groups_against_the_whole() -> None:
     scores, queries = paradox(20)
     _, findings = segmented(scores, "kind", queries=queries)
     [finding] = [one for one in findings if one.code == "RS601"]  # of b; c is the same as a
-    # (20 · 1/2 − 27 · 1/6) / 47
-    assert finding.message == (
-        "b against a by kind, RR: the overall difference is +0.1170, and 3 of 4 strata differ the "
-        "other way (x, y, z); likewise nDCG@5"
-    )
     assert finding.severity == "warning"
     assert set(finding.evidence["differences"]) == {"RR", "nDCG@5"}
 
@@ -363,11 +314,19 @@ def test_groups_that_disagree_by_chance_are_a_note() -> None:
     queries = [(query, "", {"kind": kind}) for query, kind in zip(ids, kinds, strict=True)]
     _, [finding] = segmented(scores, "kind", queries=queries)
     assert (finding.code, finding.severity) == ("RS601", "note")
-    assert "2 of 3 strata differ the other way (y, z)" in finding.message
 
 
-def test_unknown_names() -> None:
-    with pytest.raises(UnknownNameError, match="unknown run 'bm25'"):
+def test_refusals() -> None:
+    queries: list[Any] = [("1", "", {"language": "de", "style": {"level": 1}})]
+    for field, nearest in (
+        ("langage", "nearest: language"),
+        ("style", "nearest: style.level"),
+        ("complexty", "nearest: complexity"),
+        ("zzz", "characters, language, style.level, words"),
+    ):
+        with pytest.raises(InputError, match=nearest):
+            query_labels(queries, field)
+    with pytest.raises(InputError, match="bins"):
+        labels([1], bins=0)
+    with pytest.raises(UnknownNameError, match="bm25"):
         segmented(scored(), "lang", baseline="bm25")
-    with pytest.raises(InputError, match="unknown field of the queries 'lnag'; nearest: lang"):
-        segmented(scored(), "lnag")

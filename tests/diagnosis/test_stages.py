@@ -19,7 +19,6 @@ from rankscope.diagnosis.registry import Inputs
 from rankscope.diagnosis.stage_advice import shallower
 from rankscope.diagnosis.stage_roles import Lookup, Seen, Step
 from rankscope.diagnosis.stages import STAGES, StageRow, Stages, StagesConfig, StageSpec
-from rankscope.document.blocks import Table
 from rankscope.errors import InputError
 from rankscope.measures.language import Measure
 from rankscope.scoring.inputs import as_judgments
@@ -62,7 +61,6 @@ def looked(
     answer = STAGES.answer(config or StagesConfig(), inputs)
     assert isinstance(answer, Stages)
     assert Stages.model_validate(answer.to_dict()) == answer
-    STAGES.section(answer)
     return answer
 
 
@@ -98,27 +96,39 @@ def seen(below: Lists, above: Lists) -> Seen | None:
     return Step(Lookup(systems["below"]), Lookup(systems["above"])).seen()
 
 
-def test_a_reranker_and_its_depth_are_seen() -> None:
-    assert seen(BELOW, shuffled(1, depth=12)) == Seen("rerank", 12, "seen")
-    assert seen(BELOW, shuffled(1, depth=20)) == Seen("rerank", 20, "seen")
+FAILED = [(query_id, ["other", "d00"]) for query_id in IDS[:3]]
 
 
-def test_a_reranker_that_returns_only_what_it_reranked() -> None:
-    assert seen(BELOW, shuffled(1, depth=5, whole=5)) == Seen("rerank", 5, "seen")
+@pytest.mark.parametrize(
+    ("above", "does"),
+    [
+        (shuffled(1, depth=12), Seen("rerank", 12, "seen")),
+        (shuffled(1, depth=20), Seen("rerank", 20, "seen")),
+        (shuffled(1, depth=5, whole=5), Seen("rerank", 5, "seen")),
+        # two queries may be exceptions, three may not
+        (
+            shuffled(1, depth=12) | {"q000": ["other"], "q001": ["d05"]},
+            Seen("rerank", 12, "seen", 2),
+        ),
+        (shuffled(1, depth=12) | dict(FAILED), Seen("other")),
+        (same(*DOCS[1::2]), Seen("filter")),
+        (same(*DOCS[:7]), Seen("filter")),
+        ({**BELOW, "q000": DOCS[1:]}, Seen("filter")),
+        (same("new", *DOCS), Seen("other")),
+        (BELOW, Seen("same")),
+        ({"nobody": ["d00"]}, None),
+        (same(), None),
+    ],
+)
+def test_what_a_stage_does(above: Lists, does: Seen | None) -> None:
+    assert seen(BELOW, above) == does
 
 
-def test_short_answers_are_reranked_as_a_whole() -> None:
+def test_short_answers_are_reranked_whole() -> None:
     few = {"q000": DOCS[:3], "q001": DOCS[:1]}
     turned = {"q000": ["d02", "d00", "d01"], "q001": DOCS[:1]}
     above = {**shuffled(1, depth=12), **turned}
     assert seen({**BELOW, **few}, above) == Seen("rerank", 12, "seen")
-
-
-def test_a_few_queries_may_be_exceptions() -> None:
-    failed = {"q000": ["other", "d00"], "q001": ["d05"]}
-    assert seen(BELOW, {**shuffled(1, depth=12), **failed}) == Seen("rerank", 12, "seen", 2)
-    more = {query_id: ["other", "d00"] for query_id in IDS[:3]}
-    assert seen(BELOW, {**shuffled(1, depth=12), **more}) == Seen("other")
 
 
 def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
@@ -129,29 +139,10 @@ def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
     assert seen(BELOW, above) == Seen("rerank and cut", 18, "at least")
 
 
-def test_a_filter() -> None:
-    odd = same(*DOCS[1::2])
-    assert seen(BELOW, odd) == Seen("filter")
-    cut = same(*DOCS[:7])
-    assert seen(BELOW, cut) == Seen("filter")
-    once = {**BELOW, "q000": DOCS[1:]}
-    assert seen(BELOW, once) == Seen("filter")
-
-
-def test_nothing_is_done() -> None:
-    assert seen(BELOW, BELOW) == Seen("same")
-    assert seen(BELOW, {"nobody": ["d00"]}) is None
-    assert seen(BELOW, same()) is None
-
-
-def test_documents_from_elsewhere() -> None:
-    assert seen(BELOW, {query_id: ["new", *DOCS] for query_id in IDS}) == Seen("other")
-
-
 ORDERS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(below=ORDERS, above=ORDERS)
 def test_the_common_depth_has_a_naive_twin(below: list[list[str]], above: list[list[str]]) -> None:
     """Of up to four queries none may be an exception."""
@@ -220,27 +211,9 @@ def test_a_filter_drops_relevant_documents() -> None:
     assert row.dropped_ceiling == pytest.approx(row.ceiling["nDCG@10"] - left)
     codes = {finding.code: finding for finding in result.findings}
     assert codes["RS712"].severity == "warning"
-    assert codes["RS712"].message.startswith(
-        f"b drops {missing} relevant documents of 40 queries that a has retrieved"
-    )
     assert codes["RS712"].places[0].doc_id == "d03"
-    # here the filter is worse too, so the system below is the best, and nothing is advised but that
-    assert [advice.text.split(":")[0] for advice in result.advice] == ["Leave b out"]
     better = looked(QRELS, {"a": BELOW, "b": kept, "c": same("d08", "d15")}, "a,b,c")
-    [advice] = better.advice
-    assert advice.text == (
-        f"Filtering: b drops {missing} relevant documents of 40 queries that a has retrieved; with "
-        f"them, the best order would have up to {row.dropped_ceiling:.3f} more nDCG@10"
-    )
-    assert advice.gain == row.dropped_ceiling
-
-
-def test_a_filter_that_drops_nothing_relevant() -> None:
-    kept = {query_id: [doc for doc in DOCS if doc != "d00"] for query_id in IDS}
-    result = looked(QRELS, {"a": BELOW, "b": kept}, "a,b")
-    row = row_of(result, "b")
-    assert (row.role, row.dropped, row.dropped_ceiling) == ("filter", 0, 0.0)
-    assert result.findings == ()
+    assert [advice.gain for advice in better.advice] == [row.dropped_ceiling]
 
 
 def test_a_reranker_that_cuts_is_noted() -> None:
@@ -313,25 +286,14 @@ def test_an_improvement_by_hand() -> None:
     before = 1 / np.log2(3)
     assert by_gain.measure == "nDCG@10"
     assert by_gain.percent == pytest.approx(100 * (0.2 + 0.8 * before - before) / before)
-    # the same if nDCG@10 is asked for
-    both = row_of(looked(qrels, {"a": BELOW, "b": above}, "a,b", ["RR", "nDCG@10"]), "b")
-    assert both.improvements[1].percent == pytest.approx(by_gain.percent)
-    [only] = row_of(
-        looked(qrels, {"a": BELOW, "b": above}, "a,b", ["nDCG@10", "RR"]), "b"
-    ).improvements
-    assert only.percent == pytest.approx(by_gain.percent)
     change = row_of(result, "b").changes[0]
     assert (change.p <= 0.05) == (by_rank.interval.low > 0)
-
-
-def test_improvements_of_nothing_and_of_odd_measures() -> None:
-    qrels = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
-    runs: Any = {"a": same("x"), "b": same("d19")}
-    [change] = row_of(looked(qrels, runs, "a,b"), "b").improvements
-    assert (change.percent, change.interval, change.mean) == (None, None, 1.0)
-    for measure in ("NumRelRet", "Unjudged@1", "GMAP"):
-        row = row_of(looked(QRELS, {"a": BELOW, "b": shuffled(1, depth=5)}, "a,b", [measure]), "b")
-        assert [change.measure for change in row.improvements] == ["nDCG@10"]
+    # of nothing there is no percentage
+    ends = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
+    [change_of_0] = row_of(
+        looked(ends, {"a": same("x"), "b": same("d19")}, "a,b"), "b"
+    ).improvements
+    assert (change_of_0.percent, change_of_0.interval, change_of_0.mean) == (None, None, 1.0)
 
 
 # --- a stage that loses --------------------------------------------------------------------------
@@ -343,9 +305,7 @@ def test_a_stage_that_loses_is_named() -> None:
     result = looked(QRELS, {"a": good, "b": bad}, "a,b")
     [finding] = result.findings
     assert (finding.code, finding.severity) == ("RS711", "warning")
-    assert finding.message.startswith("b is worse than a, which it builds on: nDCG@10 -0.")
     [advice] = result.advice
-    assert advice.text.startswith("Leave b out: it is worse than a, which it builds on, by 0.")
     assert advice.gain == pytest.approx(-finding.evidence["difference"])
     # a later stage makes up for it: the finding stays, and nothing is advised
     mended = looked(QRELS, {"a": good, "b": bad, "c": good}, "a,b,c")
@@ -401,17 +361,8 @@ def test_a_group_that_a_reranker_makes_worse_is_named() -> None:
     assert result.group_tests == 5
     [finding] = [finding for finding in result.findings if finding.code == "RS713"]
     assert finding.severity == "warning"
-    assert finding.message.startswith(
-        "b makes the 12 queries with kind = 'fish' worse than a, which"
-    )
-    assert "corrected for 5 tests, although it gains over all (+0." in finding.message
     [advice] = result.advice
-    assert advice.text.startswith(
-        "Leave the 12 queries with kind = 'fish' to a: b, better over all,"
-    )
     assert advice.gain == pytest.approx(-group.difference * 12 / 40)
-    titles = [block.title for block in STAGES.section(result).details if isinstance(block, Table)]
-    assert "Groups of queries that a stage makes worse" in titles
     other = looked(
         QRELS,
         runs,
@@ -420,20 +371,18 @@ def test_a_group_that_a_reranker_makes_worse_is_named() -> None:
         config=StagesConfig(fields=("style.loud",)),
     )
     assert (other.harmed, other.group_tests) == ((), 2)
-
-
-def test_a_group_that_is_worse_as_all_others_are() -> None:
-    result = looked(QRELS, {"a": BELOW, "b": planted(40)}, "a,b", queries=kinds(soup=28, fish=12))
-    assert {group.label for group in result.harmed if group.field == "kind"} == {"soup", "fish"}
-    harms = [finding for finding in result.findings if finding.code == "RS713"]
-    assert {finding.severity for finding in harms} == {"note"}
-    assert all(finding.message.count("and over all (-0.") == 1 for finding in harms)
+    # nine queries are too few, and where all are worse it is a note
+    few = looked(QRELS, {"a": BELOW, "b": planted(9)}, "a,b", queries=kinds(soup=31, fish=9))
+    assert few.harmed == ()
+    every = looked(QRELS, {"a": BELOW, "b": planted(40)}, "a,b", queries=kinds(soup=28, fish=12))
+    harms = [finding.severity for finding in every.findings if finding.code == "RS713"]
+    assert set(harms) == {"note"}
 
 
 def test_groups_by_chance_are_not_named() -> None:
     random = np.random.default_rng(5)
     named = 0
-    for _ in range(15):
+    for _ in range(8):
         swap = {
             q: ["d03", *[doc for doc in DOCS if doc != "d03"]]
             if random.random() < 0.5
@@ -445,31 +394,16 @@ def test_groups_by_chance_are_not_named() -> None:
         start = {q: [*DOCS[:1], "d03", *[d for d in DOCS[1:] if d != "d03"]] for q in IDS}
         result = looked(QRELS, {"a": start, "b": swap}, "a,b", ["RR"], queries=queries)
         named += len(result.harmed)
-    assert named <= 2  # 5 % of 15 worlds at most are expected
-
-
-def test_small_groups_are_not_tested() -> None:
-    result = looked(QRELS, {"a": BELOW, "b": planted(9)}, "a,b", queries=kinds(soup=31, fish=9))
-    assert {group.label for group in result.harmed} == set()
-    without = looked(QRELS, {"a": BELOW, "b": planted(9)}, "a,b")
-    assert (without.group_fields, without.group_tests) == ((), None)
+    assert named <= 1  # 5 % of 8 worlds at most are expected
 
 
 def test_a_field_that_is_not_there() -> None:
     queries = kinds(soup=40)
-    with pytest.raises(InputError, match="nearest: kind"):
-        looked(
-            QRELS,
-            {"a": BELOW, "b": BELOW},
-            "a,b",
-            queries=queries,
-            config=StagesConfig(fields=("kinds",)),
-        )
     assert STAGES.check is not None
-    with pytest.raises(InputError, match="stages: unknown field"):
+    with pytest.raises(InputError, match="nearest: kind"):
         STAGES.check(StagesConfig(fields=("kinds",)), queries)
     STAGES.check(StagesConfig(fields=("kind", "words")), queries)
-    with pytest.raises(ValidationError, match="from 1 up"):
+    with pytest.raises(ValidationError, match="depths"):
         StagesConfig(depths=(0,))
 
 
@@ -584,19 +518,9 @@ def test_where_the_gain_saturates() -> None:
     assert [row.depth for row in rows] == [10, 20]
     [finding] = result.findings
     assert (finding.code, finding.severity) == ("RS714", "note")
-    assert finding.message.startswith(
-        "reranking 10 documents of a instead of 20 would keep all of what b gains: nDCG@10 of 1.0"
-    )
     assert result.advice == ()
-    section = STAGES.section(result)
-    titles = [block.title for block in section.details if isinstance(block, Table)]
-    assert "What reranking could reach" in titles
-    assert "If b looked at fewer documents of a" in titles
-
-
-def test_no_part_of_a_gain_that_is_not_shown() -> None:
-    result = looked(QRELS, {"a": BELOW, "b": shuffled(3, depth=3)}, "a,b")
-    [placement] = result.placements
+    # no part of a gain that is not shown
+    [placement] = looked(QRELS, {"a": BELOW, "b": shuffled(3, depth=3)}, "a,b").placements
     assert all(row.gain_kept is None for row in placement.rows)
     assert shallower(placement) is None
 
@@ -614,7 +538,7 @@ def test_every_system_that_could_be_reranked_is_placed() -> None:
     assert {row.value for row in result.placements[0].rows} == {None}
 
 
-@pytest.mark.parametrize("profile", ["beir", "ir_measures", "trec_eval-9"])
+@pytest.mark.parametrize("profile", ["beir", "trec_eval-9"])
 def test_profiles(profile: str) -> None:
     """With beir a document that has its query's id is left out, and so it is here."""
     qrels = {**QRELS, "d00": {"d03": 1}}
