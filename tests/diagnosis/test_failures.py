@@ -36,7 +36,6 @@ NONRELEVANT = {"b": 0, "n1": 0, "n2": 0, "n3": 0}
         ({"a": 1}, [], "empty answer"),
         ({"a": 1}, ["copy", "x1"], "same text under another id"),
         ({"a": 1, **NONRELEVANT}, TOP, "top results unjudged"),
-        # two judgments say nothing about the rest
         ({"a": 1, "b": 0}, TOP, "not retrieved"),
         ({"a": 1}, {"x1": 3.0, "x2": 1.0, "a": 1.0}, "decided by a tie"),
         ({"a": 1}, [*TOP, "a"], "below the cutoff"),
@@ -73,16 +72,6 @@ def test_the_cause(grades: Any, ranking: Any, cause: str | None) -> None:
     assert causes(result) == ({} if cause is None else {"q": cause})
 
 
-def test_where_unjudged_means_nonrelevant_by_design_nothing_is_called_unjudged() -> None:
-    """One query of three has nonrelevant judgments: the same rule as for holes."""
-    pooled, alone = {"a": 1, **NONRELEVANT}, {"z": 1}
-    run = {"q": TOP, "other": ["z"], "third": ["z"]}
-    result = look({"q": pooled, "other": alone, "third": alone}, {"s": run})
-    assert causes(result) == {"q": "not retrieved"}
-    result = look({"q": pooled, "other": alone, "third": {"z": 1, "b": 0}}, {"s": run})
-    assert causes(result) == {"q": "top results unjudged"}
-
-
 def test_questions_without_gold_may_be_meant_so() -> None:
     qrels: Any = {"q1": {"a": 1}, "q2": {}}
     [advice] = look(qrels, {"s": {"q1": ["a"], "q2": ["a"]}}).advice
@@ -90,13 +79,6 @@ def test_questions_without_gold_may_be_meant_so() -> None:
     # what has judgments is not empty: the option would not mark it
     [advice] = look(qrels | {"q2": {"b": 0}}, {"s": {"q1": ["a"], "q2": ["a"]}}).advice
     assert "--no-answer" not in advice.text
-
-
-def test_without_a_corpus_nothing_is_said_about_it() -> None:
-    qrels = {"q": {"gone": 1}, "other": {"z": 1}}
-    result = look(qrels, {"s": {"q": ["copy"], "other": ["z"]}})
-    assert causes(result) == {"q": "not retrieved"}
-    assert not result.corpus
 
 
 def test_what_is_shown_of_a_question() -> None:
@@ -117,17 +99,6 @@ def test_what_is_shown_of_a_question() -> None:
         ("y", None),
     ]  # and not b, which is relevant itself
     assert two.failing == 0
-
-
-def test_counts_and_shares_add_up_and_the_worst_come_first() -> None:
-    qrels = {f"q{n}": {"a": 2, "b": 1} for n in range(10)}
-    runs = {"s": {f"q{n}": ["b", "x"] if n < 3 else ["x", "y"] for n in range(10)}}
-    [system] = look(qrels, runs, configs={"failures": {"show": 8}}).systems
-    counts = {count.cause: (count.queries, count.share) for count in system.causes}
-    assert counts == {"not retrieved": (7, 0.7), "only lower grades on top": (3, 0.3)}
-    assert [question.value for question in system.worst[:7]] == [0.0] * 7
-    assert len(system.worst) == 8
-    assert system.failing == 10
 
 
 def test_failures_that_no_ranking_can_mend_are_a_finding() -> None:
@@ -153,13 +124,6 @@ def test_what_mending_the_data_could_gain() -> None:
     [advice] = look(qrels, runs).advice
     assert advice.gain == pytest.approx(0.1)
     assert look(qrels, runs, "NumRelRet").advice == ()
-
-
-def test_a_copy_that_scores_lower_can_gain_what_is_left() -> None:
-    # RR@2 of "b" first is 1 with rel=1; "a" has grade 2 and its copy is on top: 1 - 1 is left
-    corpus = {"a": "Leek  soup", "copy": "leek SOUP", "b": "b"}
-    result = look({"q": {"a": 2, "b": 1}}, {"s": {"q": ["b", "copy"]}}, "RR@2", corpus=corpus)
-    assert [advice.gain for advice in result.advice] == [0.0]
 
 
 @pytest.mark.parametrize(

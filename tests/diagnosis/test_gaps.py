@@ -215,100 +215,11 @@ def test_a_run_that_was_asked_for_more_is_not_cut(asked: int | None, is_cut: boo
     assert ("RS653" in {finding.code for finding in answer.findings}) == is_cut
 
 
-def test_a_perfect_run_has_neither() -> None:
-    result = look(*targets(*[1] * 20))
-    [only] = result.systems
-    assert (only.kind, only.style) == ("neither", None)
-    assert (only.now, only.ideal) == (1.0, 1.0)
-    assert (only.ranking.share, only.retrieval.share) == (None, None)
-    assert (result.findings, result.advice) == ((), ())
-
-
-def test_both_problems() -> None:
-    result = look(*targets(*[1] * 20, *[2] * 40, *[None] * 40), ["RR"])
-    [only] = result.systems
-    assert only.kind == "both"
-    assert (only.not_first, only.not_retrieved) == pytest.approx((0.4, 0.4))
-    assert only.ranking.gain == pytest.approx(0.2)
-    assert only.retrieval.gain == pytest.approx(0.4)
-    assert [advice.gain for advice in result.advice] == pytest.approx([0.4, 0.2])
-
-
 def test_noise_below_the_worth_is_not_advised() -> None:
     """One of 50 targets is second: RR loses 0.01, a fiftieth of what is worth a sentence."""
     qrels, run = targets(*[1] * 49, 2)
     assert look(qrels, run, ["RR"]).advice == ()
     assert look(qrels, run, ["RR"], configs={"gaps": {"worth": 0.005}}).advice != ()
-
-
-# --- values by hand ------------------------------------------------------------------------------
-
-
-def test_each_depth_wins_what_it_holds() -> None:
-    """Targets at 1, 15 and 70 of 80: reranking 20 mends the second, reranking 80 the third."""
-    only = system(*targets(1, 15, 70, length=80), "RR@10")
-    values = {step.depth: (step.value, step.gain) for step in only.reranked}
-    third = 1 / 3
-    assert list(values) == [10, 20, 50, 80]
-    assert values[10] == pytest.approx((third, 0.0))
-    assert values[20] == values[50] == pytest.approx((2 * third, third))
-    assert values[80] == pytest.approx((1.0, 2 * third))
-    assert only.run_depth == 80
-
-
-def test_deeper_than_the_depth_is_not_retrieved() -> None:
-    qrels, run = targets(1, 15, 70, length=80)
-    result = look(qrels, run, ["RR@10"], configs={"gaps": {"depth": 50}})
-    [only] = result.systems
-    assert (result.depth, result.cutoffs) == (50, (1, 3, 5, 10, 50))
-    assert only.success[-1] == pytest.approx(2 / 3)
-    assert only.missing == 1
-    assert only.ranking.gain == pytest.approx(1 / 3)
-    assert only.retrieval.gain == pytest.approx(1 / 3)
-    assert only.reranked[-1].depth == 80
-
-
-def test_several_relevant_documents() -> None:
-    """Of 4 and 2 relevant documents 2 and 1 are found; only two fit above the cutoff."""
-    qrels = {"q1": dict.fromkeys("abcd", 1), "q2": {"a": 1, "b": 1}}
-    run = {"q1": ["x", "a", "b"], "q2": ["a", "x", "y"]}
-    result = look(qrels, run, ["R@2"])
-    [only] = result.systems
-    assert not result.single
-    assert result.cutoffs == (1, 3)
-    assert only.success == (0.5, 1.0)
-    assert only.recall == (0.25, 0.5)
-    assert only.not_first == 0.5
-    assert only.not_retrieved == 0.25  # q1 has enough for both places, q2 one of two
-    assert (only.relevant, only.missing) == (5, 2)  # of q1 no more than 3 can be retrieved
-    assert only.now == (0.25 + 0.5) / 2
-    assert only.reranked[-1].value == (0.5 + 0.5) / 2
-    assert only.ideal == (0.5 + 1) / 2
-    assert only.ranking.gain + only.retrieval.gain == pytest.approx(only.ideal - only.now)
-
-
-def test_queries_that_no_system_can_win_are_counted_and_left_out() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"a": 0}, "q3": {"a": 1}}
-    result = look(qrels, {"q1": ["x", "a"], "q2": ["a"], "q3": []}, ["RR"])
-    [only] = result.systems
-    assert (result.queries, result.without_relevant) == (3, 1)
-    assert only.success == (0.0, 0.5)
-    assert only.now == pytest.approx(1 / 6)
-    assert only.ideal == pytest.approx(2 / 3)
-    # q3 has an empty answer, which is a matter of retrieval
-    assert only.ranking.gain == pytest.approx(1 / 6)
-    assert only.retrieval.gain == pytest.approx(1 / 3)
-    assert only.not_retrieved == 0.5
-
-
-def test_intervals_are_those_of_the_paired_differences() -> None:
-    """Gains of RR: ten of 0 and ten of 0.5; s = 0.2565, t(19) = 2.0930, s/√20·t = 0.1200."""
-    only = system(*targets(*[1] * 10, *[2] * 10), "RR")
-    interval = only.ranking.interval
-    assert interval.low == pytest.approx(0.25 - 0.12005, abs=1e-4)
-    assert interval.high == pytest.approx(0.25 + 0.12005, abs=1e-4)
-    assert only.retrieval.interval.low == 0.0
-    assert only.retrieval.interval.method == "unseen"
 
 
 @pytest.mark.parametrize(

@@ -161,16 +161,6 @@ def test_random_raters_agree_as_chance_does() -> None:
     assert "RS686" not in codes(answer)
 
 
-def test_few_pairs_do_not_condemn_a_judge() -> None:
-    qrels = {"q": {f"d{n}": n % 4 for n in range(12)}}
-    grades = {f"d{n}": n % 4 for n in range(12)}
-    ratings = {"final": {"q": grades}, "gpt": {"q": {**grades, "d1": 0}}}
-    answer = look(qrels, {"s": {"q": ["d3"]}}, ratings)
-    assert "RS687" not in codes(answer)
-    same = {"final": {"q": dict.fromkeys(grades, 1)}, "gpt": {"q": grades}}
-    assert "RS687" not in codes(look(qrels, {"s": {"q": ["d3"]}}, same))  # nobody could be better
-
-
 def test_confusion_and_mcnemar_by_hand() -> None:
     final = [0, 0, 0, 0, 0, 1, 1, 1, 2, 2]
     judge = [0, 0, 0, 1, 2, 1, 1, 0, 2, 0]
@@ -274,20 +264,10 @@ def test_pairs_to_judge_again_by_hand() -> None:
             ("e", 3, 0, 0),  # not retrieved, span 3
             ("x", 0, 3, 3),  # not judged, not retrieved
         ]
-    ] + [{"query_id": "z", "doc_id": "a", "ann": 0, "bob": 2}]
-    queries = {"q": "what is it?", "p": "other"}
-    corpus = {"c": {"title": "Soup", "text": "t"}, "b": "Stew", "a": "A"}
-    answer = look(qrels, runs, ratings, "P@2", queries=queries, corpus=corpus)
-    assert [(pair.query_id, pair.doc_id) for pair in answer.again] == [
-        ("q", "c"),
-        ("q", "b"),
-        ("q", "d"),
-        ("q", "e"),
-        ("q", "x"),
-        ("z", "a"),
-    ]
+    ] + [{"query_id": "z", "doc_id": "y", "ann": 0, "bob": 2}]
+    answer = look(qrels, runs, ratings, "P@2")
+    assert [pair.doc_id for pair in answer.again] == ["c", "b", "d", "e", "x", "y"]
     first = answer.again[0]
-    assert (first.text, first.title, first.final) == ("what is it?", "Soup", 1.0)
     assert first.grades == {"ann": 0.0, "bob": 3.0, "cy": 1.0}
     assert (first.span, first.variance) == (3.0, pytest.approx(14 / 9))
     assert first.ranks == {"t": 1}  # rank 3 of s is below the cutoff
@@ -310,10 +290,7 @@ def test_a_judge_that_contradicts_itself() -> None:
         for d in range(DOCUMENTS)
     ]
     answer = look(qrels, runs, rows)
-    gpt, ann = answer.repeats
-    assert (gpt.rater, gpt.items, gpt.repeats) == ("gpt", truth.size, 2)
-    assert gpt.equal == gpt.all_equal == pytest.approx(float((truth == again).mean()))
-    assert (ann.equal, ann.kappa.value, ann.alpha.value) == (1.0, 1.0, 1.0)
+    assert [(row.rater, row.repeats) for row in answer.repeats] == [("gpt", 2), ("ann", 2)]
     assert codes(answer) == {"RS689": ["note"]}  # the first ratings of both agree
 
 

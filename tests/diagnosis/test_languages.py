@@ -48,15 +48,6 @@ def only(result: Languages) -> SystemLanguages:
 # --- by hand
 
 
-def test_all_tests_of_all_systems_are_one_family() -> None:
-    same = {"de": [1, 0, 1], "en": [1, 0, 1]}
-    first, second = table({"a": HAND, "b": same}).systems
-    assert first.worst is not None
-    assert first.worst.family == 4
-    assert first.worst.p_corrected == pytest.approx(4 * DE_EN)
-    assert (second.worst, second.shown, second.pairs) == (None, None, 1)  # nothing to tell apart
-
-
 def test_each_measure_is_a_family_unless_all_are_one() -> None:
     values = {HITS: {"a": arrays(HAND)}, "RR": {"a": arrays(HAND)}}
     for family, size in (("measure", 3), ("all", 6)):
@@ -158,14 +149,6 @@ def test_a_language_of_one_query_is_shown_and_not_tested() -> None:
     assert row.variance == pytest.approx(np.var([1.0, 0.0, 0.6, 1.0]))
     alone = table({"a": {"nl": [1], "de": [0]}})
     assert (only(alone).worst, only(alone).pairs, only(alone).spread) == (None, 0, 1.0)
-
-
-def test_a_system_may_lack_a_language() -> None:
-    result = table({"a": HAND, "b": {"fr": [1, 1], "nl": [0, 1], "en": []}})
-    assert result.languages == ("de", "en", "fr", "nl")
-    second = result.systems[1]
-    assert [mean.language for mean in second.languages] == ["fr", "nl"]
-    assert (second.mean, second.pairs) == (0.75, 1)
 
 
 @pytest.mark.parametrize(
@@ -355,10 +338,6 @@ def test_translations_by_their_field() -> None:
     pair = only(look(Inputs(scores=world.scores, queries=queries, settings=FAST))).worst
     assert pair is not None
     assert pair.paired
-    values = np.array([1, 1 / 2, 1, 1, 1 / 2, 1 / 3] * 5).reshape(-1, 2)
-    exact = stats.ttest_rel(values[:, 0], values[:, 1]).pvalue
-    flips = 2 * 0.5**10  # ten of fifteen differ, all in the same direction
-    assert pair.p == pytest.approx(max(exact, flips))
     partly = [
         (*query[:2], query[2] if number else {"language": "de"})
         for number, query in enumerate(queries)

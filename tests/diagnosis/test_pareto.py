@@ -95,16 +95,6 @@ def test_ties_and_equal_costs() -> None:
     assert (dominated.dominated_by, dominated.beaten_by, dominated.shown) == (("alike",), (), False)
 
 
-def test_more_is_better() -> None:
-    costs = {"bad": {"qps": 1.0}, "middle": {"qps": 100.0}, "best": {"qps": 2.0}}
-    [front] = looked(costs, ParetoConfig(higher=("qps",))).fronts
-    assert front.higher_is_better
-    assert [system.system for system in front.systems] == ["middle", "best", "bad"]
-    assert on_front(front) == {"middle", "best"}
-    [other] = looked(costs).fronts
-    assert on_front(other) == {"bad", "best"}
-
-
 def test_less_of_a_measure_is_better() -> None:
     costs = {"bad": {"ms": 1.0}, "best": {"ms": 2.0}, "middle": {"ms": 3.0}}
     [front] = looked(costs, measures=["Unjudged@2"]).fronts  # bad 1, best 0, middle 0.5

@@ -136,24 +136,6 @@ def test_which_measures_look_at_nonrelevant_documents(measure: str, answer: bool
     assert looks_at_nonrelevant(rs.Measure.parse(measure)) is answer
 
 
-@pytest.mark.parametrize(
-    ("measure", "values"),
-    [
-        ("nDCG@10", [1.0, 1.0, 1.0]),
-        ("nDCG(gain={1:3,2:1})@2", [1.0, 1.0, 1.0]),
-        ("P@2", [1.0, 0.5, 0.5]),
-        ("R@1", [0.5, 1.0, 1.0]),
-        ("RR", [1.0, 1.0, 1.0]),
-        ("FallOut@2", [0.0, 0.0, 0.0]),
-        ("Judged@2", [1.0, 1.0, 1.0]),
-    ],
-)
-def test_the_ideal_ranking(measure: str, values: list[float]) -> None:
-    best = ideal_values(rs.Measure.parse(measure), as_judgments(QRELS))
-    assert best is not None
-    assert best.tolist() == pytest.approx(values)
-
-
 def test_the_same_seed_draws_the_same() -> None:
     measure = rs.Measure.parse("ERR@2")
     first, second, other = (rankings(seed=seed).drawn(measure) for seed in (3, 3, 4))

@@ -194,16 +194,6 @@ def test_what_wrong_routes_cost() -> None:
     assert (result.quality.gain, result.advice) == (0.0, ())
 
 
-def test_less_may_be_better_and_sums_are_no_means() -> None:
-    pairs = [("a", "a")] * 20 + [("a", "b")] * 10
-    qrels = {f"q{n}": {"d": 1, "e": 1} for n in range(30)}
-    run = {f"q{n}": ["d", "e" if n % 2 else "x"] if n < 20 else ["x", "y"] for n in range(30)}
-    fewer = routing(numbered(pairs), **scored(qrels, run, "Unjudged@2"))
-    [advice] = fewer.advice
-    assert advice.gain == pytest.approx(0.75 * 10 / 30)
-    assert routing(numbered(pairs), **scored(qrels, run, "NumRet")).quality is None
-
-
 def test_names_of_routes_may_be_anything() -> None:
     odd = ["", " x ", "a" * 300, "<b>", "\n", "→"]
     result = routing(numbered([(name, "x") for name in odd]))
@@ -238,12 +228,6 @@ def test_a_perfect_gate_and_gates_that_never_or_always_open() -> None:
     nothing = gating(gate_rows({(False, False): 3}))
     assert (nothing.f1, nothing.f1_interval, nothing.efficiency.share) == (None, None, 1.0)
     assert "gate_f1" not in {figure.name for figure in nothing.figures}
-
-
-def test_what_is_not_known_is_left_out() -> None:
-    rows = [*gate_rows(), {"query_id": "x", "needed": True}, {"query_id": "y", "retrieved": "no"}]
-    result = gating(rows)
-    assert (result.decisions, result.unknown) == (100, 2)
 
 
 def test_the_confidence_of_a_gate() -> None:

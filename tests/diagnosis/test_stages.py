@@ -106,10 +106,7 @@ FAILED = [(query_id, ["other", "d00"]) for query_id in IDS[:3]]
         (shuffled(1, depth=20), Seen("rerank", 20, "seen")),
         (shuffled(1, depth=5, whole=5), Seen("rerank", 5, "seen")),
         # two queries may be exceptions, three may not
-        (
-            shuffled(1, depth=12) | {"q000": ["other"], "q001": ["d05"]},
-            Seen("rerank", 12, "seen", 2),
-        ),
+        (shuffled(1, depth=12) | dict(FAILED[:2]), Seen("rerank", 12, "seen", 2)),
         (shuffled(1, depth=12) | dict(FAILED), Seen("other")),
         (same(*DOCS[1::2]), Seen("filter")),
         (same(*DOCS[:7]), Seen("filter")),
@@ -124,13 +121,6 @@ def test_what_a_stage_does(above: Lists, does: Seen | None) -> None:
     assert seen(BELOW, above) == does
 
 
-def test_short_answers_are_reranked_whole() -> None:
-    few = {"q000": DOCS[:3], "q001": DOCS[:1]}
-    turned = {"q000": ["d02", "d00", "d01"], "q001": DOCS[:1]}
-    above = {**shuffled(1, depth=12), **turned}
-    assert seen({**BELOW, **few}, above) == Seen("rerank", 12, "seen")
-
-
 def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
     """Each query has three documents of the first 18, and the 18th is among them once."""
     above = {query_id: ["d10", "d02", DOCS[place % 9]] for place, query_id in enumerate(IDS)}
@@ -139,67 +129,17 @@ def test_a_reranker_that_returns_a_few_of_what_it_looks_at() -> None:
     assert seen(BELOW, above) == Seen("rerank and cut", 18, "at least")
 
 
-ORDERS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True), min_size=1, max_size=4)
-
-
-@settings(max_examples=30, deadline=None)
-@given(below=ORDERS, above=ORDERS)
-def test_the_common_depth_has_a_naive_twin(below: list[list[str]], above: list[list[str]]) -> None:
-    """Of up to four queries none may be an exception."""
-    count = min(len(below), len(above))
-    one, two = (
-        {f"q{place}": answer for place, answer in enumerate(answers[:count])}
-        for answers in (below, above)
-    )
-    judgments = as_judgments({query_id: {"a": 1} for query_id in one})
-    systems = Rankings.of(judgments, {"one": rs.Run(one), "two": rs.Run(two)}).systems
-    step = Step(Lookup(systems["one"]), Lookup(systems["two"]))
-    both = [query_id for query_id in one if one[query_id] and two[query_id]]
-    longest = max((len(answer) for answer in two.values()), default=0)
-    fitting = [
-        depth
-        for depth in range(1, longest + 1)
-        if both and all(set(one[q][:depth]) == set(two[q][:depth]) for q in both)
-    ]
-    if both:
-        assert step.common_depth == max(fitting, default=0)
-    answer = step.seen()
-    if not both:
-        assert answer is None
-    elif any(set(two[q]) - set(one[q]) for q in both) and not fitting:
-        assert answer == Seen("other")
-    elif all(one[q] == two[q] for q in both):
-        assert answer == Seen("same")
-
-
 # --- what it was given, kept and dropped ---------------------------------------------------------
 
 
-def test_kept_lost_and_promoted() -> None:
-    """Up to rank 4 there are d03 before, and d08 and d15 after."""
-    above = {query_id: ["d08", "d00", "d15", "d01", "d03"] for query_id in IDS}
-    result = looked(QRELS, {"a": BELOW, "b": above}, "a,b", config=StagesConfig(cutoff=4))
-    first, second = result.stages
-    assert (first.kept, first.role, first.improvements) == (None, None, ())
-    assert (second.kept, second.lost, second.promoted) == (0, 40, 80)
-    wider = looked(QRELS, {"a": BELOW, "b": above}, "a,b", config=StagesConfig(cutoff=9))
-    assert (wider.stages[1].kept, wider.stages[1].lost, wider.stages[1].promoted) == (80, 0, 40)
-
-
 def test_a_filter_drops_relevant_documents() -> None:
-    """Without d03 the best that is left is d08, d15: (1 + 1/log2(3)) of the ideal."""
-    random = np.random.default_rng(2)
-    kept = {
-        query_id: [doc for doc in DOCS if doc != "d03" and (doc == "d08" or random.random() < 0.9)]
-        for query_id in IDS
-    }
+    """Without d03 the best that is left is d08, d15."""
+    kept = same(*(doc for doc in DOCS if doc != "d03"))
     result = looked(QRELS, {"a": BELOW, "b": kept}, "a,b")
     row = row_of(result, "b")
-    missing = sum(doc not in kept[q] for q in IDS for doc in ("d03", "d15"))
     assert (row.role, row.depth) == ("filter", None)
-    assert (row.dropped, row.dropped_queries) == (missing, 40)
-    assert row.input_recall == pytest.approx(3 / 4)
-    assert row.output_recall == pytest.approx((3 * 40 - missing) / 160)
+    assert (row.dropped, row.dropped_queries) == (40, 40)
+    assert (row.input_recall, row.output_recall) == (3 / 4, 2 / 4)
     first, second, third, fourth = (1 / np.log2(rank + 1) for rank in range(1, 5))
     ideal = 2 * first + second + third + fourth
     assert row.ceiling["nDCG@10"] == pytest.approx((2 * first + second + third) / ideal)
@@ -207,7 +147,7 @@ def test_a_filter_drops_relevant_documents() -> None:
     assert row.headroom["nDCG@10"] == pytest.approx(
         row.ceiling["nDCG@10"] - row.measures["nDCG@10"]
     )
-    left = np.mean([first + (second if "d15" in kept[q] else 0) for q in IDS]) / ideal
+    left = (first + second) / ideal
     assert row.dropped_ceiling == pytest.approx(row.ceiling["nDCG@10"] - left)
     codes = {finding.code: finding for finding in result.findings}
     assert codes["RS712"].severity == "warning"
@@ -216,84 +156,28 @@ def test_a_filter_drops_relevant_documents() -> None:
     assert [advice.gain for advice in better.advice] == [row.dropped_ceiling]
 
 
-def test_a_reranker_that_cuts_is_noted() -> None:
-    above = {query_id: ["d08", "d00", "d02"] for query_id in IDS}
-    result = looked(QRELS, {"a": BELOW, "b": above}, "a,b")
-    row = row_of(result, "b")
-    assert (row.role, row.depth, row.depth_source, row.dropped) == (
-        *("rerank and cut", 9, "at least"),
-        80,
-    )
-    assert row.input_recall == pytest.approx(2 / 4)  # d03 and d08 are in the first 9
-    [finding] = [finding for finding in result.findings if finding.code == "RS712"]
-    assert finding.severity == "note"
-
-
-def test_the_ceiling_of_a_fusion_is_all_that_its_inputs_have() -> None:
+def test_the_ceiling_of_a_fusion() -> None:
+    """It is all that its inputs have; unless documents are from elsewhere."""
     qrels = {query_id: {"a": 2, "b": 1, "c": 1} for query_id in IDS}
-    runs = {
-        "first": same("x", "a"),
-        "second": same("y", "b", "a"),
-        "both": same("x", "b"),
-    }
+    runs = {"first": same("x", "a"), "second": same("y", "b", "a"), "both": same("x", "b")}
     stages = [
         StageSpec("first", "bm25"),
         StageSpec("second", "vector"),
         StageSpec("both", "fuse", ("first", "second")),
     ]
     row = row_of(looked(qrels, runs, stages, ["RR", "nDCG@2", "SetP", "P@2"]), "both")
-    assert (row.role, row.depth) == ("fuse", None)
-    ideal = 2 + 1 / np.log2(3)
-    assert row.ceiling == {"RR": 1.0, "nDCG@2": pytest.approx(ideal / ideal), "P@2": 1.0}
-    assert row.headroom is not None
-    assert row.headroom["RR"] == 0.5
+    assert (row.role, row.depth, row.dropped) == ("fuse", None, 40)  # a, which both have
+    assert row.ceiling == {"RR": 1.0, "nDCG@2": 1.0, "P@2": 1.0}
     assert row.input_recall == pytest.approx(2 / 3)
-    assert row.output_recall == pytest.approx(1 / 3)
-    assert row.dropped == 40  # a, which both inputs have
-    assert {change.of for change in row.improvements} == {"first", "second"}
-    deeper = {**runs, "both": same("x", "b", "new")}
-    row = row_of(looked(qrels, deeper, stages), "both")
+    row = row_of(looked(qrels, {**runs, "both": same("x", "b", "new")}, stages), "both")
     assert (row.ceiling, row.input_recall, row.dropped) == ({}, None, None)
 
 
-def test_a_reranker_that_is_not_said_to_be_one_has_the_same_ceiling() -> None:
-    runs = {"a": BELOW, "b": shuffled(4, depth=10)}
-    said = [StageSpec("a", "bm25"), StageSpec("b", "rerank", ("a",), 10)]
-    measures = ["nDCG@10", "AP", "RR"]
-    unsaid, known = (row_of(looked(QRELS, runs, s, measures), "b") for s in ("a,b", said))
-    assert (unsaid.depth, unsaid.depth_source) == (10, "seen")
-    assert (known.depth, known.depth_source) == (10, "given")
-    assert unsaid.ceiling == known.ceiling
-    assert unsaid.input_recall == known.input_recall == unsaid.output_recall == pytest.approx(0.5)
-
-
-# --- improvements --------------------------------------------------------------------------------
-
-
-def test_an_improvement_by_hand() -> None:
-    """RR is 1/2 before; of ten queries two get 1 after: 0.6, which is 20 % more."""
-    qrels = {query_id: {"d01": 1} for query_id in IDS}
-    turned = ["d01", "d00", *DOCS[2:]]
-    above = {q: turned if place % 5 == 0 else DOCS for place, q in enumerate(IDS)}
-    result = looked(qrels, {"a": BELOW, "b": above}, "a,b", ["RR"])
-    by_rank, by_gain = row_of(result, "b").improvements
-    assert (by_rank.measure, by_rank.of) == ("RR", "a")
-    assert by_rank.base_mean == 0.5
-    assert by_rank.mean == pytest.approx(0.6)
-    assert by_rank.percent == pytest.approx(20)
-    assert by_rank.interval is not None
-    assert by_rank.interval.low < 20 < by_rank.interval.high
-    before = 1 / np.log2(3)
-    assert by_gain.measure == "nDCG@10"
-    assert by_gain.percent == pytest.approx(100 * (0.2 + 0.8 * before - before) / before)
-    change = row_of(result, "b").changes[0]
-    assert (change.p <= 0.05) == (by_rank.interval.low > 0)
-    # of nothing there is no percentage
-    ends = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
-    [change_of_0] = row_of(
-        looked(ends, {"a": same("x"), "b": same("d19")}, "a,b"), "b"
-    ).improvements
-    assert (change_of_0.percent, change_of_0.interval, change_of_0.mean) == (None, None, 1.0)
+def test_of_nothing_there_is_no_percentage() -> None:
+    qrels = {query_id: {"d19": 1, "x": 0} for query_id in IDS}
+    result = looked(qrels, {"a": same("x"), "b": same("d19")}, "a,b")
+    [change] = row_of(result, "b").improvements
+    assert (change.percent, change.interval, change.mean) == (None, None, 1.0)
 
 
 # --- a stage that loses --------------------------------------------------------------------------
@@ -379,24 +263,6 @@ def test_a_group_that_a_reranker_makes_worse_is_named() -> None:
     assert set(harms) == {"note"}
 
 
-def test_groups_by_chance_are_not_named() -> None:
-    random = np.random.default_rng(5)
-    named = 0
-    for _ in range(8):
-        swap = {
-            q: ["d03", *[doc for doc in DOCS if doc != "d03"]]
-            if random.random() < 0.5
-            else [doc for doc in DOCS if doc != "d03"] + ["d03"]
-            for q in IDS
-        }
-        labels = random.permutation(["soup"] * 20 + ["fish"] * 20).tolist()
-        queries = [(q, "words", {"kind": label}) for q, label in zip(IDS, labels, strict=True)]
-        start = {q: [*DOCS[:1], "d03", *[d for d in DOCS[1:] if d != "d03"]] for q in IDS}
-        result = looked(QRELS, {"a": start, "b": swap}, "a,b", ["RR"], queries=queries)
-        named += len(result.harmed)
-    assert named <= 1  # 5 % of 8 worlds at most are expected
-
-
 def test_a_field_that_is_not_there() -> None:
     queries = kinds(soup=40)
     assert STAGES.check is not None
@@ -426,15 +292,11 @@ def naive_trial(below: Lists, above: Lists, depth: int) -> dict[str, list[str]]:
 
 def naive_best(qrels: Grades, below: Lists, depth: int) -> dict[str, list[str]]:
     """Sort the first documents by grade."""
-    run = {}
-    for query_id, docs in below.items():
-        grades = qrels[query_id]
-        order = sorted(-max(grades.get(doc, 0), 0) for doc in docs[:depth])
-        by_grade: dict[float, list[str]] = {}
-        for doc in docs[:depth]:
-            by_grade.setdefault(-max(grades.get(doc, 0), 0), []).append(doc)
-        run[query_id] = [by_grade[grade].pop(0) for grade in order] + docs[depth:]
-    return run
+    return {
+        query_id: sorted(docs[:depth], key=lambda doc, q=query_id: -max(qrels[q].get(doc, 0), 0))  # type: ignore[misc]
+        + docs[depth:]
+        for query_id, docs in below.items()
+    }
 
 
 LETTERS = list("abcdefgh")
@@ -480,23 +342,6 @@ def test_placement_has_a_naive_twin(data: st.DataObject, count: int, measure: st
             len(relevant[q] & set(below[q][:depth])) / max(len(relevant[q]), 1) for q in qrels
         ]
         assert known[place] == pytest.approx(sum(shares) / len(shares))
-
-
-def test_a_placement_by_hand() -> None:
-    """The relevant document is fourth of six; the reranker, which looks at five, puts it first."""
-    qrels = {query_id: {"d03": 1} for query_id in IDS}
-    runs = {"a": same(*DOCS[:6]), "b": same("d03", "d04", "d02", "d01", "d00", "d05")}
-    config = StagesConfig(depths=(2, 4, 100))
-    [placement] = looked(qrels, runs, "a,b", ["RR"], config=config).placements
-    assert (placement.of, placement.reranker, placement.value) == ("a", "b", 0.25)
-    rows = [(row.depth, row.recall, row.ceiling, row.value, row.loss) for row in placement.rows]
-    assert rows == [
-        (2, 0.0, 0.25, 0.25, 0.75),
-        (4, 1.0, 1.0, 1.0, 0.0),
-        (5, 1.0, 1.0, 1.0, 0.0),
-        (6, 1.0, 1.0, None, None),
-    ]
-    assert [row.gain_kept for row in placement.rows] == [0.0, 1.0, 1.0, None]
 
 
 def test_where_the_gain_saturates() -> None:

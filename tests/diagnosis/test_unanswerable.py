@@ -162,25 +162,6 @@ def test_a_threshold_that_is_not_shown_to_hold_is_a_note() -> None:
     assert look(golden(50, 4), {"s": scored(high, [1.0, *[-math.inf] * 3])}).findings == ()
 
 
-def test_advice_is_about_the_best_system_only() -> None:
-    high, low = [2.0 + n / 100 for n in range(50)], [1.0 + n / 100 for n in range(40)]
-    wise = scored(high, [-math.inf] * 40)
-    poor = {q: dict.fromkeys(("x", "d"), s["d"]) | {"x": 9} for q, s in scored(high, low).items()}
-    result = look(golden(50, 40), {"wise": wise, "poor": poor})
-    assert result.advice == ()
-
-
-def test_a_system_that_refuses_by_itself_has_nothing_to_remark() -> None:
-    high, low = [1.0 + n / 10 for n in range(30)], [-math.inf] * 20
-    run = scored(high, low)
-    result = look(golden(30, 20), {"s": run})
-    assert result.findings == ()
-    refusals = result.systems[0].refusals
-    assert refusals is not None
-    assert refusals.separation.auc == 1.0
-    assert refusals.curve[0].rightly == 1.0
-
-
 def test_lists_have_no_threshold() -> None:
     qrels = golden(10, 8)
     run = {row["query_id"]: ["d", "x"] for row in qrels}
