@@ -74,12 +74,8 @@ def test_without_a_number_of_documents_the_rest_is_there() -> None:
     assert set(result.absent) == {"random", "title-only", "full text"}
     assert [row.ideal for row in result.means] == [1.0, 1.0]
     assert result.improvements == ()
-
-
-def test_fewer_documents_than_are_judged() -> None:
     qrels = {"q": {"a": 1, "b": 1, "c": 0}}
-    result = look(qrels, {"s": {"q": ["a"]}}, ["R@1"], **known(2))
-    assert "random" in result.absent
+    assert "random" in look(qrels, {"s": {"q": ["a"]}}, ["R@1"], **known(2)).absent
 
 
 def random_runs(count: int, seed: int, documents: int = 40) -> dict[str, dict[str, list[str]]]:
@@ -94,10 +90,15 @@ def random_runs(count: int, seed: int, documents: int = 40) -> dict[str, dict[st
 
 
 @pytest.mark.parametrize("measure", ["Success@5", "AP"])
-def test_random_systems_are_hardly_ever_better_than_random(measure: str) -> None:
+def test_random_systems_are_hardly_ever_shown_to_be_better(measure: str) -> None:
     result = look(ONE_TARGET, random_runs(24, 0), [measure], **known(40))
     verdicts = [row.verdict for row in result.against_random]
     assert verdicts.count("not shown to be better") >= 22  # 24 systems at 0.05 over each pair
+    alone = look(ONE_TARGET, random_runs(1, 0), [measure], **known(40))
+    assert codes(alone) == ["RS661"]
+    assert [row.gain for row in alone.advice] == [pytest.approx(1 - alone.means[0].systems["s0"])]
+    [improvement] = alone.improvements
+    assert improvement.interval.low <= 0 <= improvement.interval.high
 
 
 def test_a_system_upside_down_is_worse_than_random() -> None:
@@ -107,15 +108,6 @@ def test_a_system_upside_down_is_worse_than_random() -> None:
     [finding] = result.findings
     assert (finding.code, finding.system) == ("RS662", "bad")
     assert result.advice == ()  # it is about the best system
-
-
-def test_advice_where_the_best_system_is_chance() -> None:
-    result = look(ONE_TARGET, random_runs(1, 0), ["Success@5"], **known(40))
-    assert codes(result) == ["RS661"]
-    [advice] = result.advice
-    assert advice.gain == pytest.approx(1 - result.means[0].systems["s0"])
-    [improvement] = result.improvements
-    assert improvement.interval.low <= 0 <= improvement.interval.high
 
 
 def test_a_single_lucky_query_is_judged_by_its_chance() -> None:
@@ -144,17 +136,6 @@ def test_with_too_much_to_draw_a_bound_decides(monkeypatch: pytest.MonkeyPatch) 
     assert row.p_better == pytest.approx(1 / (1 + z**2))
 
 
-def test_where_less_is_better() -> None:
-    qrels = {f"q{n}": {f"d{n}": 1, "bad": 0} for n in range(20)}
-    good = {query_id: [f"d{query_id[1:]}", "x"] for query_id in qrels}
-    bad = {query_id: ["bad", f"d{query_id[1:]}"] for query_id in qrels}
-    result = look(qrels, {"good": good, "bad": bad}, ["FallOut@2"], **known(30))
-    # 2 of 30 documents: the nonrelevant one is among them with chance 1/15
-    assert result.means[0].random is not None
-    assert result.means[0].random.mean == pytest.approx(1 / 15, abs=0.01)
-    assert [row.verdict for row in result.against_random] == ["not shown to be better", "worse"]
-
-
 # --- plain search --------------------------------------------------------------------------------
 
 ANIMALS = ["otter", "badger", "heron", "lynx", "newt", "stoat", "adder", "raven", "finch", "carp"]
@@ -162,8 +143,6 @@ CORPUS = {
     f"d{n}": {
         "title": animal if n < 5 else "notes",
         "text": f"a page about nothing but one {animal}",
-        "tags": ["river", "night"],
-        "length": 7,
     }
     for n, animal in enumerate(ANIMALS)
 } | {f"x{n}": {"title": f"filler {n}", "text": f"other words {n}"} for n in range(30)}
@@ -206,17 +185,6 @@ def test_a_system_that_plain_search_beats() -> None:
     assert result.improvements[2].verdict == "worse"
     assert result.improvements[2].interval.high < 0
     assert max(advice.gain for advice in result.advice) == 1.0
-
-
-def test_a_system_that_beats_plain_search() -> None:
-    """Titles alone are searched badly by full-text BM25 here: no query word is in the text."""
-    corpus = {f"d{n}": {"title": "same", "text": f"words {n}"} for n in range(20)}
-    queries = dict.fromkeys(ONE_TARGET, "nothing like that")
-    good = {query_id: [f"d{query_id[1:]}"] for query_id in ONE_TARGET}
-    result = look(ONE_TARGET, {"good": good}, ["RR"], corpus=corpus, queries=queries)
-    assert (result.means[0].title_only, result.means[0].full_text) == (0.0, 0.0)
-    assert result.improvements[-1].relative is None  # of 0
-    assert codes(result) == []
 
 
 def test_a_system_that_is_plain_search_is_not_blamed_for_it() -> None:
@@ -278,17 +246,6 @@ def test_measures_that_are_no_means_are_left_out() -> None:
     assert result.measure == "RR"
     diagnosis = rs.diagnose(TARGETS, {"s": found_first(8)}, ["NumRet"], only="baselines")
     assert isinstance(getattr(diagnosis.analyses, "baselines"), NotApplicable)  # noqa: B009
-
-
-def test_odd_queries() -> None:
-    qrels = {"q1": {"a": 1, "b": -1}, "q2": {"a": 0}, "q3": {"c": 2}, "q4": {"a": 1}}
-    runs = {"s": rs.Run({"q1": ["a"], "q2": ["b"], "q3": []}), "t": {"q1": {"a": 1.0, "b": 1.0}}}
-    measures = ["nDCG@3", "AP", "Bpref", "SetP", "RBP_residual"]
-    result = look(qrels, runs, measures, **known(10))
-    assert result.queries == 4
-    for row in result.means:
-        assert row.random is not None
-        assert math.isfinite(row.random.mean)
 
 
 def test_a_profile_that_leaves_queries_out() -> None:

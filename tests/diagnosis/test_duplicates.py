@@ -54,15 +54,6 @@ def test_planted_copies() -> None:
     assert [finding.code for finding in result.findings] == ["RS643"]
 
 
-def test_shuffled_words_are_no_copies() -> None:
-    result = look({"q": {"f1": 1}}, {"s": {"q": [f"f{n}" for n in range(20)]}}, filler())
-    assert result.all_copies.documents == 0
-    assert (result.findings, result.advice) == ((), ())
-    assert (result.groups, result.graded_apart) == ((), ())
-    [system] = result.systems
-    assert (system.places, system.wasted, system.value) == (3, 0, system.shared_value)
-
-
 def test_places_that_are_wasted() -> None:
     corpus = {"a": text_with(), "exact": text_with(), "near": text_with(50), **filler()}
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}

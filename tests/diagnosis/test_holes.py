@@ -61,35 +61,9 @@ def test_many_unjudged_are_a_finding_and_advice() -> None:
     result = look(qrels, runs, "RR@4")
     assert codes(result) == ["RS675"]  # old has nothing that could make it better
     assert [advice.gain for advice in result.advice] == [0.5]
-
-
-def test_a_system_with_more_unjudged_documents_is_compared_unfairly() -> None:
-    qrels = {f"q{n}": {"a": 1, "c": 1, "b": 0} for n in range(20)}
-    runs = {
-        "new": {q: ["x", "y", "a"] if n % 2 else ["x", "a"] for n, q in enumerate(qrels)},
-        "old": {q: ["b", "a"] if n % 2 else ["a", "b"] for n, q in enumerate(qrels)},
-    }
-    result = look(qrels, runs, "RR@2")
-    [row] = result.uneven
-    assert (row.more, row.less, row.difference) == ("new", "old", 0.75)
-    assert "RS676" in codes(result)
-    # the same with as many holes in both
-    runs["old"] = {q: ["a", "z"] if n % 4 else ["w", "v"] for n, q in enumerate(qrels)}
-    assert "RS676" not in codes(look(qrels, runs, "RR@2"))
-
-
-def test_places_with_and_without_unjudged_documents() -> None:
-    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 1} for n in range(10)}
-    runs = {
-        "s": {q: ["x", "a", "y", "c"] for q in qrels},
-        "t": {q: ["a", "b", "c"] for q in qrels},
-    }
-    rows = {(row.measure, row.system): row for row in look(qrels, runs, ["RR", "P@2"]).values}
-    assert [(rows["RR", name].place, rows["RR", name].condensed_place) for name in "st"] == [
-        (2, 1),
-        (1, 1),
-    ]
-    assert [rows["P@2", name].condensed_place for name in "st"] == [1, 2]
+    sound = {q: grades | dict.fromkeys("xyz", 0) for q, grades in qrels.items()}
+    result = look(sound, runs, "P@4")
+    assert (result.findings, result.advice, result.judge, result.candidates) == ((), (), (), 0)
 
 
 def test_another_system_is_best_without_unjudged_documents() -> None:
@@ -105,27 +79,12 @@ def test_where_only_relevant_documents_were_judged_nothing_is_alarming() -> None
     qrels = {f"q{n}": {"a": 1} for n in range(20)}
     runs = {"s": {q: ["x", "y", "z", "a"] for q in qrels}, "t": {q: ["a"] for q in qrels}}
     result = look(qrels, runs, "nDCG@5")
-    assert result.by_design
-    assert result.pooled == 0
-    assert result.systems[0].shares[-1].share == 3 / 4
-    assert (result.findings, result.advice) == ((), ())
+    assert (result.by_design, result.findings, result.advice) == (True, (), ())
     # a nonrelevant judgment of half of the queries is enough to be judged by a pool
     qrels = {
         q: {**grades, "n": 0} if n < 10 else grades for n, (q, grades) in enumerate(qrels.items())
     }
     assert look(qrels, runs, "nDCG@5").findings
-
-
-def test_all_judged_is_nothing_to_remark() -> None:
-    qrels = {f"q{n}": {"a": 1, "b": 0, "c": 0} for n in range(12)}
-    runs = {"s": {q: ["b", "a"] for q in qrels}, "t": {q: ["a", "c"] for q in qrels}}
-    result = look(qrels, runs, ["nDCG@10", "AP"])
-    assert (result.findings, result.advice, result.judge, result.candidates) == ((), (), (), 0)
-    [conclusion] = result.conclusions
-    assert (conclusion.verdict, conclusion.unjudged) == ("certain", 0)
-    assert conclusion.lowest == pytest.approx(conclusion.difference)
-    for row in result.values:
-        assert row.value == row.condensed == row.lowest == row.highest == row.relevant
 
 
 # --- conclusions
@@ -253,27 +212,6 @@ def test_a_measure_without_cutoff_is_not_said_to_be_certain_without_proof() -> N
     assert conclusion.lowest == pytest.approx(1 / 2)
 
 
-def test_average_precision_is_bounded_query_by_query() -> None:
-    qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(3)}
-    runs = {"s": {q: ["a", "y"] for q in qrels}, "t": {q: ["b", "x", "y"] for q in qrels}}
-    runs["t"]["q0"] = ["b", "a"]
-    conclusion = conclusion_of(qrels, runs, "AP@3")
-    assert conclusion.verdict == "certain"
-    ways = [
-        rs.evaluate(judged, runs["s"], "AP@3")["AP@3"]
-        - rs.evaluate(judged, runs["t"], "AP@3")["AP@3"]
-        for grades in product((0, 1), repeat=5)
-        for judged in [
-            {
-                "q0": {**qrels["q0"], "y": grades[0]},
-                "q1": {**qrels["q1"], "x": grades[1], "y": grades[2]},
-                "q2": {**qrels["q2"], "x": grades[3], "y": grades[4]},
-            }
-        ]
-    ]
-    assert conclusion.lowest == pytest.approx(min(ways))
-
-
 # --- what to judge next
 
 
@@ -300,19 +238,6 @@ def test_the_order_of_what_to_judge_by_hand() -> None:
     assert last.probability == first.probability
     assert first.priority == first.change * first.probability
     assert result.candidates == 3
-
-
-def test_with_one_system_its_mean_counts_and_ties_go_by_id() -> None:
-    qrels = {q: {"a": 1, "n": 0} for q in ("q2", "q1")}
-    run = {"q2": ["y", "x", "a"], "q1": ["z", "b", "a"]}
-    result = look(qrels, {"s": run}, "P@2", configs={"holes": {"judge": 3}})
-    assert result.conclusions == ()
-    assert [(pair.query_id, pair.doc_id) for pair in result.judge] == [
-        ("q1", "b"),
-        ("q1", "z"),
-        ("q2", "x"),
-    ]
-    assert [pair.change for pair in result.judge] == [1 / 4] * 3
 
 
 def test_only_pairs_that_are_open_are_worth_judging() -> None:
@@ -345,13 +270,11 @@ def test_the_pool_is_a_file_of_judgments_to_be_made(tmp_path: Path) -> None:
     write_pool(result.judge, tmp_path / "pool.jsonl")
     lines = (tmp_path / "pool.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [pair.to_dict() for pair in result.judge]
-    for name, separator in (("pool.csv", ","), ("pool.tsv", "\t")):
-        write_pool(result.judge, tmp_path / name)
-        table = pl.read_csv(tmp_path / name, separator=separator)
-        assert table["doc_id"].to_list() == [pair.doc_id for pair in result.judge]
-        assert table["priority"].to_list() == [pair.priority for pair in result.judge]
-        assert table["text"].to_list() == [pair.text for pair in result.judge]
-        assert table["rank"].to_list() == [min(pair.ranks.values()) for pair in result.judge]
+    write_pool(result.judge, tmp_path / "pool.csv")
+    table = pl.read_csv(tmp_path / "pool.csv")
+    assert table["doc_id"].to_list() == [pair.doc_id for pair in result.judge]
+    assert table["text"].to_list() == [pair.text for pair in result.judge]
+    assert table["rank"].to_list() == [min(pair.ranks.values()) for pair in result.judge]
     with pytest.raises(InputError, match="pdf"):
         write_pool(result.judge, tmp_path / "pool.pdf")
 
@@ -376,6 +299,20 @@ def test_the_grade_of_a_hole_is_relevant_to_the_main_measure() -> None:
     assert look(qrels, runs, "P(rel=2)@2").judge
     assert look(qrels, runs, "P@2").grade == 1
     assert look(qrels, runs, "P@2", configs={"holes": {"hole_grade": 3}}).grade == 3
+    # with one system its mean counts, and of equal pairs the lower id comes first
+    run = {"q": ["y", "x", "a"]}
+    assert [(pair.doc_id, pair.change) for pair in look(qrels, {"s": run}, "P@2").judge] == [
+        ("x", 1 / 2),
+        ("y", 1 / 2),
+    ]
+
+
+def test_measures_that_are_no_means_or_look_at_judgments() -> None:
+    qrels = {"q": {"a": 1, "b": 0, "c": 0}, "p": {"a": 1, "c": 0}}
+    runs = {"s": {"q": ["x", "c"], "p": ["a"]}, "t": {"q": ["a", "b"], "p": ["x", "a"]}}
+    measures = ["FallOut@2", "GMAP", "NumRelRet", "nDCG(judged_only=True)@2", "Judged@2"]
+    result = look(qrels, runs, measures)
+    assert len(result.values) == len(runs) * len(measures)
 
 
 def test_measures_by_subtopic_are_left_to_others() -> None:

@@ -149,19 +149,7 @@ def test_good_raters_are_not_named() -> None:
         assert not codes(answer).keys() & {"RS686", "RS687", "RS689"}
 
 
-def test_random_raters_agree_as_chance_does() -> None:
-    random = np.random.default_rng(1)
-    _, qrels, runs = world()
-    tables = {name: random.integers(0, 4, (QUERIES, DOCUMENTS)) for name in ("ann", "bob", "cy")}
-    answer = look(qrels, runs, rated(**tables))
-    ordinal = answer.agreement.ordinal
-    assert ordinal.value == pytest.approx(0, abs=0.12)
-    assert ordinal.interval.low < 0 < ordinal.interval.high
-    assert codes(answer)["RS685"] == ["warning"]
-    assert "RS686" not in codes(answer)
-
-
-def test_confusion_and_mcnemar_by_hand() -> None:
+def test_mcnemar_by_hand() -> None:
     final = [0, 0, 0, 0, 0, 1, 1, 1, 2, 2]
     judge = [0, 0, 0, 1, 2, 1, 1, 0, 2, 0]
     names = [f"d{n}" for n in range(10)]
@@ -171,13 +159,10 @@ def test_confusion_and_mcnemar_by_hand() -> None:
     }
     answer = look({"q": {"d0": 1}}, {"s": {"q": ["d0"]}}, ratings)
     [row] = answer.comparisons
-    assert row.grades == (0.0, 1.0, 2.0)
-    assert row.confusion == ((3, 1, 1), (1, 2, 0), (1, 0, 1))  # by grade of the judge
     assert (row.accuracy, row.constant_accuracy, row.within_one) == (0.6, 0.5, 0.8)
     # the judge alone is right on two of grade 1 and one of grade 2, the constant on two of grade 0
     assert row.deciding == 5
     assert row.p_corrected == pytest.approx(1.0)  # 3 of 5: 2·(10 + 5 + 1)/32
-    assert row.squared_error == pytest.approx((1 + 4 + 1 + 4) / 10)
     assert row.constant_mean == pytest.approx(0.7)
     assert row.constant_squared_error == pytest.approx((5 * 0.49 + 3 * 0.09 + 2 * 1.69) / 10)
 
@@ -207,15 +192,6 @@ def test_the_order_changes_with_the_rater_by_hand() -> None:
     assert swap.p_judgments == swap.p_rater == pytest.approx(3 * 2 / 256)
     assert orders.left_out.keys() == {"few"}  # of 1 of 16 pairs
     assert codes(answer)["RS688"] == ["warning"]
-
-
-def test_a_swap_of_systems_that_are_not_separated_is_a_note() -> None:
-    qrels = {"q0": {"a": 1, "b": 0}, "q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
-    runs = {"first": {q: ["a", "b"] for q in qrels}, "second": {q: ["b", "a"] for q in qrels}}
-    other = {"q0": {"a": 0, "b": 1}, "q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
-    answer = look(qrels, runs, {"same": qrels, "other": other}, "RR")
-    assert codes(answer)["RS688"] == ["note"]
-    assert answer.advice == ()
 
 
 @pytest.mark.parametrize("profile", ["rankscope", "beir"])
@@ -272,10 +248,8 @@ def test_pairs_to_judge_again_by_hand() -> None:
     assert (first.span, first.variance) == (3.0, pytest.approx(14 / 9))
     assert first.ranks == {"t": 1}  # rank 3 of s is below the cutoff
     assert (answer.disputed, answer.disputed_on_top, answer.cutoff) == (6, 2, 2)
-    config = {"judges": {"again": 2, "cutoff": 4}}
-    limited = look(qrels, runs, ratings, "P@2", configs=config)
+    limited = look(qrels, runs, ratings, "P@2", configs={"judges": {"again": 2, "cutoff": 4}})
     assert [pair.doc_id for pair in limited.again] == ["d", "c"]
-    assert limited.cutoff == 4
 
 
 def test_a_judge_that_contradicts_itself() -> None:
@@ -333,11 +307,6 @@ def test_the_majority_of_the_others_by_hand() -> None:
     assert rows == {"ann": (2, 0.5), "bob": (1, None), "cy": (2, 0.5)}
     assert [row.judge for row in answer.comparisons] == ["ann", "cy"]
     assert answer.not_compared.keys() == {"bob"}
-    assert [row.mean for row in answer.raters] == [1.0, pytest.approx(4 / 3), 1.0]
-    assert answer.raters[0].deviation.bias == pytest.approx((0.5 - 1 + 0) / 3)
-    pair = answer.pairs[0]
-    assert (pair.first, pair.second, pair.items) == ("ann", "bob", 3)
-    assert pair.equal == pytest.approx(2 / 3)
 
 
 # --- edges

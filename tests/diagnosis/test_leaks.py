@@ -100,17 +100,12 @@ def test_planted_training_questions() -> None:
         "q3": "what is the highest mountain of france",
         "q4": "something else",
     }
-    training: Any = [
-        ("t1", "who wrote faust", {}),
-        ("t2", "what is the highest mountain of the alps and of the carpathians", {}),
-        ("t3", "what is the highest mountain of spain", {}),
-    ]
-    result = look(
-        QRELS,
-        {"s": RUN},
-        queries=queries,
-        training=rs.Queries({key: text for key, text, _ in training}),
-    )
+    training = {
+        "t1": "who wrote faust",
+        "t2": "what is the highest mountain of the alps and of the carpathians",
+        "t3": "what is the highest mountain of spain",
+    }
+    result = look(QRELS, {"s": RUN}, queries=queries, training=rs.Queries(training))
     assert counts(result) == {"is a training question": 1, "is nearly a training question": 1}
     exact, near = (count.examples[0] for count in result.kinds)
     assert (exact.query_id, exact.source, exact.source_text) == ("q1", "t1", "who wrote faust")
@@ -138,15 +133,10 @@ def test_training_questions_are_in_doubt_whatever_they_score() -> None:
     # all of them
     [advice] = look(qrels, {"s": run}, "RR@2", queries=queries, training=queries).advice
     assert advice.gain == pytest.approx(0.525)
-    # nothing would change, what is no mean, and one of 40 only
+    # nothing would change, and what is no mean
     flat = {query_id: ["a"] for query_id in queries}
     assert look(qrels, {"s": flat}, "RR@2", queries=queries, training=training).advice == ()
     assert look(qrels, {"s": run}, "NumRelRet", queries=queries, training=training).advice == ()
-    more = queries | {f"r{n}": f"something else {n}" for n in range(20)}
-    judged = {query_id: {"a": 1} for query_id in more}
-    longer = {query_id: ["b", "a"] for query_id in more} | {"q0": ["a"]}
-    first = {"q0": queries["q0"]}
-    assert look(judged, {"s": longer}, "RR@2", queries=more, training=first).advice == ()
 
 
 def test_what_leaks_are_worth() -> None:
@@ -159,11 +149,7 @@ def test_what_leaks_are_worth() -> None:
     [exact, _] = result.kinds
     [means] = exact.means
     # q9 is not answered: 9.5 / 10; of the others those in fives: (6 + 24 / 2) / 30
-    assert means.leaked == pytest.approx(0.95)
-    assert means.others == pytest.approx(0.6)
-    assert means.low is not None
-    assert means.high is not None
-    assert means.low < 0.35 < means.high
+    assert (means.leaked, means.others) == pytest.approx((0.95, 0.6))
     assert means.p_corrected is not None
     assert means.p_corrected < 0.001
     [advice] = result.advice

@@ -94,23 +94,6 @@ def test_near_copies_are_those_of_all_pairs(texts: list[str], width: int, thresh
     assert groups_of(texts, width, threshold) == naive_groups(texts, width, threshold)
 
 
-def test_near_copies_of_longer_texts() -> None:
-    # copies with some words changed, around the threshold, among unrelated texts
-    draw = np.random.default_rng(3)
-    words = np.array([f"w{number}" for number in range(300)])
-    texts = []
-    for _ in range(6):
-        text = draw.choice(words, 120)
-        texts.append(" ".join(text))
-        for changes in (1, 2, 3, 5):
-            copy = text.copy()
-            copy[draw.integers(0, 120, changes)] = "changed"
-            texts.append(" ".join(copy))
-    groups = groups_of(texts, 5, 0.9)
-    assert groups == naive_groups(texts, 5, 0.9)
-    assert {len(group) for group in groups} > {1}
-
-
 def test_what_is_too_much_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(likeness, "MOST_PAIRS", 2)
     texts = [f"a b c d e f g h {n}" for n in range(5)]
@@ -141,6 +124,19 @@ def test_occurrences_are_those_of_all_pairs(
         if len(phrase.split()) >= width and f" {phrase} " in f" {within} "
     ]
     assert list(zip(question.tolist(), text.tolist(), strict=True)) == expected
+
+
+def test_contents_of_a_corpus() -> None:
+    corpus = rs.Corpus(
+        {
+            "d1": {"title": "Soup", "text": "Boil."},
+            "d2": "Fry.",
+            "d3": {"headline": "Rice", "body": ["wash", "cook"], "minutes": 20},
+        }
+    )
+    assert corpus.contents().to_list() == ["Soup\nBoil.", "\nFry.", "Rice\nwash\ncook"]
+    assert corpus.contents([2, 0]).to_list() == ["Rice\nwash\ncook", "Soup\nBoil."]
+    assert corpus.positions(["d3", "none", "d1"]).to_list() == [2, -1, 0]
 
 
 TEXTS = st.text(alphabet="aA bß\n\u00a0\uff21\u0301é\x1c", max_size=90)

@@ -82,18 +82,15 @@ def test_a_query_without_function_words_is_read_like_the_others() -> None:
     [
         ("What's the best way to poach salmon?", "what"),
         ("HOW long", "how"),
-        ("whose recipe is this", "who"),
         ("For how long should it rest?", "how"),
         ("And with which flour?", "which"),
         ("I bought rye. Where do I store it?", "where"),
-        ("Can I freeze it?", "other question"),
         ("Can I use oil when frying?", "other question"),
         ("rye bread", "none"),
         ("the man who sold bread", "none"),
         ("", "none"),
         ("Mit welchem Mehl backt man das?", "which"),
         ("¿Por qué se quema el pan?", "why"),
-        ("pour combien de personnes est la recette", "how"),
         ("これは何ですか？", "other question"),
     ],
 )
@@ -110,20 +107,16 @@ def test_question_words(text: str, asked: str) -> None:
         # the examples of the tutorial
         ("What air fryer temperature for crispy vegetables?", 2),
         ("How long to marinate Korean bulgogi?", 1),
-        ("substitute for buttermilk", 2),
-        ("how to get crispy skin", 1),
         # parts between joints
         ("bread", 1),
         ("bread with seeds and honey", 3),
         ("bread, rolls; cake", 3),
         # what is left out
         ("bread without wheat", 2),
-        ("gluten-free bread", 2),
         ("dough that doesn't stick", 2),
         # numbers and quotations
         ("32 gb usb stick", 2),
         ("under 2.5 hours", 1),
-        ("tn-2110 toner", 1),
         ('songs like "let it be"', 2),
         ("„Let it be“ von den Beatles", 2),
         # other languages
@@ -152,11 +145,6 @@ def test_complexity_has_three_classes() -> None:
         "q2": "medium (3–4)",
         "q3": "complex (5+)",
     }
-    assert field_labels(about, "complexity", bins=4).groups == (
-        "simple (1–2)",
-        "medium (3–4)",
-        "complex (5+)",
-    )
 
 
 # --- rarity, relevant documents, overlap
@@ -197,17 +185,6 @@ QRELS = {
 }
 
 
-def test_relevant_documents_are_counted() -> None:
-    about = known("x", "x", "x", "x", "x", "not judged", qrels=as_judgments(QRELS))
-    assert labels(about, "relevant documents") == {
-        "q0": "2",
-        "q1": "1",
-        "q2": "0",
-        "q3": "1",
-        "q4": "2",
-    }
-
-
 def test_overlap_is_with_the_best_relevant_document() -> None:
     corpus = rs.Corpus(
         {"a": {"title": "Rye bread", "steps": ["Knead."]}, "b": "spelt cake", "c": "wheat"}
@@ -220,12 +197,8 @@ def test_overlap_is_with_the_best_relevant_document() -> None:
         # q2 has no relevant document, that of q3 is not in the corpus, q5 is not judged
         "q4": "no word",  # its best document is b
     }
-    assert labels(
-        known("rye", "rye oats spelt", qrels=as_judgments(QRELS), corpus=corpus), "overlap"
-    ) == {
-        "q0": "all words",
-        "q1": "less than half",
-    }
+    about = known("rye", "rye oats spelt", qrels=as_judgments(QRELS), corpus=corpus)
+    assert labels(about, "overlap") == {"q0": "all words", "q1": "less than half"}
 
 
 def test_what_is_lacking() -> None:

@@ -14,7 +14,6 @@ from rankscope.diagnosis import reference_rankings
 from rankscope.diagnosis.reference_rankings import (
     RandomRankings,
     ideal_values,
-    looks_at_nonrelevant,
 )
 from rankscope.measures.judged import BoolArray
 from rankscope.scoring.inputs import as_judgments
@@ -119,21 +118,6 @@ def test_documents_that_are_not_there_are_never_found() -> None:
 def test_what_needs_more_than_grades_has_no_answer() -> None:
     assert rankings().of(rs.Measure.parse("alpha_nDCG@5")) is None
     assert ideal_values(rs.Measure.parse("StRecall@5"), as_judgments(QRELS)) is None
-
-
-@pytest.mark.parametrize(
-    ("measure", "answer"),
-    [
-        ("nDCG@10", False),
-        ("AP", False),
-        ("Bpref", True),
-        ("FallOut@2", True),
-        ("R(rel=0)@2", True),
-        ("nDCG(judged_only=True)@5", True),
-    ],
-)
-def test_which_measures_look_at_nonrelevant_documents(measure: str, answer: bool) -> None:
-    assert looks_at_nonrelevant(rs.Measure.parse(measure)) is answer
 
 
 def test_the_same_seed_draws_the_same() -> None:

@@ -67,21 +67,9 @@ def codes(answer: Segments) -> list[str]:
 
 KINDS = ["good"] * 60 + ["bad"] * 20
 RANKS = [1, 2, 1] * 20 + [4, 5, 2, 0] * 5
-BAD_MEAN, GOOD_MEAN = (1 / 4 + 1 / 5 + 1 / 2) / 4, (1 + 1 / 2 + 1) / 3
 
 
 # --- what a group costs
-
-
-def test_what_a_group_costs() -> None:
-    answer = look(inputs({"a": RANKS}, lambda n: {"kind": KINDS[n]}), "kind")
-    worst, best = answer.costs
-    assert (worst.field, worst.label, worst.n, worst.system) == ("kind", "bad", 20, "a")
-    # at the level of the rest the overall mean would be that of the rest
-    overall = (60 * GOOD_MEAN + 20 * BAD_MEAN) / 80
-    assert worst.cost == pytest.approx(GOOD_MEAN - overall)
-    assert (best.label, best.cost) == ("good", 0.0)
-    assert worst.p_corrected == pytest.approx(2 * worst.p)  # two groups
 
 
 def test_intervals_are_those_of_the_formula() -> None:
@@ -103,27 +91,12 @@ def test_intervals_are_those_of_the_formula() -> None:
 
 
 def test_a_planted_group_is_named_with_its_gain() -> None:
-    given = inputs({"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n]})
-    answer = look(given)
-    assert answer.automatic
-    assert answer.system == "a"
-    assert {cost.field for cost in answer.costs} == {"kind"}
+    answer = look(inputs({"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n]}))
+    assert (answer.automatic, answer.system) == (True, "a")
     [finding] = answer.findings
     assert (finding.code, finding.severity, finding.count) == ("RS604", "note", 1)
     assert [advice.gain for advice in answer.advice] == [answer.costs[0].cost]
-    [segment] = answer.segments
-    assert segment.field == "kind"
-    assert {mean.measure for group in segment.groups for mean in group.means} == {"RR"}
-
-
-def test_where_two_groups_are_weak_the_strong_one_is_named() -> None:
-    """Neither hard nor medium is below the rest, which holds the other: easy is above it."""
-    kinds = ["easy"] * 12 + ["medium"] * 24 + ["hard"] * 24
-    ranks = [1] * 12 + [1, 2, 5] * 16
-    answer = look(inputs({"a": ranks}, lambda n: {"kind": kinds[n]}))
-    assert codes(answer) == []
     assert [segment.field for segment in answer.segments] == ["kind"]
-    assert [cost.label for cost in answer.costs if cost.is_strong(0.05)] == ["easy"]
 
 
 def test_less_is_better() -> None:
@@ -210,16 +183,6 @@ def test_small_groups_are_not_tested() -> None:
     assert [group.n for group in named.segments[0].groups] == [35, 35, 9, 1]
 
 
-def test_named_fields_are_compared_as_before_and_no_others() -> None:
-    given = inputs(
-        {"a": RANKS, "b": [2] * 80}, lambda n: {"kind": KINDS[n], "odd": n % 2}, baseline="b"
-    )
-    answer = look(given, "kind", "words")
-    assert [segment.field for segment in answer.segments] == ["kind", "words"]
-    assert {cost.field for cost in answer.costs} == {"kind"}
-    assert not answer.automatic
-
-
 def test_why_it_cannot_look() -> None:
     for given, word in (
         (inputs({"a": [1] * 19}, lambda n: {"kind": n % 2}), "19"),
@@ -233,26 +196,12 @@ def test_why_it_cannot_look() -> None:
 
 
 def test_odd_data() -> None:
-    """One query, all the same, only sums, no relevant document, answers that are empty."""
+    """One query, all the same, only sums."""
     for ranks in ([1], [0] * 39 + [1], [1] * 40):
         given = inputs({"a": ranks, "b": ranks}, lambda n: {"kind": n % 2}, ["RR", "NumRet"])
         assert look(given, "kind").advice == ()
     sums = look(inputs({"a": [1] * 40}, lambda n: {"kind": n % 2}, ["NumRet"]), "kind")
     assert (sums.measure, sums.costs, sums.slices) == (None, (), ())
-    names = ids(40)
-    runs = {"a": {names[0]: ["x"]}, "b": {names[1]: ["d"], names[2]: []}}
-    qrels = {query_id: {"d": -1 if n % 2 else 0} for n, query_id in enumerate(names)}
-    qrels[names[0]] = {"x": 1}
-    qrels[names[1]] = {"d": 1}
-    queries = [(query_id, "", {"kind": n % 2}) for n, query_id in enumerate(names)]
-    given = Inputs(
-        scores=rs.evaluate(qrels, {name: rs.Run(run) for name, run in runs.items()}, ["nDCG@10"]),
-        qrels=as_judgments(qrels),
-        queries=queries,
-        corpus=rs.Corpus({"d": "x"}),
-        settings=FAST,
-    )
-    assert look(given).findings == ()
 
 
 # --- two conditions at once
@@ -318,17 +267,6 @@ def test_slices_of_noise_are_not_found() -> None:
     assert alarms <= 5  # of 40, at alpha = 0.05
 
 
-def test_the_search_counts_what_it_looked_at() -> None:
-    """By hand: of 80 queries each half must have 5 in the slice, and 5 in each group beside it."""
-    fields = {"u": [0, 1] * 40, "v": [0, 0, 1, 1] * 20}
-    conditions = grouped(80, **fields)
-    search = searched(np.tile([0.2, 0.4, 0.6, 0.8, 0.5], 16), conditions)
-    assert search.searched == 4
-    assert searched([0.5] * 80, conditions).slices == ()
-    assert searched([0.5] * 80, grouped(80, u=fields["u"])).searched == 0
-    assert searched([0.5] * 80, grouped(80)).searched == 0
-
-
 def test_a_slice_speaks_for_its_groups() -> None:
     """In advice the slice comes in place of the groups that are bad because of it."""
     random = np.random.default_rng(4)
@@ -351,15 +289,11 @@ def labelled(labels: Any) -> Callable[[int], Any]:
     return lambda n: {f"f{number}": f"x{row[n]}" for number, row in enumerate(labels)}
 
 
-def paradox(high: int) -> tuple[list[int], list[int], list[str]]:
-    """Make the second better on one kind of queries and worse on all others."""
-    kinds = ["big"] * high + ["x"] * 12 + ["y"] * 12 + ["z"] * 12
-    return [2] * len(kinds), [1 if kind == "big" else 3 for kind in kinds], kinds
-
-
 @pytest.mark.parametrize("baseline", ["a", None])
 def test_a_paradox_is_seen_unasked(baseline: str | None) -> None:
-    first, second, kinds = paradox(30)
+    """The second is better on one kind of queries and worse on all others."""
+    kinds = ["big"] * 30 + ["x"] * 12 + ["y"] * 12 + ["z"] * 12
+    first, second = [2] * len(kinds), [1 if kind == "big" else 3 for kind in kinds]
     given = inputs(
         {"a": first, "b": second, "worst": [9] * len(first)},
         lambda n: {"kind": kinds[n], "odd": n % 2},

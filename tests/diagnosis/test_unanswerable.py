@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rankscope as rs
 from rankscope.diagnosis.unanswerable import NoAnswer
 from rankscope.findings import NotApplicable
-from rankscope.scoring.judgments import unanswered
 from rankscope.statistics.proportions import proportion
 
 
@@ -59,30 +56,6 @@ def test_what_is_returned_by_hand() -> None:
     assert system.wrongly_nothing == proportion(1, 4)
 
 
-scores = st.lists(st.integers(0, 4).map(float) | st.just(-math.inf), min_size=2, max_size=8)
-
-
-@settings(deadline=None, max_examples=30)
-@given(high=scores, low=scores)
-def test_auc_and_curve_against_all_pairs(high: list[float], low: list[float]) -> None:
-    high[0] = 2.0  # something is found, and with a score of its own
-    low[0] = 1.0
-    result = look(golden(len(high), len(low)), {"s": scored(high, low)}, "Success@1")
-    refusals = result.systems[0].refusals
-    assert refusals is not None
-    won = sum((a > b) + (a == b) / 2 for a in high for b in low)
-    assert refusals.separation.auc == won / (len(high) * len(low))
-    for point in (*refusals.curve, refusals.best):
-        kept = [score >= point.threshold for score in high]
-        assert point.wrongly == 1 - sum(kept) / len(high) or point.wrongly == pytest.approx(
-            1 - sum(kept) / len(high)
-        )
-        assert point.rightly == sum(score < point.threshold for score in low) / len(low)
-        assert point.value == sum(kept) / len(high)  # whatever is answered is right
-    balanced = [(point.rightly + 1 - point.wrongly) / 2 for point in refusals.curve]
-    assert refusals.balanced_accuracy == pytest.approx(max(balanced))
-
-
 def test_a_curve_of_many_scores_is_thinned() -> None:
     random = np.random.default_rng(0)
     high, low = random.normal(1, 1, 200).tolist(), random.normal(0, 1, 100).tolist()
@@ -90,25 +63,11 @@ def test_a_curve_of_many_scores_is_thinned() -> None:
     assert refusals is not None
     assert len(refusals.curve) <= 50
     assert refusals.best in refusals.curve
-    assert (refusals.curve[0].rightly, refusals.curve[0].wrongly) == (0.0, 0.0)
-    assert (refusals.curve[-1].rightly, refusals.curve[-1].wrongly) == (1.0, 1.0)
     steps = [point.rightly + point.wrongly for point in refusals.curve]
+    assert (steps[0], steps[-1]) == (0.0, 2.0)
     assert max(np.diff(steps)) < 0.1
     assert refusals.held_out is not None
     assert refusals.held_out <= refusals.balanced_accuracy
-
-
-def test_the_main_measure_begins_with_its_mean() -> None:
-    random = np.random.default_rng(1)
-    high, low = random.random(30).tolist(), random.random(10).tolist()
-    run = scored(high, low)
-    for n in range(0, 30, 3):
-        run[f"a{n}"]["y"] = high[n] + 0.001  # a wrong document on top
-    qrels = golden(30, 10)
-    refusals = look(qrels, {"s": run}).systems[0].refusals
-    assert refusals is not None
-    assert refusals.curve[0].value == rs.evaluate(qrels, run, "RR")["RR"]
-    assert refusals.curve[-1].value == 0.0
 
 
 def test_what_an_empty_answer_counts_depends_on_the_measure() -> None:
@@ -171,14 +130,6 @@ def test_lists_have_no_threshold() -> None:
     assert listed.reason
     [finding] = [finding for finding in result.findings if finding.code == "RS696"]
     assert finding.severity == "note"
-
-
-def test_marks_given_as_a_rule_count_too() -> None:
-    qrels = {"a": {"d": 1}, "b": {"d": 1}, "u": {}}
-    run = {"a": {"d": 2.0}, "b": {"d": 1.5}, "u": {"d": 1.0}}
-    with unanswered("empty"):
-        result = look(qrels, {"s": run})
-    assert (result.unanswerable, result.answerable) == (1, 2)
 
 
 def test_where_it_cannot_look() -> None:
