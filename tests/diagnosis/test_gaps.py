@@ -15,6 +15,7 @@ from rankscope.diagnosis.gap_kinds import GapsConfig, classify, loss_of, style_o
 from rankscope.diagnosis.gaps import GAPS, Gaps, SystemGaps
 from rankscope.diagnosis.registry import Inputs
 from rankscope.findings import NotApplicable
+from rankscope.measures import registry
 from rankscope.scoring.inputs import as_judgments
 
 
@@ -207,7 +208,12 @@ def test_a_measure_that_cannot_be_split_is_replaced(measure: str) -> None:
     assert result.measure in ("nDCG@3", "nDCG@10")
 
 
-def test_a_measure_of_somebody_elses_that_falls_is_replaced() -> None:
+def test_a_measure_of_somebody_elses_that_falls_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry.known_names()
+    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
+
     @rs.measure("LastIsRelevant", example="LastIsRelevant")
     def last_is_relevant(run: Any) -> Any:
         """Whether the last document is relevant."""

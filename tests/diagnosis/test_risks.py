@@ -1,4 +1,4 @@
-"""Risk as an analysis: against the functions it is made of, by hand."""
+"""Risk: by hand, what is remarked, and where it cannot look."""
 
 from __future__ import annotations
 
